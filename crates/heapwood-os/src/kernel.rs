@@ -1,0 +1,91 @@
+//! Memory from the kernel, as a trait. Address space is first reserved without access, then committed piece by
+//! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
+
+use core::fmt;
+
+/// What was asked of the kernel when it refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Address space without access.
+    Reserve,
+    /// Access to a part of a reservation.
+    Commit,
+    /// Giving back the memory behind a part of a reservation.
+    Decommit,
+}
+
+/// A refusal: what was asked for, how many bytes, and the kernel's error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OsError {
+    /// What was asked.
+    pub request: Request,
+    /// How much was asked for.
+    pub bytes: usize,
+    /// The kernel's `errno`.
+    pub errno: i32,
+}
+
+impl fmt::Display for OsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.request {
+            Request::Reserve => "reserve",
+            Request::Commit => "commit",
+            Request::Decommit => "release",
+        };
+        write!(f, "the kernel refused to {what} {} bytes (errno {})", self.bytes, self.errno)?;
+        if self.errno == libc::ENOMEM {
+            let hint = match self.request {
+                Request::Reserve => "raise `ulimit -v` or ask for a smaller heap window",
+                _ => "memory or its overcommit limit is exhausted",
+            };
+            write!(f, ": {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for OsError {}
+
+/// A source of memory.
+///
+/// # Safety
+///
+/// An implementation promises:
+/// 1. `reserve` returns the start of `len` bytes of address space that nothing else uses, aligned to `align`.
+/// 2. After `commit`, the range reads as zeros where it was never written since it was reserved or decommitted,
+///    and can be read and written until it is released.
+/// 3. None of the calls allocates from the ordinary heap or unwinds.
+pub unsafe trait Kernel: Send + Sync {
+    /// Reserves `len` bytes of address space (a multiple of [`crate::KERNEL_PAGE`]) aligned to `align` (a power
+    /// of two, at least [`crate::KERNEL_PAGE`]) without access rights.
+    fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError>;
+
+    /// Makes `len` bytes at `addr` readable and writable.
+    ///
+    /// # Safety
+    /// 1. The range lies in one reservation of this kernel that has not been released.
+    unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError>;
+
+    /// Gives the memory behind the range back; it stays accessible and reads as zeros.
+    ///
+    /// # Safety
+    /// 1. The range is committed.
+    /// 2. Nobody needs its contents.
+    unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError>;
+
+    /// Asks for huge pages behind the range. A wish: refusal is not an error.
+    ///
+    /// # Safety
+    /// 1. The range lies in one reservation of this kernel.
+    unsafe fn advise_huge(&self, addr: usize, len: usize);
+
+    /// Ends a reservation.
+    ///
+    /// # Safety
+    /// 1. The range is exactly one reservation of this kernel.
+    /// 2. Nothing refers to it any more.
+    unsafe fn release(&self, addr: usize, len: usize);
+}
+
+/// How a kernel is passed around: the system's, or a test's that lives as long as the process.
+pub type KernelRef = &'static dyn Kernel;

@@ -1,0 +1,46 @@
+//! What Heapwood asks of the operating system.
+//!
+//! The lowest floor: the only crate that makes system calls. Memory sits behind the [`Kernel`] trait, so that
+//! tests can refuse a request and models can stand in for it; the rest are thin, allocation-free wrappers.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`kernel`] | reserve, commit, decommit, release: the trait and its errors |
+//! | [`linux`] | the trait over mmap, mprotect and madvise |
+//! | [`faulty`] | a kernel that refuses on command, for tests |
+//! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`stack`] | where a thread's stack ends, and its registers as words on it |
+//! | [`clock`] | monotonic time and CPU time |
+//! | [`usage`] | what the process has used, and what the machine has |
+//! | [`message`] | writing to standard error without allocating |
+
+pub mod clock;
+pub mod faulty;
+pub mod kernel;
+pub mod linux;
+pub mod lock;
+pub mod message;
+pub mod region;
+pub mod stack;
+pub mod usage;
+
+pub use kernel::{Kernel, KernelRef, OsError, Request};
+pub use linux::{SYSTEM, System};
+pub use lock::{Lock, LockGuard};
+pub use region::{MappedArray, MappedBox, Reservation};
+
+/// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
+pub const KERNEL_PAGE: usize = 4096;
+
+/// The size of a huge page, in bytes.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Rounds `n` up to a multiple of `to`, a power of two; `None` on overflow.
+pub const fn round_up(n: usize, to: usize) -> Option<usize> {
+    debug_assert!(to.is_power_of_two());
+    match n.checked_add(to - 1) {
+        Some(sum) => Some(sum & !(to - 1)),
+        None => None,
+    }
+}

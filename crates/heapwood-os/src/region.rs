@@ -1,0 +1,270 @@
+//! Owned pieces of mapped memory. A reservation ends when it is dropped; an array is reserved at its full length
+//! and committed by index as it is needed; a box holds one value outside the ordinary heap, so that nothing in
+//! the collector depends on the allocator it may be standing in for.
+
+use crate::kernel::{KernelRef, OsError};
+use crate::{KERNEL_PAGE, round_up};
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut, Range};
+use core::ptr::NonNull;
+
+/// Address space that is released when this is dropped.
+pub struct Reservation {
+    kernel: KernelRef,
+    start: usize,
+    len: usize,
+}
+
+impl Reservation {
+    /// Reserves at least `len` bytes (at least one) aligned to `align`.
+    pub fn new(kernel: KernelRef, len: usize, align: usize) -> Result<Self, OsError> {
+        let too_big = OsError { request: crate::Request::Reserve, bytes: len, errno: libc::ENOMEM };
+        let len = round_up(len.max(1), KERNEL_PAGE).ok_or(too_big)?;
+        let start = kernel.reserve(len, align.max(KERNEL_PAGE))?;
+        Ok(Reservation { kernel, start, len })
+    }
+
+    /// The first address.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never true: a reservation has at least one kernel page.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Commits the bytes `range` (offsets), widened to whole kernel pages.
+    pub fn commit(&self, range: Range<usize>) -> Result<(), OsError> {
+        let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
+        // SAFETY: whole_pages keeps the range inside this live reservation.
+        unsafe { self.kernel.commit(addr, len) }
+    }
+
+    /// Gives back the memory of the bytes `range` (offsets), which must be multiples of the kernel page.
+    ///
+    /// # Safety
+    /// 1. The range is committed.
+    /// 2. Nobody needs its contents.
+    pub unsafe fn decommit(&self, range: Range<usize>) -> Result<(), OsError> {
+        debug_assert!(range.start.is_multiple_of(KERNEL_PAGE) && range.end.is_multiple_of(KERNEL_PAGE));
+        let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
+        // SAFETY: the caller's contract is passed on.
+        unsafe { self.kernel.decommit(addr, len) }
+    }
+
+    /// Asks for huge pages behind the bytes `range` (offsets).
+    pub fn advise_huge(&self, range: Range<usize>) {
+        if let Some((addr, len)) = self.whole_pages(range) {
+            // SAFETY: whole_pages keeps the range inside this live reservation.
+            unsafe { self.kernel.advise_huge(addr, len) }
+        }
+    }
+
+    fn whole_pages(&self, range: Range<usize>) -> Option<(usize, usize)> {
+        assert!(range.end <= self.len, "range {range:?} leaves a reservation of {} bytes", self.len);
+        if range.start >= range.end {
+            return None;
+        }
+        let first = range.start & !(KERNEL_PAGE - 1);
+        let end = (range.end + KERNEL_PAGE - 1) & !(KERNEL_PAGE - 1);
+        Some((self.start + first, end - first))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // SAFETY: this is exactly the reservation made in `new`, and its owner goes away.
+        unsafe { self.kernel.release(self.start, self.len) }
+    }
+}
+
+/// Types for which all-zero bytes are a value, as freshly mapped memory holds.
+///
+/// # Safety
+///
+/// 1. A value of all zero bytes is valid.
+/// 2. The type needs no drop.
+pub unsafe trait Zeroed {}
+
+macro_rules! zeroed {
+    ($($t:ty),*) => { $(
+        // SAFETY: zero is a value of every integer and atomic, and none needs drop.
+        unsafe impl Zeroed for $t {}
+    )* };
+}
+zeroed!(u8, u16, u32, u64, usize, core::sync::atomic::AtomicU8, core::sync::atomic::AtomicU32);
+zeroed!(core::sync::atomic::AtomicU64, core::sync::atomic::AtomicUsize);
+// SAFETY: an array of zero values is all zeros, and needs no drop if its elements need none.
+unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}
+
+/// An array reserved at its full length and committed by index. Elements read as zeros until written.
+///
+/// Only committed elements may be touched; the owner knows which (the heap commits them as it grows), so the
+/// accessors here are raw pointers.
+pub struct MappedArray<T> {
+    memory: Reservation,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+// SAFETY: the array owns its elements, so it may move and be shared as they may.
+unsafe impl<T: Send> Send for MappedArray<T> {}
+// SAFETY: as above; shared access hands out raw pointers only.
+unsafe impl<T: Sync> Sync for MappedArray<T> {}
+
+impl<T: Zeroed> MappedArray<T> {
+    /// Reserves `len` elements.
+    pub fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(OsError {
+            request: crate::Request::Reserve,
+            bytes: usize::MAX,
+            errno: libc::ENOMEM,
+        })?;
+        Ok(MappedArray {
+            memory: Reservation::new(kernel, bytes, align_of::<T>())?,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// Commits the elements `range`.
+    pub fn commit(&self, range: Range<usize>) -> Result<(), OsError> {
+        self.memory.commit(range.start * size_of::<T>()..range.end * size_of::<T>())
+    }
+
+    /// Asks for huge pages behind the elements `range`.
+    pub fn advise_huge(&self, range: Range<usize>) {
+        self.memory.advise_huge(range.start * size_of::<T>()..range.end * size_of::<T>());
+    }
+
+    /// How many elements are reserved.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no element is reserved.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first element's address.
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *mut T {
+        self.memory.start as *mut T
+    }
+
+    /// The address of element `index`.
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> *mut T {
+        debug_assert!(index < self.len, "element {index} of {}", self.len);
+        (self.memory.start + index * size_of::<T>()) as *mut T
+    }
+
+    /// Gives back the memory behind the elements from `keep` on; they read as zeros again.
+    ///
+    /// # Safety
+    /// 1. The elements up to `end` are committed.
+    /// 2. Nobody needs those from `keep` on.
+    pub unsafe fn shrink(&self, keep: usize, end: usize) -> Result<(), OsError> {
+        let from = round_up(keep * size_of::<T>(), KERNEL_PAGE).unwrap_or(self.memory.len);
+        let to = round_up(end * size_of::<T>(), KERNEL_PAGE).unwrap_or(self.memory.len);
+        if from < to {
+            // SAFETY: the caller's contract is passed on, for whole kernel pages of it.
+            unsafe { self.memory.decommit(from..to.min(self.memory.len)) }
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// One value in mapped memory of its own.
+pub struct MappedBox<T> {
+    _memory: Reservation,
+    value: NonNull<T>,
+}
+
+// SAFETY: the box owns its value, so it may move as the value may.
+unsafe impl<T: Send> Send for MappedBox<T> {}
+// SAFETY: the box gives shared access to its value only.
+unsafe impl<T: Sync> Sync for MappedBox<T> {}
+
+impl<T> MappedBox<T> {
+    /// Maps memory for `value` and moves it there.
+    pub fn new(kernel: KernelRef, value: T) -> Result<Self, OsError> {
+        let memory = Reservation::new(kernel, size_of::<T>(), align_of::<T>())?;
+        memory.commit(0..size_of::<T>())?;
+        let place = memory.start as *mut T;
+        // SAFETY: the memory is committed, aligned, large enough, and ours alone.
+        unsafe { place.write(value) };
+        let value = NonNull::new(place).expect("the kernel maps nothing at address zero");
+        Ok(MappedBox { _memory: memory, value })
+    }
+}
+
+impl<T> Deref for MappedBox<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the value was written in `new` and lives until drop.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T> DerefMut for MappedBox<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as for deref, and the borrow of the box is exclusive.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<T> Drop for MappedBox<T> {
+    fn drop(&mut self) {
+        // SAFETY: the value is dropped once, before its memory is released with the reservation.
+        unsafe { self.value.as_ptr().drop_in_place() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SYSTEM;
+
+    #[test]
+    fn arrays_commit_by_index() {
+        let a = MappedArray::<u64>::new(&SYSTEM, 1 << 30).unwrap();
+        a.commit(1_000_000..1_000_010).unwrap();
+        // SAFETY: element 1_000_005 was committed just above.
+        unsafe {
+            assert_eq!(*a.at(1_000_005), 0);
+            *a.at(1_000_005) = 5;
+        }
+        a.commit(0..2_000_000).unwrap();
+        // SAFETY: as above.
+        unsafe { assert_eq!(*a.at(1_000_005), 5) };
+        // SAFETY: committed just above, and the contents are not needed.
+        unsafe { a.shrink(0, 2_000_000).unwrap() };
+        // SAFETY: still committed.
+        unsafe { assert_eq!(*a.at(1_000_005), 0) };
+    }
+
+    #[test]
+    fn a_box_drops_its_value_once() {
+        use std::rc::Rc;
+        let witness = Rc::new(());
+        let b = MappedBox::new(&SYSTEM, witness.clone()).unwrap();
+        assert_eq!(Rc::strong_count(&b), 2);
+        drop(b);
+        assert_eq!(Rc::strong_count(&witness), 1);
+    }
+
+    #[test]
+    fn too_many_elements_are_an_error() {
+        assert!(MappedArray::<u64>::new(&SYSTEM, usize::MAX / 2).is_err());
+        assert!(MappedArray::<u64>::new(&SYSTEM, 1 << 60).is_err());
+    }
+}

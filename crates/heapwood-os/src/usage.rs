@@ -1,0 +1,62 @@
+//! What the process has used so far, and what the machine has.
+
+/// The operating system's account of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU seconds in user mode.
+    pub user_s: f64,
+    /// CPU seconds in the kernel.
+    pub sys_s: f64,
+    /// The largest resident set so far, in bytes.
+    pub max_rss_bytes: u64,
+    /// Page faults served without reading a disk.
+    pub minor_faults: u64,
+}
+
+/// What the process has used so far.
+pub fn usage() -> Usage {
+    // SAFETY: getrusage fills the zeroed structure it is given.
+    let r = unsafe {
+        let mut r: libc::rusage = core::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut r);
+        r
+    };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    Usage {
+        user_s: seconds(r.ru_utime),
+        sys_s: seconds(r.ru_stime),
+        max_rss_bytes: r.ru_maxrss as u64 * 1024,
+        minor_faults: r.ru_minflt as u64,
+    }
+}
+
+/// The machine's memory in bytes.
+pub fn physical_memory() -> u64 {
+    // SAFETY: sysconf takes a number and returns one.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    pages.max(0) as u64 * size.max(0) as u64
+}
+
+/// The bytes of address space the process may have, if limited (`ulimit -v`).
+pub fn address_space_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit writes the structure it is given.
+    let r = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    (r == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_grows_with_use() {
+        let before = usage();
+        let block = vec![1u8; 32 << 20];
+        let after = usage();
+        assert!(block.iter().map(|&b| b as u64).sum::<u64>() > 0);
+        assert!(after.minor_faults > before.minor_faults);
+        assert!(after.max_rss_bytes >= before.max_rss_bytes);
+        assert!(physical_memory() > 64 << 20);
+    }
+}
