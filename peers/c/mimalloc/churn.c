@@ -1,0 +1,4 @@
+/* Churn with mimalloc (mi_malloc and mi_free), every object freed by hand. It
+   compares throughput and the longest stall with those of a collector. */
+#define PEER_MIMALLOC
+#include "../glibc/churn.c"

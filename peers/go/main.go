@@ -1,0 +1,56 @@
+// The Go peer: the workloads trees, churn and mark as a Go user would write
+// them, on one goroutine, to compare Heapwood with Go's concurrent collector.
+// The collector is left at its defaults; GOGC, GOMEMLIMIT and GOMAXPROCS are
+// taken from the environment, as in any Go program.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+const usage = `usage: go-peer trees [N]                  binary trees, default 21
+       go-peer churn [OPS]                replace objects in a table, default 20000000
+       go-peer mark [OBJECTS] [--count]   time full collections, default 8000000`
+
+func fail() {
+	fmt.Fprintln(os.Stderr, usage)
+	os.Exit(2)
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fail()
+	}
+	command := os.Args[1]
+	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mark": 8_000_000}
+	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mark": 1 << 31}
+	n, known := defaults[command]
+	if !known {
+		fail()
+	}
+	count, seenNumber := false, false
+	for _, arg := range os.Args[2:] {
+		if arg == "--count" && command == "mark" {
+			count = true
+			continue
+		}
+		value, err := strconv.ParseUint(arg, 10, 64)
+		if err != nil || value == 0 || value > limits[command] || seenNumber {
+			fail()
+		}
+		n, seenNumber = value, true
+	}
+
+	switch command {
+	case "trees":
+		trees(int(n))
+	case "churn":
+		churn(n)
+	case "mark":
+		if !mark(int(n), count) {
+			os.Exit(1)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Mark in Go: the time of a full collection of a static graph, for three orders
+// of the graph in memory. It compares how fast the collectors trace. What is
+// timed is runtime.GC(), which returns after it has swept, too.
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+)
+
+const (
+	collections = 3
+	rootStride  = 64
+	none        = math.MaxUint32
+)
+
+// object is a node of the graph, 32 bytes.
+type object struct {
+	links [2]*object
+	id    uint64
+	seen  uint64 // set by walk
+}
+
+// plan is a graph over indices, from which the objects are built.
+type plan struct {
+	links [][2]uint32
+	roots []uint32
+}
+
+// chain links each index of the order to the next two in it.
+func chain(order []uint32) plan {
+	links := make([][2]uint32, len(order))
+	for i, from := range order {
+		for k := range 2 {
+			to := uint32(none)
+			if i+1+k < len(order) {
+				to = order[i+1+k]
+			}
+			links[from][k] = to
+		}
+	}
+	return plan{links, order[:1]}
+}
+
+func inOrder(n int) []uint32 {
+	order := make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	return order
+}
+
+// shuffled is a random permutation (Fisher-Yates, from the end).
+func shuffled(n int) []uint32 {
+	rng := random(seed)
+	order := inOrder(n)
+	for i := n - 1; i > 0; i-- {
+		j := rng.next() % uint64(i+1)
+		order[i], order[j] = order[j], order[i]
+	}
+	return order
+}
+
+// randomPlan links every index to two random ones; every 64th is a root.
+func randomPlan(n int) plan {
+	rng := random(seed)
+	links := make([][2]uint32, n)
+	for i := range links {
+		for k := range 2 {
+			links[i][k] = uint32(rng.next() % uint64(n))
+		}
+	}
+	var roots []uint32
+	for i := 0; i < n; i += rootStride {
+		roots = append(roots, uint32(i))
+	}
+	return plan{links, roots}
+}
+
+// reached counts the indices that can be reached from the roots.
+func (p plan) reached() int {
+	seen := make([]bool, len(p.links))
+	var stack []uint32
+	count := 0
+	visit := func(i uint32) {
+		if i != none && !seen[i] {
+			seen[i] = true
+			count++
+			stack = append(stack, i)
+		}
+	}
+	for _, root := range p.roots {
+		visit(root)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			visit(p.links[i][0])
+			visit(p.links[i][1])
+		}
+	}
+	return count
+}
+
+// build allocates the objects in index order and links them. Only the roots are
+// returned: the array of all objects is garbage when this returns.
+func (p plan) build() []*object {
+	objects := make([]*object, len(p.links))
+	for i := range objects {
+		objects[i] = &object{id: uint64(i)}
+	}
+	for i, links := range p.links {
+		for k, to := range links {
+			if to != none {
+				objects[i].links[k] = objects[to]
+			}
+		}
+	}
+	roots := make([]*object, len(p.roots))
+	for i, root := range p.roots {
+		roots[i] = objects[root]
+	}
+	return roots
+}
+
+// walk counts the objects that the program can reach and sums up their ids in
+// the order of the walk.
+func walk(roots []*object) (count int, checksum uint64) {
+	var stack []*object
+	visit := func(o *object) {
+		if o != nil && o.seen == 0 {
+			o.seen = 1
+			stack = append(stack, o)
+		}
+	}
+	for _, root := range roots {
+		visit(root)
+		for len(stack) > 0 {
+			o := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			count++
+			checksum = checksum*31 + o.id
+			visit(o.links[0])
+			visit(o.links[1])
+		}
+	}
+	return count, checksum
+}
+
+// markGraph measures one graph. The plan is made in here and dead before the
+// measuring begins.
+func markGraph(name string, n int, makePlan func() plan, countMode bool) bool {
+	reached, roots := func() (int, []*object) {
+		p := makePlan()
+		return p.reached(), p.build()
+	}()
+
+	var times [collections]time.Duration
+	for i := range times {
+		start := time.Now()
+		runtime.GC()
+		times[i] = time.Since(start)
+	}
+	slices.Sort(times[:])
+	perObject := func(d time.Duration) float64 {
+		return float64(d.Nanoseconds()) / float64(reached)
+	}
+	fmt.Printf("mark %s objects %d reached %d best_ns_per_object %.3f median_ns_per_object %.3f\n",
+		name, n, reached, perObject(times[0]), perObject(times[collections/2]))
+
+	ok := true
+	if countMode {
+		walked, checksum := walk(roots)
+		fmt.Printf("mark %s walked %d checksum 0x%016x\n", name, walked, checksum)
+		ok = walked == reached
+	}
+	runtime.KeepAlive(roots)
+	return ok
+}
+
+func mark(n int, countMode bool) bool {
+	graphs := []struct {
+		name string
+		plan func() plan
+	}{
+		{"in-order", func() plan { return chain(inOrder(n)) }},
+		{"shuffled", func() plan { return chain(shuffled(n)) }},
+		{"random", func() plan { return randomPlan(n) }},
+	}
+	ok := true
+	for _, graph := range graphs {
+		ok = markGraph(graph.name, n, graph.plan, countMode) && ok
+	}
+	return ok
+}
