@@ -1,1 +1,44 @@
-//! To come.
+//! The derive macros of Heapwood.
+//!
+//! `#[derive(Trace)]` finds where the pointers of a type are, in a constant that the compiler computes from its
+//! fields' offsets and maps. The macros see names only, not types: what they write makes the compiler check every
+//! field. Use them through the crate `heapwood`, which re-exports them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
+//! | `trace` | the output of `#[derive(Trace)]` |
+//! | `no_pointers` | the output of `#[derive(NoPointers)]` |
+
+mod fields;
+mod no_pointers;
+mod trace;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, Error, parse_macro_input};
+
+/// Derives `heapwood::Trace`: the type may live in a heap.
+///
+/// - **Structs**: the map is that of the fields at their offsets, precise to the word. Fields need no attribute:
+///   one of a type that does not implement `Trace` is refused. A pointer must lie within the first 256 words.
+/// - **Enums**: without pointers in any variant the map says so. Otherwise the variants put pointers in different
+///   places, and any word of the enum may be a pointer to the collector: the enum, and a struct that holds it by
+///   value, is scanned conservatively. Only an enum of a single word, as `enum Link { End, To(Gc<Node>) }`, stays
+///   precise. Every payload must implement `Trace`.
+/// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
+///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
+/// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
+#[proc_macro_derive(Trace)]
+pub fn derive_trace(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    trace::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `heapwood::NoPointers`: a value never holds a `Gc`, so it may lie in a `Cell` of an object.
+///
+/// Every field must implement `NoPointers`. Derive `Trace` beside it.
+#[proc_macro_derive(NoPointers)]
+pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    no_pointers::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}

@@ -1,1 +1,41 @@
-//! To come.
+//! The collector under Heapwood: stopping, roots, marking, pacing, verification.
+//!
+//! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
+//! [`Mutator`]; a collection stops them at polls, marks from the roots, and leaves sweeping to allocation. This
+//! floor speaks of addresses and shapes; typed pointers are the doors' business.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`], [`error`] | what a heap is made with; why something was refused |
+//! | [`heap`] | the heap, and registration of types |
+//! | [`mutator`] | a thread's part in a heap: allocation, polls, frames |
+//! | [`stop`] | the protocol that stops mutators |
+//! | [`roots`] | global slots and ranges, handles, frames, stacks |
+//! | [`mark`] | the marking loop, its queue, its bounded stack |
+//! | [`cycle`] | one collection from stop to resume |
+//! | [`pace`] | when the next collection is due |
+//! | [`barrier`] | stores of pointers into objects |
+//! | [`verify`] | the checks of verify mode |
+//! | [`stats`] | what the collector has done |
+
+pub mod barrier;
+pub mod config;
+pub mod cycle;
+pub mod error;
+pub mod heap;
+pub mod mark;
+pub mod mutator;
+pub mod pace;
+pub mod roots;
+pub mod stats;
+pub mod stop;
+mod sync;
+pub mod verify;
+
+pub use config::Config;
+pub use error::{AllocError, HeapError, TypeError};
+pub use heap::{Heap, HeapBox, ObjectType};
+pub use mark::tracer::Tracer;
+pub use mutator::{Frame, Mutator};
+pub use roots::RootToken;
+pub use stats::Stats;

@@ -1,1 +1,49 @@
-//! To come.
+//! The non-moving heap under Heapwood: size classes, spans, allocation, sweeping.
+//!
+//! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
+//! roots, threads or when to collect. A mutator allocates from its [`Bumps`] and comes to [`Space::refill`] or
+//! [`Space::allocate_large`] when a run is used up; a collector marks through [`Space::marks`] and ends with
+//! [`Space::end_marking`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`granule`] | the unit of alignment |
+//! | [`size_class`] | cell sizes, and the class of a size by arithmetic |
+//! | [`shape`] | a class and a layout: what the cells of a span share |
+//! | [`page_table`] | a word a page: what lies there |
+//! | [`span`] | span descriptors and their states |
+//! | [`marks`] | mark and allocation bits |
+//! | [`bump`] | a mutator's runs of free cells, the fast path |
+//! | `refill` | the slow path: next run, next span |
+//! | `large` | objects with pages of their own |
+//! | `sweep` | lazy sweeping |
+//! | [`lookup`] | from an address to its object |
+//! | [`space`] | the reserved range, its tables, growth |
+//! | `central` | what mutators share under one lock |
+//! | [`walker`] | recomputes what must hold |
+//! | [`prefetch`], [`refused`] | hints; reasons |
+
+pub mod bump;
+mod central;
+pub mod granule;
+mod large;
+pub mod lookup;
+pub mod marks;
+pub mod page_table;
+pub mod prefetch;
+mod refill;
+pub mod refused;
+pub mod shape;
+pub mod size_class;
+pub mod space;
+pub mod span;
+mod sweep;
+pub mod walker;
+
+pub use bump::{Bump, Bumps};
+pub use granule::GRANULE;
+pub use lookup::Object;
+pub use refused::Refused;
+pub use shape::{MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};
+pub use size_class::{MAX_SMALL, SizeClass};
+pub use space::{Space, SpaceConfig, SpaceFigures};

@@ -1,1 +1,51 @@
-//! To come.
+//! Where the pointers of a type are.
+//!
+//! A collector that knows which words of an object are pointers follows those and no others. This crate describes
+//! that, and knows nothing of objects, heaps or garbage: it takes and returns sizes, offsets and words of bits. It
+//! has no `unsafe`, allocates nothing, and needs no standard library.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`mask`] | one bit per word of a small type, and the walk over the set bits |
+//! | [`type_map`] | the same, composed field by field at compile time |
+//! | [`trace_fn`] | the function that finds the pointers of a type no mask can describe |
+//! | [`descriptor`] | a size with a layout, validated: what a heap is told of a type |
+//! | [`error`] | why a description was refused |
+//!
+//! ```
+//! use heapwood_layout::{Layout, TypeDescriptor, TypeMap};
+//!
+//! // struct Node { value: u64, left: *Node, right: *Node }
+//! const NODE: TypeMap = TypeMap::NO_POINTERS.with_field(8, TypeMap::POINTER).with_field(16, TypeMap::POINTER);
+//! let node = TypeDescriptor::from_map(24, NODE).unwrap();
+//! let Layout::Mask(mask) = node.layout() else { panic!() };
+//! assert_eq!(mask.iter().collect::<Vec<_>>(), [1, 2]);
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod descriptor;
+pub mod error;
+pub mod mask;
+pub mod trace_fn;
+pub mod type_map;
+
+pub use descriptor::{Layout, TypeDescriptor};
+pub use error::LayoutError;
+pub use mask::{PointerMask, SetWords};
+pub use trace_fn::{TraceContext, TraceFn};
+pub use type_map::TypeMap;
+
+/// The size of a word, in bytes: pointers lie at multiples of it.
+pub const WORD: usize = 8;
+
+/// How many words a mask can describe. A pointer further into a type needs a program, a trace function or an
+/// object of its own.
+pub const MAX_MASK_WORDS: usize = 256;
+
+/// The `u64`s in which a mask's bits are kept.
+pub const MASK_BLOCKS: usize = MAX_MASK_WORDS / 64;
+
+const _: () = assert!(WORD == size_of::<usize>(), "Heapwood needs 64-bit pointers");
+const _: () = assert!(MASK_BLOCKS * 64 == MAX_MASK_WORDS);

@@ -1,1 +1,56 @@
-//! To come.
+//! A page allocator: which 8 KiB pages of a window are free, and where the first run of `n` of them begins.
+//!
+//! A bitmap holds one bit a page; a radix tree over it holds, for every region, how many pages are free at its
+//! start, in its longest run, and at its end. Requests are served first fit by address. The crate deals in plain
+//! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage.
+//!
+//! The design is that of "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`units`] | pages, page counts, chunks: the indexes everything speaks in |
+//! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
+//! | [`summary`] | start, longest and end of the free runs of a region in one word |
+//! | [`allocator`] | [`PageAllocator`]: grow, allocate, claim, free |
+//! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
+//! | `chunk` | the bits of one chunk |
+//! | `level` | lazily committed arrays; the crate's only unsafe code |
+//! | `tree` | finding a run, and keeping the summaries true |
+//!
+//! ```
+//! use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCount, PageIndex};
+//!
+//! // A window of 1 GiB, of which 16 MiB exist so far, in two pieces.
+//! let window = PageCount::from_bytes(1 << 30);
+//! let mut pages = PageAllocator::<Bits48>::new(&heapwood_os::SYSTEM, window)?;
+//! pages.grow(PageIndex(0), PageCount(1024))?;
+//! pages.grow(PageIndex(50_000), PageCount(1024))?;
+//!
+//! assert_eq!(pages.allocate(PageCount(1000))?, PageIndex(0));
+//! assert_eq!(pages.allocate(PageCount(100))?, PageIndex(50_000));
+//! assert_eq!(pages.allocate(PageCount(24))?, PageIndex(1000));
+//! assert!(matches!(pages.allocate(PageCount(925)), Err(AllocateError::NoRun { .. })));
+//!
+//! pages.free(PageIndex(0), PageCount(1000))?;
+//! assert_eq!(pages.free_pages(), PageCount(1924));
+//! pages.is_valid()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+pub mod allocator;
+mod chunk;
+pub mod geometry;
+#[allow(unsafe_code)]
+mod level;
+pub mod summary;
+mod tree;
+pub mod units;
+pub mod walker;
+
+pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator};
+pub use geometry::{Bits32, Bits48, Geometry, Tiny};
+pub use summary::Summary;
+pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
+pub use walker::Invalid;

@@ -1,0 +1,64 @@
+//! The fields of the type a macro is asked about, as far as both macros need them. Invariant: a field counts as
+//! generic if its type may depend on a type parameter; then the output must demand the trait of it in a `where`
+//! clause, since nothing else is known of it. The others are checked where their constant is used, which allows a
+//! type to refer to itself.
+
+use proc_macro2::Ident;
+use quote::quote;
+use syn::visit::{self, Visit};
+use syn::{Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote};
+
+/// The fields of all variants, in order. A union is refused.
+pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<&'a Field>> {
+    match &input.data {
+        Data::Struct(data) => Ok(data.fields.iter().collect()),
+        Data::Enum(data) => Ok(data.variants.iter().flat_map(|variant| &variant.fields).collect()),
+        Data::Union(data) => Err(Error::new(
+            data.union_token.span,
+            format!(
+                "`{derive}` cannot be derived for a union: nothing says which of its fields holds a value, so the \
+                 collector cannot know whether there is a pointer; use an enum"
+            ),
+        )),
+    }
+}
+
+/// The type's own `where` clause, with `bound` (a trait) demanded of each generic field's type.
+pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path) -> WhereClause {
+    let mut clause = generics
+        .where_clause
+        .clone()
+        .unwrap_or_else(|| WhereClause { where_token: Default::default(), predicates: Default::default() });
+    let parameters: Vec<&Ident> = generics.type_params().map(|parameter| &parameter.ident).collect();
+    let mut seen = Vec::new();
+    for Field { ty, .. } in fields {
+        let written = quote!(#ty).to_string();
+        if is_generic(ty, &parameters) && !seen.contains(&written) {
+            clause.predicates.push(parse_quote!(#ty: #bound));
+            seen.push(written);
+        }
+    }
+    clause
+}
+
+/// Whether `ty` may depend on one of the type parameters.
+fn is_generic(ty: &Type, parameters: &[&Ident]) -> bool {
+    struct Search<'a> {
+        parameters: &'a [&'a Ident],
+        found: bool,
+    }
+    impl<'ast> Visit<'ast> for Search<'_> {
+        fn visit_path(&mut self, path: &'ast Path) {
+            let first = &path.segments[0].ident;
+            self.found |= path.leading_colon.is_none() && self.parameters.contains(&first);
+            visit::visit_path(self, path);
+        }
+        fn visit_macro(&mut self, _: &'ast Macro) {
+            // It may expand to anything.
+            self.found |= !self.parameters.is_empty();
+        }
+    }
+    let mut search = Search { parameters, found: false };
+    search.visit_type(ty);
+    search.found
+}

@@ -1,0 +1,56 @@
+//! The output of `#[derive(Trace)]`: the implementation, with its map composed in a constant, and the checks that
+//! the type does not implement `Drop`. What it names lies in `heapwood::__private`.
+
+use crate::fields;
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Index, Member, Result, parse_quote};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let fields = fields::all(input, "Trace")?;
+    let name = &input.ident;
+    let (generics, arguments, own_where) = input.generics.split_for_impl();
+    let with_where =
+        fields::where_clause(&input.generics, &fields, &parse_quote!(::heapwood::__private::Trace));
+
+    // The span is the field's type, so that this is what a missing implementation is reported at.
+    let maps = fields.iter().map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> <#ty as ::heapwood::__private::Trace>::MAP)
+    });
+    let map = match &input.data {
+        Data::Enum(_) => quote! {
+            ::heapwood::__private::enum_map::<Self>(false #(| #maps.has_pointers())*)
+        },
+        _ => {
+            let members = fields.iter().enumerate().map(|(i, field)| match &field.ident {
+                Some(ident) => Member::Named(ident.clone()),
+                None => Member::Unnamed(Index::from(i)),
+            });
+            quote! {
+                ::heapwood::__private::struct_map::<Self>(
+                    ::heapwood::__private::TypeMap::NO_POINTERS
+                        #(.with_field(::core::mem::offset_of!(Self, #members), #maps))*
+                )
+            }
+        }
+    };
+    // A generic type's map is computed when it is used; any other's at once, so that a refusal is not put off.
+    let computed = input.generics.params.is_empty().then(|| {
+        quote! {
+            const _: ::heapwood::__private::TypeMap = <#name as ::heapwood::__private::Trace>::MAP;
+        }
+    });
+    Ok(quote! {
+        // SAFETY: every field is traced, and its map lies at its own offset; or any word may be a pointer. No field
+        // needs a drop, since it is traced, and the type itself has none, as the second implementation shows.
+        #[automatically_derived]
+        unsafe impl #generics ::heapwood::__private::Trace for #name #arguments #with_where {
+            const MAP: ::heapwood::__private::TypeMap = #map;
+        }
+        #[automatically_derived]
+        impl #generics ::heapwood::__private::TracedTypesMustNotImplementDrop for #name #arguments #own_where {}
+        #computed
+    })
+}

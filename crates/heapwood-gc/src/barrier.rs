@@ -1,0 +1,77 @@
+//! The write barrier: how pointers are stored into objects that exist already.
+//!
+//! Every such store names the object, the slot and the value, which is what concurrent marking and a remembered
+//! set will need; while neither runs, the check of one flag is all it costs. In verify mode each store is noted, so
+//! that stores which went around the barrier can be told. Stores that initialise a new object need no barrier until
+//! the next poll or allocation.
+
+use crate::mutator::Mutator;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+impl Mutator {
+    /// Stores `value` into `slot` of the object at `object`.
+    ///
+    /// # Safety
+    /// 1. `object` is the first byte of an object of this heap that exists, and `slot` an aligned word in it.
+    /// 2. `value` is what the slot may hold: null, an address outside the heap, or an object's address.
+    #[inline(always)]
+    pub unsafe fn write(&self, object: usize, slot: *mut usize, value: usize) {
+        if self.barrier.load(Ordering::Relaxed) != 0 {
+            self.note_store(object, slot, 1);
+        }
+        // SAFETY: contract 1.
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Relaxed);
+    }
+
+    /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.
+    ///
+    /// # Safety
+    /// 1. As for [`Mutator::write`], for every slot and the value that it gets.
+    /// 2. The source is readable.
+    pub unsafe fn copy(&self, object: usize, slot: *mut usize, source: *const usize, words: usize) {
+        if self.barrier.load(Ordering::Relaxed) != 0 {
+            self.note_store(object, slot, words);
+        }
+        // Word by word and relaxed: a concurrent marker must never read a torn pointer.
+        let copy = |i: usize| {
+            // SAFETY: contracts 1 and 2.
+            unsafe {
+                let value = AtomicUsize::from_ptr(source.add(i).cast_mut()).load(Ordering::Relaxed);
+                AtomicUsize::from_ptr(slot.add(i)).store(value, Ordering::Relaxed);
+            }
+        };
+        if (slot as usize) <= source as usize {
+            (0..words).for_each(copy);
+        } else {
+            (0..words).rev().for_each(copy);
+        }
+    }
+
+    /// Stores `value` into `slot` if it holds `expected`; otherwise returns what it holds.
+    ///
+    /// # Safety
+    /// 1. As for [`Mutator::write`].
+    #[inline]
+    pub unsafe fn cas(
+        &self,
+        object: usize,
+        slot: *mut usize,
+        expected: usize,
+        value: usize,
+    ) -> Result<(), usize> {
+        if self.barrier.load(Ordering::Relaxed) != 0 {
+            self.note_store(object, slot, 1);
+        }
+        // SAFETY: contract 1.
+        let slot = unsafe { AtomicUsize::from_ptr(slot) };
+        slot.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire).map(|_| ())
+    }
+
+    #[cold]
+    fn note_store(&self, object: usize, slot: *mut usize, words: usize) {
+        let heap = self.heap();
+        if let Some(verify) = &heap.verify {
+            verify.note_store(&heap.space, object, slot as usize, words);
+        }
+    }
+}

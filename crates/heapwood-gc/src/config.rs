@@ -1,0 +1,79 @@
+//! What a heap is made with.
+
+use crate::error::HeapError;
+
+/// Settings of a heap. The defaults suit a program that wants Go's balance of memory and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How much may be allocated between collections, in percent of what was alive at the last one.
+    pub percent: u32,
+    /// No collection is due while the heap is smaller than this, in bytes.
+    pub min_heap: usize,
+    /// The bytes that objects may occupy, in whole pages; allocation fails above it.
+    pub limit: Option<usize>,
+    /// Bytes of address space to reserve. `None`: four times the machine's memory, at least 64 GiB, less if the
+    /// kernel refuses.
+    pub reserve: Option<usize>,
+    /// Ask the kernel for huge pages behind objects.
+    pub huge_pages: bool,
+    /// Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one.
+    /// Without it only frames, handles and other precise roots keep objects alive.
+    pub conservative_stacks: bool,
+    /// Check everything after every collection, fill freed memory, and find stores that went around the barrier.
+    pub verify: bool,
+    /// Collect at every allocation.
+    pub stress: bool,
+    /// How many edges the mark stack holds before it overflows to the slower way; `None` for the usual number.
+    pub mark_stack: Option<usize>,
+}
+
+impl Config {
+    /// The defaults.
+    pub const DEFAULT: Config = Config {
+        percent: 100,
+        min_heap: 32 << 20,
+        limit: None,
+        reserve: None,
+        huge_pages: true,
+        conservative_stacks: true,
+        verify: false,
+        stress: false,
+        mark_stack: None,
+    };
+
+    /// The largest growth percentage.
+    pub const MAX_PERCENT: u32 = 100_000;
+
+    /// The smallest limit in bytes: one growth step of the heap.
+    pub const MIN_LIMIT: usize = 4 << 20;
+
+    pub(crate) fn check(&self) -> Result<(), HeapError> {
+        if self.percent == 0 || self.percent > Self::MAX_PERCENT {
+            return Err(HeapError::Percent { percent: self.percent });
+        }
+        if let Some(limit) = self.limit
+            && limit < Self::MIN_LIMIT
+        {
+            return Err(HeapError::LimitTooSmall { limit });
+        }
+        if let Some(bytes) = self.reserve
+            && bytes > heapwood_heap::space::MAX_WINDOW
+        {
+            return Err(HeapError::ReserveTooLarge { bytes });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn window(&self) -> usize {
+        // Room for holes: a heap at its limit may be spread over twice as much address space.
+        let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
+        let usual = (heapwood_os::usage::physical_memory() as usize).saturating_mul(4).max(64 << 30);
+        self.reserve.unwrap_or_else(|| self.limit.map_or(usual, |l| of_limit(l).min(usual)))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config::DEFAULT
+    }
+}

@@ -1,0 +1,158 @@
+//! One collection: stop the mutators, mark from the roots, let them go. Sweeping is left to allocation.
+//!
+//! The thread that collects holds the collector's lock from before the first request to stop until after the last
+//! resume, and the registry's while the world is stopped; so one collection runs at a time, and threads that want
+//! to attach wait. While it waits for the lock it counts as stopped itself.
+
+use crate::heap::{Collector, Heap};
+use crate::mark::Marker;
+use crate::mutator::Mutator;
+use crate::pace;
+use crate::roots::table::RootKind;
+use core::sync::atomic::Ordering;
+use heapwood_os::clock;
+
+impl Mutator {
+    /// Collects now. A collection that begins after the call has ended when this returns.
+    pub fn collect(&self) {
+        self.collect_if(|_| true);
+    }
+
+    /// Collects, unless a collection has ended since the heap had counted `seen`.
+    pub(crate) fn collect_unless_since(&self, seen: u64) {
+        self.collect_if(|heap| heap.cycles.load(Ordering::Acquire) == seen);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn collect_if(&self, wanted: impl Fn(&Heap) -> bool) {
+        let heap = self.heap();
+        self.with_stack(|| {
+            self.gate().block();
+            let mut collector = heap.collector.lock();
+            // Nobody else can be stopping the world now.
+            self.gate().unblock();
+            if wanted(heap) {
+                let cpu = clock::thread_cpu_ns();
+                heap.run(self, &mut collector);
+                heap.record.lock().collect_cpu_ns += clock::thread_cpu_ns() - cpu;
+            }
+        });
+    }
+}
+
+impl Heap {
+    fn run(&self, me: &Mutator, collector: &mut Collector) {
+        // Most of what is left to sweep is swept before anyone waits.
+        self.space.finish_sweep();
+
+        let requested = clock::monotonic_ns();
+        let registry = self.registry.lock();
+        let others = |f: &dyn Fn(&Mutator)| {
+            for mutator in mutators(registry.first) {
+                if !core::ptr::eq(mutator, me) {
+                    f(mutator);
+                }
+            }
+        };
+        others(&|m| m.gate().request());
+        others(&|m| m.gate().await_stopped());
+
+        for mutator in mutators(registry.first) {
+            self.space.flush(&mutator.bumps());
+        }
+        self.space.finish_sweep();
+        if let Some(verify) = &self.verify {
+            verify.before_marking(&self.space);
+        }
+        let marked = self.mark(collector, registry.first);
+        let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), &self.config);
+        self.live.store(marked.bytes, Ordering::Relaxed);
+        self.goal.store(pace.goal, Ordering::Relaxed);
+        self.space.end_marking(pace.budget);
+        if let Some(verify) = &self.verify {
+            verify.after_marking(self, registry.first);
+        }
+        self.cycles.fetch_add(1, Ordering::Release);
+
+        others(&|m| m.gate().resume());
+        drop(registry);
+        let mut record = self.record.lock();
+        record.pauses.record(clock::monotonic_ns() - requested);
+        record.live_objects = marked.objects;
+        record.mark_overflows += marked.overflows;
+        record.verified += self.verify.is_some() as u64;
+        drop(record);
+        collector.stacks.settle();
+    }
+
+    fn mark(&self, collector: &mut Collector, first: *const Mutator) -> Marked {
+        let pages = self.space.extent() / heapwood_pages::PAGE_SIZE;
+        if let Err(e) = collector.overflow.commit(0..pages.div_ceil(64)) {
+            heapwood_os::message::corrupt(format_args!("no memory for the collector's own table: {e}"));
+        }
+        let note = |object: usize| {
+            if let Some(verify) = &self.verify {
+                verify.exempt(&self.space, object);
+            }
+        };
+        let mut marker = Marker::new(&self.space, &mut collector.stacks, &collector.overflow);
+        if self.verify.is_some() {
+            marker.on_stack = Some(&note);
+        }
+        self.roots.lock().for_each(|kind, start, words| match kind {
+            RootKind::Slots => marker.push_slots(start, words),
+            RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
+        });
+        self.handles.lock().for_each(|object| marker.push(object));
+        for mutator in mutators(first) {
+            let mut frame = mutator.frames.get();
+            while !frame.is_null() {
+                // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
+                let f = unsafe { &*frame };
+                if let Some(note) = marker.on_stack {
+                    (0..f.count)
+                        // SAFETY: as above.
+                        .filter_map(|i| self.space.find(unsafe { f.slots.add(i).read() }))
+                        .for_each(|object| note(object.base));
+                }
+                marker.push_slots(f.slots as usize, f.count);
+                frame = f.prev;
+            }
+            if self.config.conservative_stacks {
+                marker.scan_stack(mutator.stack_lowest.get(), mutator.stack_end);
+            }
+        }
+        marker.drain();
+        Marked { bytes: marker.live_bytes, objects: marker.live_objects, overflows: marker.overflows }
+    }
+}
+
+/// What a marking found.
+struct Marked {
+    bytes: usize,
+    objects: usize,
+    overflows: u64,
+}
+
+impl Marker<'_> {
+    /// Adds the edges in `words` slots from `start`.
+    fn push_slots(&mut self, start: usize, words: usize) {
+        for slot in 0..words {
+            // SAFETY: registered slots and those of linked frames stay readable while they are roots.
+            let value = unsafe { (start as *const usize).add(slot).read_volatile() };
+            self.push(value);
+        }
+    }
+}
+
+/// The attached mutators; the registry's lock must be held as long as the iterator is used.
+pub(crate) fn mutators<'a>(first: *const Mutator) -> impl Iterator<Item = &'a Mutator> {
+    let mut at = first;
+    core::iter::from_fn(move || {
+        // SAFETY: the list holds attached mutators, and the caller holds the registry's lock.
+        let mutator = unsafe { at.as_ref() }?;
+        at = mutator.next.get();
+        Some(mutator)
+    })
+}

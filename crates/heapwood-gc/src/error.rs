@@ -1,0 +1,136 @@
+//! Why something was refused, in words a user can act on.
+
+use core::fmt;
+use heapwood_heap::{MAX_SHAPES, Refused};
+use heapwood_layout::LayoutError;
+use heapwood_os::OsError;
+
+/// Why no object could be allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocError {
+    /// What is alive leaves no room under the heap's limit.
+    Limit {
+        /// The limit in bytes.
+        limit: usize,
+        /// What was alive at the last collection, in bytes.
+        live: usize,
+    },
+    /// The heap's address range has no room of this size.
+    Window {
+        /// What was asked for.
+        bytes: usize,
+        /// The size of the range.
+        window: usize,
+    },
+    /// The kernel gave no memory.
+    Kernel(OsError),
+    /// More different layouts than a heap can tell apart.
+    TooManyLayouts,
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocError::Limit { limit, live } => write!(
+                f,
+                "the heap's limit of {limit} bytes is too small: {live} bytes are alive after a collection; \
+                 raise the limit or keep less alive"
+            ),
+            AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
+            AllocError::Kernel(e) => e.fmt(f),
+            AllocError::TooManyLayouts => {
+                write!(f, "more than {MAX_SHAPES} different layouts in one heap: let types share them")
+            }
+        }
+    }
+}
+
+impl core::error::Error for AllocError {}
+
+/// Why a heap could not be made, or a thread not attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeapError {
+    /// The growth percentage is out of range.
+    Percent {
+        /// What was asked for.
+        percent: u32,
+    },
+    /// The limit is smaller than one growth step.
+    LimitTooSmall {
+        /// What was asked for, in bytes.
+        limit: usize,
+    },
+    /// More address space than a heap can use.
+    ReserveTooLarge {
+        /// What was asked for, in bytes.
+        bytes: usize,
+    },
+    /// The kernel gave no memory for the heap's tables.
+    Kernel(OsError),
+    /// The system does not say where this thread's stack ends.
+    UnknownStack,
+    /// Threads are attached to the heap.
+    MutatorsAttached {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl fmt::Display for HeapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HeapError::Percent { percent } => {
+                write!(f, "a growth of {percent} percent: it must be 1 to {}", crate::Config::MAX_PERCENT)
+            }
+            HeapError::LimitTooSmall { limit } => {
+                write!(f, "a limit of {limit} bytes: it must be at least {}", crate::Config::MIN_LIMIT)
+            }
+            HeapError::ReserveTooLarge { bytes } => write!(
+                f,
+                "an address range of {bytes} bytes: it can be at most {}",
+                heapwood_heap::space::MAX_WINDOW
+            ),
+            HeapError::Kernel(e) => e.fmt(f),
+            HeapError::UnknownStack => {
+                write!(f, "the system does not say where this thread's stack ends: give its address")
+            }
+            HeapError::MutatorsAttached { count } => {
+                write!(f, "{count} threads are attached to the heap: detach them first")
+            }
+        }
+    }
+}
+
+impl core::error::Error for HeapError {}
+
+impl From<OsError> for HeapError {
+    fn from(e: OsError) -> Self {
+        HeapError::Kernel(e)
+    }
+}
+
+/// Why a type could not be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeError {
+    /// The description is wrong.
+    Layout(LayoutError),
+    /// More different layouts than a heap can tell apart.
+    TooManyLayouts,
+}
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TypeError::Layout(e) => e.fmt(f),
+            TypeError::TooManyLayouts => AllocError::TooManyLayouts.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for TypeError {}
+
+impl From<LayoutError> for TypeError {
+    fn from(e: LayoutError) -> Self {
+        TypeError::Layout(e)
+    }
+}

@@ -1,0 +1,239 @@
+//! The heap: a space, the mutators attached to it, its roots, and the collector's own memory. Everything hangs off
+//! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
+
+use crate::config::Config;
+use crate::error::{HeapError, TypeError};
+use crate::mark::MarkStacks;
+use crate::mark::stack::USUAL_EDGES;
+use crate::mutator::Mutator;
+use crate::pace;
+use crate::roots::table::RootKind;
+use crate::roots::{Handle, Handles, RootToken, Roots};
+use crate::stats::{Histogram, Stats};
+use crate::verify::Verify;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use heapwood_heap::{Object, Scan, ShapeId, SizeClass, Space, SpaceConfig};
+use heapwood_layout::{Layout, TypeDescriptor};
+use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox};
+use heapwood_pages::PAGE_SIZE;
+
+/// A type as a heap knows it: its size and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectType {
+    /// Bytes of an object.
+    pub size: usize,
+    /// The shape its objects have.
+    pub shape: ShapeId,
+}
+
+impl ObjectType {
+    /// The bytes of its cells; `None` if each object has pages of its own.
+    pub fn cell_size(self) -> Option<usize> {
+        SizeClass::of(self.size).map(SizeClass::cell_size)
+    }
+}
+
+/// The attached mutators, linked through themselves.
+pub(crate) struct Registry {
+    pub(crate) first: *const Mutator,
+    pub(crate) count: usize,
+}
+
+// SAFETY: the pointers are followed only by whoever holds the registry's lock.
+unsafe impl Send for Registry {}
+
+/// What one collection at a time uses.
+pub(crate) struct Collector {
+    pub(crate) stacks: MarkStacks,
+    /// A bit for every page: a span that starts here has marked objects that were not scanned.
+    pub(crate) overflow: MappedArray<u64>,
+}
+
+/// What the collector has done.
+pub(crate) struct Record {
+    pub(crate) pauses: Histogram,
+    pub(crate) live_objects: usize,
+    pub(crate) collect_cpu_ns: u64,
+    pub(crate) mark_overflows: u64,
+    pub(crate) verified: u64,
+}
+
+/// A garbage-collected heap.
+pub struct Heap {
+    pub(crate) kernel: KernelRef,
+    pub(crate) config: Config,
+    pub(crate) percent: AtomicU32,
+    pub(crate) space: Space,
+    pub(crate) registry: Lock<Registry>,
+    pub(crate) collector: Lock<Collector>,
+    pub(crate) roots: Lock<Roots>,
+    pub(crate) handles: Lock<Handles>,
+    pub(crate) record: Lock<Record>,
+    pub(crate) verify: Option<Verify>,
+    pub(crate) cycles: AtomicU64,
+    pub(crate) live: AtomicUsize,
+    pub(crate) goal: AtomicUsize,
+}
+
+/// A heap that its owner keeps in place. Dropping it releases all its memory at once.
+pub struct HeapBox(MappedBox<Heap>);
+
+impl core::ops::Deref for HeapBox {
+    type Target = Heap;
+    fn deref(&self) -> &Heap {
+        &self.0
+    }
+}
+
+impl Heap {
+    /// Makes a heap with memory from `kernel`.
+    pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
+        config.check()?;
+        let space = Space::new(
+            kernel,
+            SpaceConfig {
+                window: config.window(),
+                limit: config.limit,
+                huge_pages: config.huge_pages,
+                clobber: config.verify,
+                single_cells: config.stress,
+            },
+        )?;
+        let first = pace::pace(0, config.percent, &config);
+        space.set_budget(first.budget);
+        let pages = space.window_bytes() / PAGE_SIZE;
+        let heap = Heap {
+            kernel,
+            config,
+            percent: AtomicU32::new(config.percent),
+            registry: Lock::new(Registry { first: core::ptr::null(), count: 0 }),
+            collector: Lock::new(Collector {
+                stacks: MarkStacks::new(kernel, config.mark_stack.unwrap_or(USUAL_EDGES))?,
+                overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
+            }),
+            roots: Lock::new(Roots::new(kernel)?),
+            handles: Lock::new(Handles::new(kernel)?),
+            record: Lock::new(Record {
+                pauses: Histogram::new(),
+                live_objects: 0,
+                collect_cpu_ns: 0,
+                mark_overflows: 0,
+                verified: 0,
+            }),
+            verify: if config.verify { Some(Verify::new(kernel, &space)?) } else { None },
+            space,
+            cycles: AtomicU64::new(0),
+            live: AtomicUsize::new(0),
+            goal: AtomicUsize::new(first.goal),
+        };
+        Ok(HeapBox(MappedBox::new(kernel, heap)?))
+    }
+
+    /// The settings it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The memory it manages.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Changes the growth percentage, from the next collection on.
+    pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
+        if percent == 0 || percent > Config::MAX_PERCENT {
+            return Err(HeapError::Percent { percent });
+        }
+        self.percent.store(percent, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many threads are attached.
+    pub fn mutators(&self) -> usize {
+        self.registry.lock().count
+    }
+
+    /// Registers a type. Types of one size class and one layout share a shape.
+    pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+        let size = descriptor.size();
+        let shape =
+            self.space.shape_for(size, Scan::Layout(descriptor.layout())).ok_or(TypeError::TooManyLayouts)?;
+        Ok(ObjectType { size, shape })
+    }
+
+    /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
+    /// has no slices: its function knows single objects only.
+    pub fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
+        Some(match element.layout() {
+            Layout::NoPointers => Scan::Layout(Layout::NoPointers),
+            Layout::Conservative => Scan::Layout(Layout::Conservative),
+            Layout::Mask(mask) if element.size() / 8 <= heapwood_layout::MAX_MASK_WORDS => {
+                Scan::Slice { header, words: element.size() / 8, mask: mask.bits() }
+            }
+            // Only the first words of such an element have pointers, but a repeated mask must be as long as it is.
+            Layout::Mask(_) => Scan::Layout(Layout::Conservative),
+            Layout::Trace(_) => return None,
+        })
+    }
+
+    /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
+    /// object. `None` if no more roots can be registered.
+    ///
+    /// # Safety
+    /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
+    pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Option<RootToken> {
+        self.roots.lock().add(RootKind::Slots, slots as usize, words)
+    }
+
+    /// Makes the words in `start..end` ambiguous roots. `None` if no more roots can be registered.
+    ///
+    /// # Safety
+    /// 1. The range stays readable until the root is removed.
+    pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Option<RootToken> {
+        self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / 8)
+    }
+
+    /// Removes a root; false if the token names none.
+    pub fn remove_root(&self, token: RootToken) -> bool {
+        self.roots.lock().remove(token)
+    }
+
+    /// Makes a handle that keeps the object at `object` alive (0 for none yet).
+    pub fn new_handle(&self, object: usize) -> Result<Handle, heapwood_os::OsError> {
+        self.handles.lock().new_handle(object)
+    }
+
+    /// Frees a handle; false if it is not held.
+    pub fn free_handle(&self, handle: Handle) -> bool {
+        self.handles.lock().free_handle(handle)
+    }
+
+    /// The object that `addr` points to or into. Exact for objects of the calling thread and for those that
+    /// outlived a collection.
+    pub fn find(&self, addr: usize) -> Option<Object> {
+        self.space.find(addr)
+    }
+
+    /// The figures at this moment.
+    pub fn stats(&self) -> Stats {
+        let figures = self.space.figures();
+        let record = self.record.lock();
+        Stats {
+            collections: self.cycles.load(Ordering::Relaxed),
+            live_bytes: self.live.load(Ordering::Relaxed),
+            live_objects: record.live_objects,
+            goal_bytes: self.goal.load(Ordering::Relaxed),
+            allocated_bytes: figures.total_allocated,
+            in_use_bytes: figures.in_use,
+            committed_bytes: figures.grown,
+            collect_cpu_ns: record.collect_cpu_ns,
+            pause_p50_ns: record.pauses.quantile(0.5),
+            pause_p99_ns: record.pauses.quantile(0.99),
+            pause_max_ns: record.pauses.max,
+            pause_total_ns: record.pauses.sum,
+            mark_overflows: record.mark_overflows,
+            barrier_violations: self.verify.as_ref().map_or(0, Verify::violations),
+            verified: record.verified,
+        }
+    }
+}

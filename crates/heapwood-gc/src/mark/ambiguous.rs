@@ -1,0 +1,43 @@
+//! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A word is
+//! dropped after a range test, or after one load from the page table; what remains is resolved to the object it
+//! points into, if that exists.
+
+use super::queue::Marker;
+
+const WORD: usize = size_of::<usize>();
+
+impl Marker<'_> {
+    /// The object that `word` points to or into, if it exists.
+    #[inline]
+    pub(crate) fn resolve(&self, word: usize) -> Option<usize> {
+        if word.wrapping_sub(self.base) >= self.extent {
+            return None;
+        }
+        self.space.find(word).map(|object| object.base)
+    }
+
+    /// Scans the aligned words of `start..end`.
+    pub(crate) fn scan_ambiguous(&mut self, start: usize, end: usize) {
+        for at in (start.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
+            // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack; it may
+            // hold anything, which a volatile read of a word tolerates.
+            let word = unsafe { (at as *const usize).read_volatile() };
+            if let Some(object) = self.resolve(word) {
+                self.push(object);
+            }
+        }
+    }
+
+    /// Scans a stopped thread's stack from its lowest word in use.
+    pub(crate) fn scan_stack(&mut self, lowest: usize, end: usize) {
+        if let Some(note) = self.on_stack {
+            for at in (lowest.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
+                // SAFETY: as above.
+                if let Some(object) = self.resolve(unsafe { (at as *const usize).read_volatile() }) {
+                    note(object);
+                }
+            }
+        }
+        self.scan_ambiguous(lowest, end);
+    }
+}

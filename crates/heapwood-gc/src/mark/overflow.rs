@@ -1,0 +1,92 @@
+//! When a mark stack is full. The object is marked at once, and its span flagged: some marked object there may
+//! have edges that were not followed. When the stacks have run empty, the flagged spans' marked objects are
+//! scanned again. Each overflow marks an object that was unmarked (or defers one range), so this ends; the idea is
+//! as old as Knuth's marking algorithms, by span as in libgc.
+
+use super::queue::Marker;
+use heapwood_heap::ScanKind;
+use heapwood_pages::PageIndex;
+
+const WORD_BITS: usize = 64;
+
+impl Marker<'_> {
+    /// An edge did not fit: marks its object now and leaves the object's own edges for later.
+    #[cold]
+    pub(crate) fn edge_overflow(&mut self, addr: usize) {
+        // SAFETY: edges are bases of objects, and one thread marks.
+        if !unsafe { self.marks.set(addr) } {
+            return;
+        }
+        self.live_objects += 1;
+        self.live_bytes += self.space.find_span(addr).map_or(0, |s| s.object_bytes());
+        self.object_overflow(addr);
+    }
+
+    /// A marked object could not be scanned now.
+    #[cold]
+    pub(crate) fn object_overflow(&mut self, addr: usize) {
+        let entry = self.entry(addr);
+        if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
+            return;
+        }
+        let page = self.space.page_of(addr).0 - entry.back().0;
+        // SAFETY: the bits of every page below the extent are committed before marking starts.
+        unsafe { *self.overflow.at(page / WORD_BITS) |= 1 << (page % WORD_BITS) };
+        self.overflowed = true;
+        self.overflows += 1;
+    }
+
+    /// Scans the marked objects of all flagged spans again.
+    #[cold]
+    pub(crate) fn rescan_overflowed(&mut self) {
+        self.overflowed = false;
+        let pages = self.extent / heapwood_pages::PAGE_SIZE;
+        for index in 0..pages.div_ceil(WORD_BITS) {
+            // SAFETY: as above.
+            let mut bits = core::mem::take(unsafe { &mut *self.overflow.at(index) });
+            while bits != 0 {
+                let page = PageIndex(index * WORD_BITS + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+                self.rescan_span(page);
+            }
+        }
+    }
+
+    fn rescan_span(&mut self, page: PageIndex) {
+        let span = self.space.span(page);
+        for cell in (span.cells_start()..span.cells_start() + span.cells() * span.object_bytes())
+            .step_by(span.object_bytes())
+        {
+            if self.space.marks().is_marked(cell) {
+                let entry = self.entry(cell);
+                if self.space.shape(span.shape()).cell_size == 0 {
+                    self.scan_large_now(cell);
+                } else {
+                    self.scan(cell, entry);
+                }
+                self.follow_all();
+            }
+        }
+    }
+
+    /// Scans a large object piece by piece without the range stack, which may be full again.
+    fn scan_large_now(&mut self, addr: usize) {
+        let entry = self.entry(addr);
+        let span = self.space.span(self.space.page_of(addr));
+        let end = addr + span.object_bytes() / 8 * 8;
+        let shape = self.space.shape(span.shape());
+        let (header, words, number) = match shape.kind() {
+            ScanKind::Slice => (shape.header as usize * 8, shape.words as usize, span.shape().index() as u32),
+            ScanKind::Conservative => (0, 1, 0),
+            _ => return self.scan(addr, entry),
+        };
+        let step = (512 / words).max(1) * words * 8;
+        let mut next = addr + header;
+        while next < end {
+            let piece_end = end.min(next + step);
+            self.scan_piece(super::stack::Range { next, end: piece_end, shape: number });
+            self.follow_all();
+            next = piece_end;
+        }
+    }
+}

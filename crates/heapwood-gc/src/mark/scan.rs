@@ -1,0 +1,178 @@
+//! Finding the edges of an object. The commonest layouts have loops of their own; large objects are taken in
+//! pieces, so that one array does not fill the stack.
+
+use super::queue::Marker;
+use super::stack::Range;
+use heapwood_heap::page_table::PageEntry;
+use heapwood_heap::{ScanKind, Shape};
+use heapwood_layout::TraceContext;
+use heapwood_os::message::corrupt;
+use heapwood_pages::PAGE_SIZE;
+
+const WORD: usize = size_of::<usize>();
+/// Words scanned at once; more wait on the range stack.
+const PIECE: usize = 512;
+
+impl Marker<'_> {
+    /// Marks the object at `addr` and finds its edges, unless it was marked before.
+    #[inline(always)]
+    pub(crate) fn visit(&mut self, addr: usize) {
+        // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
+        // look-up), and one thread marks.
+        if !unsafe { self.marks.set(addr) } {
+            return;
+        }
+        self.live_objects += 1;
+        let entry = self.entry(addr);
+        match entry.kind() {
+            Some(ScanKind::Pair) => {
+                self.live_bytes += 2 * WORD;
+                self.scan_pair(addr);
+            }
+            Some(ScanKind::NoPointers) => {
+                let cell = self.shape(entry).cell_size as usize;
+                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
+            }
+            Some(ScanKind::Mask) => {
+                let shape = self.shape(entry);
+                let cell = shape.cell_size as usize;
+                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
+                self.scan_mask(addr, shape.mask[0]);
+            }
+            Some(kind) => {
+                let bytes = self.bytes_of(addr, entry);
+                self.live_bytes += bytes.next_multiple_of(heapwood_heap::GRANULE);
+                self.scan_rare(addr, kind, entry);
+            }
+            None => corrupt(format_args!(
+                "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept \
+                 past the object's life?"
+            )),
+        }
+    }
+
+    /// Finds the edges of an object that is marked already.
+    pub(crate) fn scan(&mut self, addr: usize, entry: PageEntry) {
+        match entry.kind() {
+            Some(ScanKind::NoPointers) | None => {}
+            Some(ScanKind::Pair) => self.scan_pair(addr),
+            Some(ScanKind::Mask) => self.scan_mask(addr, self.shape(entry).mask[0]),
+            Some(kind) => self.scan_rare(addr, kind, entry),
+        }
+    }
+
+    #[inline(always)]
+    fn word(addr: usize) -> usize {
+        // SAFETY: the word lies in an object of a stopped heap; slots are aligned words.
+        unsafe { (addr as *const usize).read() }
+    }
+
+    #[inline(always)]
+    fn scan_pair(&mut self, addr: usize) {
+        let (first, second) = (Self::word(addr), Self::word(addr + WORD));
+        self.push(first);
+        self.push(second);
+    }
+
+    #[inline(always)]
+    fn scan_mask(&mut self, addr: usize, mut mask: u64) {
+        while mask != 0 {
+            let word = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            self.push(Self::word(addr + word * WORD));
+        }
+    }
+
+    #[cold]
+    fn large_bytes(&self, addr: usize) -> usize {
+        self.space.span(self.space.page_of(addr)).pages().0 * PAGE_SIZE
+    }
+
+    fn bytes_of(&self, addr: usize, entry: PageEntry) -> usize {
+        match self.shape(entry).cell_size as usize {
+            0 => self.space.span(self.space.page_of(addr)).object_bytes(),
+            cell => cell,
+        }
+    }
+
+    #[inline(never)]
+    fn scan_rare(&mut self, addr: usize, kind: ScanKind, entry: PageEntry) {
+        let shape = self.shape(entry);
+        let end = addr + self.bytes_of(addr, entry) / WORD * WORD;
+        match kind {
+            ScanKind::WideMask => {
+                for (chunk, &mask) in shape.mask.iter().enumerate() {
+                    self.scan_mask(addr + chunk * 64 * WORD, mask);
+                }
+            }
+            ScanKind::Slice => {
+                let first = addr + shape.header as usize * WORD;
+                self.scan_range(Range { next: first, end, shape: entry.shape().index() as u32 }, addr);
+            }
+            ScanKind::Conservative => self.scan_range(Range { next: addr, end, shape: 0 }, addr),
+            ScanKind::Trace => {
+                let trace = shape.trace().expect("a trace shape has a function");
+                let context = (&raw mut *self).cast::<TraceContext>();
+                // SAFETY: the type's author promised that the function accepts any object of the type, zeros
+                // included, and reports to the context it is given; the marker is not used meanwhile otherwise.
+                unsafe { trace(addr as *mut u8, end - addr, context) };
+            }
+            ScanKind::NoPointers | ScanKind::Pair | ScanKind::Mask => {}
+        }
+    }
+
+    /// Scans a range now if it is short; otherwise leaves it on the range stack. `object` is rescanned as a whole
+    /// if that is full.
+    fn scan_range(&mut self, range: Range, object: usize) {
+        if range.end.saturating_sub(range.next) <= PIECE * WORD {
+            self.scan_piece(range);
+        } else if !self.stacks.ranges.push(range) {
+            self.object_overflow(object);
+        }
+    }
+
+    /// Scans the next piece of a waiting range; false if none waits.
+    #[cold]
+    pub(crate) fn next_range(&mut self) -> bool {
+        let Some(mut range) = self.stacks.ranges.pop() else { return false };
+        let element = if range.shape == 0 { 1 } else { self.shape_numbered(range.shape).words as usize };
+        let step = (PIECE / element).max(1) * element * WORD;
+        let piece = Range { end: range.end.min(range.next + step), ..range };
+        range.next = piece.end;
+        if range.next < range.end {
+            // There is room: the range was popped just now.
+            self.stacks.ranges.push(range);
+        }
+        self.scan_piece(piece);
+        true
+    }
+
+    fn shape_numbered(&self, number: u32) -> &Shape {
+        self.space.shape(heapwood_heap::ShapeId::from_index(number))
+    }
+
+    pub(crate) fn scan_piece(&mut self, range: Range) {
+        if range.shape == 0 {
+            self.scan_ambiguous(range.next, range.end);
+            return;
+        }
+        let (words, mask) = {
+            let shape = self.shape_numbered(range.shape);
+            (shape.words as usize, shape.mask)
+        };
+        if words == 1 {
+            // A slice of pointers.
+            for slot in (range.next..range.end).step_by(WORD) {
+                self.push(Self::word(slot));
+            }
+            return;
+        }
+        let mut element = range.next;
+        while element + words * WORD <= range.end {
+            for (chunk, &bits) in mask.iter().enumerate() {
+                self.scan_mask(element + chunk * 64 * WORD, bits);
+            }
+            element += words * WORD;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The bounded stacks of marking: edges still to follow, and large objects scanned in pieces. Both have a fixed
+//! capacity in mapped memory; a push that does not fit is refused, and [`super::overflow`] takes over.
+
+use heapwood_os::region::Zeroed;
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+/// Edges the stack holds unless configured otherwise: 128 MiB of address space, touched only as deep as it gets.
+pub const USUAL_EDGES: usize = 1 << 24;
+const RANGES: usize = 1 << 12;
+/// Entries kept in memory between collections.
+const KEEP: usize = 1 << 14;
+
+/// A stack of `T` in mapped memory.
+pub struct Bounded<T> {
+    memory: MappedArray<T>,
+    top: usize,
+    deepest: usize,
+}
+
+impl<T: Zeroed + Copy> Bounded<T> {
+    fn new(kernel: KernelRef, capacity: usize) -> Result<Self, OsError> {
+        let memory = MappedArray::new(kernel, capacity.max(1))?;
+        memory.commit(0..memory.len())?;
+        Ok(Bounded { memory, top: 0, deepest: 0 })
+    }
+
+    /// Puts `value` on top; false if the stack is full.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) -> bool {
+        if self.top == self.memory.len() {
+            return false;
+        }
+        // SAFETY: the whole array is committed and top is below its length.
+        unsafe { self.memory.at(self.top).write(value) };
+        self.top += 1;
+        true
+    }
+
+    /// Takes the top.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.top == 0 {
+            return None;
+        }
+        self.top -= 1;
+        // SAFETY: the entry was written by a push.
+        Some(unsafe { self.memory.at(self.top).read() })
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.top
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.top == 0
+    }
+
+    /// Notes how deep the stack is, so that [`Bounded::settle`] knows what was touched.
+    pub fn note_depth(&mut self) {
+        self.deepest = self.deepest.max(self.top);
+    }
+
+    /// Gives memory back after a deep marking.
+    fn settle(&mut self) {
+        debug_assert!(self.is_empty());
+        if self.deepest > KEEP {
+            // SAFETY: the whole array is committed, and an empty stack needs no contents.
+            let _ = unsafe { self.memory.shrink(KEEP, self.memory.len()) };
+        }
+        self.deepest = 0;
+    }
+}
+
+/// A part of a large object that remains to be scanned.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// The next word to scan.
+    pub(crate) next: usize,
+    /// One past the last.
+    pub(crate) end: usize,
+    /// The number of its shape, for the mask; 0 if any word may be a pointer.
+    pub(crate) shape: u32,
+}
+
+// SAFETY: all-zero bytes are an empty range; it holds plain numbers.
+unsafe impl Zeroed for Range {}
+
+/// The stacks of one collector.
+pub struct MarkStacks {
+    pub(crate) edges: Bounded<usize>,
+    pub(crate) ranges: Bounded<Range>,
+}
+
+impl MarkStacks {
+    /// Stacks for `edges` edges.
+    pub fn new(kernel: KernelRef, edges: usize) -> Result<Self, OsError> {
+        Ok(MarkStacks {
+            edges: Bounded::new(kernel, edges)?,
+            ranges: Bounded::new(kernel, RANGES.min(edges.max(1)))?,
+        })
+    }
+
+    pub(crate) fn settle(&mut self) {
+        self.edges.settle();
+        self.ranges.settle();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_stack_refuses_and_keeps_what_it_has() {
+        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
+        assert!(s.push(1) && s.push(2) && s.push(3) && !s.push(4));
+        assert_eq!((s.pop(), s.pop(), s.pop(), s.pop()), (Some(3), Some(2), Some(1), None));
+    }
+}

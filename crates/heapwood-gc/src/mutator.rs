@@ -1,0 +1,371 @@
+//! A thread's part in a heap: where it allocates, its poll flag, its frames, its stack.
+//!
+//! The first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A mutator
+//! belongs to the thread that attached it; the collector touches its private part only while it is stopped.
+
+use crate::error::{AllocError, HeapError};
+use crate::heap::{Heap, ObjectType};
+use crate::stop::Gate;
+use crate::sync::AtomicU32;
+use core::cell::Cell;
+use core::mem::offset_of;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+use heapwood_heap::{Bump, Bumps, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
+use heapwood_os::{Reservation, stack};
+
+/// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
+/// through [`Mutator::push_frame`] or inline.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Frame {
+    /// The frame below.
+    pub prev: *mut Frame,
+    /// How many slots.
+    pub count: usize,
+    /// The slots.
+    pub slots: *mut usize,
+}
+
+/// A thread's part in a heap.
+#[repr(C)]
+pub struct Mutator {
+    /// Not 0 while a collector wants this thread stopped.
+    pub(crate) poll: AtomicU32,
+    /// Not 0 while stores of pointers must take the slow path.
+    pub(crate) barrier: AtomicU32,
+    /// The topmost frame of the shadow stack.
+    pub(crate) frames: Cell<*mut Frame>,
+    reserved: [usize; 6],
+    bumps: [Bump; MAX_SHAPES],
+    // Private from here on.
+    pub(crate) state: AtomicU32,
+    thread: u32,
+    heap: NonNull<Heap>,
+    /// While stopped: the lowest word of the stack in use.
+    pub(crate) stack_lowest: Cell<usize>,
+    pub(crate) stack_end: usize,
+    pub(crate) next: Cell<*const Mutator>,
+    recent: [Cell<Recent>; RECENT],
+    memory: Cell<Option<Reservation>>,
+}
+
+/// A shape that was looked up before.
+#[derive(Clone, Copy)]
+struct Recent {
+    scan: Option<Scan>,
+    shape: ShapeId,
+    class: u16,
+}
+
+const RECENT: usize = 64;
+
+/// Offset of the poll flag.
+pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
+/// Offset of the barrier flag.
+pub const BARRIER_OFFSET: usize = offset_of!(Mutator, barrier);
+/// Offset of the frame list.
+pub const FRAMES_OFFSET: usize = offset_of!(Mutator, frames);
+/// Offset of the first bump.
+pub const BUMPS_OFFSET: usize = offset_of!(Mutator, bumps);
+
+#[cfg(not(loom))]
+const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
+
+impl Mutator {
+    /// Attaches the calling thread to `heap`. `stack_end` is one past the highest word of its stack that may hold
+    /// pointers; `None` asks the system.
+    pub fn attach(heap: &Heap, stack_end: Option<usize>) -> Result<NonNull<Mutator>, HeapError> {
+        let stack_end = stack_end.or_else(stack::stack_end).ok_or(HeapError::UnknownStack)?;
+        let memory = Reservation::new(heap.kernel, size_of::<Mutator>(), align_of::<Mutator>())?;
+        memory.commit(0..size_of::<Mutator>())?;
+        let place = memory.start() as *mut Mutator;
+        // SAFETY: the memory is committed, aligned and ours alone. The fields not written are fine as zeros (numbers,
+        // bumps without a run); writing the struct as a whole would touch every bump's page.
+        let mutator = unsafe {
+            (&raw mut (*place).poll).write(AtomicU32::new(0));
+            (&raw mut (*place).barrier).write(AtomicU32::new(heap.verify.is_some() as u32));
+            (&raw mut (*place).frames).write(Cell::new(core::ptr::null_mut()));
+            (&raw mut (*place).state).write(AtomicU32::new(0));
+            (&raw mut (*place).thread).write(stack::thread_id());
+            (&raw mut (*place).heap).write(NonNull::from(heap));
+            (&raw mut (*place).stack_lowest).write(Cell::new(stack_end));
+            (&raw mut (*place).stack_end).write(stack_end);
+            (&raw mut (*place).recent).write([const { Cell::new(empty_recent()) }; RECENT]);
+            (&raw mut (*place).memory).write(Cell::new(Some(memory)));
+            &*place
+        };
+        let mut registry = heap.registry.lock();
+        mutator.next.set(registry.first);
+        registry.first = mutator;
+        registry.count += 1;
+        Ok(NonNull::from(mutator))
+    }
+
+    /// Detaches the thread: its unused cells go back to the heap, and it is no longer stopped or scanned.
+    ///
+    /// # Safety
+    /// 1. `this` came from [`Mutator::attach`] on this thread, its heap exists, and it has not been detached.
+    /// 2. It is not used afterwards.
+    pub unsafe fn detach(this: NonNull<Mutator>) {
+        // SAFETY: contract 1.
+        let mutator = unsafe { this.as_ref() };
+        let heap = mutator.heap();
+        mutator.blocking(|| {
+            // A collector that waits for this lock sees a blocked mutator; one that holds it ends first.
+            let mut registry = heap.registry.lock();
+            heap.space.flush(&mutator.bumps());
+            let mut link = &registry.first as *const *const Mutator;
+            // SAFETY: the list holds attached mutators, and the registry's lock is held.
+            unsafe {
+                while *link != this.as_ptr() {
+                    link = (**link).next.as_ptr();
+                }
+                *link.cast_mut() = mutator.next.get();
+            }
+            registry.count -= 1;
+        });
+        drop(mutator.memory.take());
+    }
+
+    /// The heap it is attached to.
+    #[inline(always)]
+    pub fn heap(&self) -> &Heap {
+        // SAFETY: the contract of attach and detach keeps the heap alive longer than its mutators.
+        unsafe { self.heap.as_ref() }
+    }
+
+    /// The system's number of the thread it belongs to.
+    pub fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    #[inline(always)]
+    pub(crate) fn bumps(&self) -> Bumps {
+        // SAFETY: the array is part of this mutator and as long as Bumps wants it.
+        unsafe { Bumps::new(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut())) }
+    }
+
+    /// Where this thread allocates objects of `shape`.
+    #[inline(always)]
+    pub fn bump(&self, shape: ShapeId) -> &Bump {
+        debug_assert!(shape.index() < MAX_SHAPES);
+        // SAFETY: shape numbers are below MAX_SHAPES.
+        unsafe { self.bumps.get_unchecked(shape.index()) }
+    }
+
+    pub(crate) fn gate(&self) -> Gate<'_> {
+        Gate { poll: &self.poll, state: &self.state }
+    }
+
+    /// Stops here if a collector asks for it.
+    #[inline(always)]
+    pub fn safepoint(&self) {
+        if self.poll.load(Ordering::Relaxed) != 0 {
+            self.safepoint_slow();
+        }
+    }
+
+    /// The slow half of [`Mutator::safepoint`].
+    #[cold]
+    pub fn safepoint_slow(&self) {
+        self.with_stack(|| self.gate().park());
+    }
+
+    /// Runs `f`, during which collections go on without this thread. `f` must not touch objects of the heap.
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.with_stack(|| {
+            self.gate().block();
+            // A panic must not leave the thread blocked for good.
+            struct Unblock<'a>(Gate<'a>);
+            impl Drop for Unblock<'_> {
+                fn drop(&mut self) {
+                    self.0.unblock();
+                }
+            }
+            let _unblock = Unblock(self.gate());
+            f()
+        })
+    }
+
+    /// Runs `f` with the thread's registers on its stack and the stack's lowest word noted.
+    pub(crate) fn with_stack<F: FnOnce() -> R, R>(&self, f: F) -> R {
+        struct Call<'a, F, R> {
+            mutator: &'a Mutator,
+            f: Option<F>,
+            result: Option<R>,
+        }
+        unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(lowest: usize, arg: *mut u8) {
+            // SAFETY: the argument is the Call below, which outlives this.
+            let call = unsafe { &mut *arg.cast::<Call<'_, F, R>>() };
+            call.mutator.stack_lowest.set(lowest);
+            if let Some(f) = call.f.take() {
+                call.result = Some(f());
+            }
+        }
+        let mut call = Call { mutator: self, f: Some(f), result: None };
+        // SAFETY: `run` with these types accepts a pointer to `call`.
+        unsafe { stack::with_registers(run::<F, R>, (&raw mut call).cast()) };
+        match call.result {
+            Some(result) => result,
+            None => unreachable!("with_registers calls its function once"),
+        }
+    }
+
+    /// Links a frame of the shadow stack.
+    ///
+    /// # Safety
+    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
+    /// 2. Frames are popped in the reverse order.
+    #[inline]
+    pub unsafe fn push_frame(&self, frame: NonNull<Frame>) {
+        // SAFETY: contract 1.
+        unsafe { (*frame.as_ptr()).prev = self.frames.get() };
+        self.frames.set(frame.as_ptr());
+    }
+
+    /// Unlinks the topmost frame.
+    ///
+    /// # Safety
+    /// 1. There is one.
+    #[inline]
+    pub unsafe fn pop_frame(&self) {
+        // SAFETY: contract 1.
+        self.frames.set(unsafe { (*self.frames.get()).prev });
+    }
+
+    /// The shape of objects of `bytes` bytes scanned as `scan` says, remembering recent answers.
+    #[inline]
+    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
+        let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
+        let slot = &self.recent[(scan_hash(&scan) ^ class as usize) % RECENT];
+        let recent = slot.get();
+        if recent.class == class && recent.scan.is_some_and(|s| same_scan(&s, &scan)) {
+            return Ok(recent.shape);
+        }
+        let shape = self.heap().space.shape_for(bytes, scan).ok_or(AllocError::TooManyLayouts)?;
+        slot.set(Recent { scan: Some(scan), shape, class });
+        Ok(shape)
+    }
+
+    /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
+    #[inline(always)]
+    pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        match self.bump(shape).peek(cell) {
+            Some(found) => Ok(found),
+            None => self.reserve_slow(shape, cell),
+        }
+    }
+
+    /// The slow half of [`Mutator::reserve`].
+    #[cold]
+    #[inline(never)]
+    pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        let bump = self.bump(shape);
+        self.retry(|heap| heap.space.refill(bump, shape))?;
+        Ok(bump.peek(cell).expect("a refilled bump has a cell"))
+    }
+
+    /// Allocates an object; its memory is zero where it may hold pointers. May collect.
+    #[inline]
+    pub fn allocate(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        match ty.cell_size() {
+            Some(cell) => {
+                let object = self.reserve(ty.shape, cell)?;
+                self.bump(ty.shape).commit(object, cell);
+                Ok(object)
+            }
+            None => self.allocate_large(ty.shape, ty.size, false),
+        }
+    }
+
+    /// Allocates an object of zeros. May collect.
+    pub fn allocate_zeroed(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        if ty.cell_size().is_none() {
+            return self.allocate_large(ty.shape, ty.size, true);
+        }
+        let object = self.allocate(ty)?;
+        if self.heap().space.shape(ty.shape).kind() == ScanKind::NoPointers {
+            // SAFETY: the object is new, of this size, and known to this thread alone.
+            unsafe { object.as_ptr().write_bytes(0, ty.size) };
+        }
+        Ok(object)
+    }
+
+    /// Allocates an object with pages of its own. May collect.
+    #[cold]
+    #[inline(never)]
+    pub fn allocate_large(
+        &self,
+        shape: ShapeId,
+        bytes: usize,
+        zeroed: bool,
+    ) -> Result<NonNull<u8>, AllocError> {
+        self.retry(|heap| heap.space.allocate_large(shape, bytes, zeroed))
+    }
+
+    /// Tries `attempt`, collecting when that is due or may help.
+    fn retry<R>(&self, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
+        let heap = self.heap();
+        self.safepoint();
+        if heap.config.stress {
+            self.collect();
+        }
+        let mut collected = false;
+        loop {
+            let seen = heap.cycles.load(Ordering::Acquire);
+            let refused = match attempt(heap) {
+                Ok(result) => return Ok(result),
+                Err(refused) => refused,
+            };
+            // Other threads may have used up a new budget meanwhile, so being due again is no failure.
+            if collected && refused != Refused::CollectionDue {
+                return Err(self.give_up(refused));
+            }
+            self.collect_unless_since(seen);
+            collected = true;
+            if let Some(limit) = heap.config.limit
+                && crate::pace::hopeless(heap.live.load(Ordering::Relaxed), &heap.config)
+            {
+                return Err(self.give_up(Refused::Limit { limit }));
+            }
+        }
+    }
+
+    #[cold]
+    fn give_up(&self, refused: Refused) -> AllocError {
+        match refused {
+            Refused::Limit { limit } => {
+                AllocError::Limit { limit, live: self.heap().live.load(Ordering::Relaxed) }
+            }
+            Refused::Window { bytes, window } => AllocError::Window { bytes, window },
+            Refused::Kernel(e) => AllocError::Kernel(e),
+            Refused::CollectionDue => unreachable!("retry goes on while a collection is due"),
+        }
+    }
+}
+
+const fn empty_recent() -> Recent {
+    Recent { scan: None, shape: ShapeId::from_index(0), class: 0 }
+}
+
+fn scan_hash(scan: &Scan) -> usize {
+    let mix =
+        |a: u64, b: usize| (a.wrapping_add(b as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
+    match scan {
+        Scan::Layout(heapwood_layout::Layout::Mask(mask)) => mix(mask.bits()[0], 1),
+        Scan::Layout(heapwood_layout::Layout::Trace(f)) => mix(*f as usize as u64, 2),
+        Scan::Layout(_) => 3,
+        Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
+    }
+}
+
+fn same_scan(a: &Scan, b: &Scan) -> bool {
+    match (a, b) {
+        (Scan::Layout(a), Scan::Layout(b)) => a == b,
+        (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
+            h == header && w == words && m == mask
+        }
+        _ => false,
+    }
+}

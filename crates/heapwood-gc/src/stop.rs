@@ -1,0 +1,159 @@
+//! The stop protocol: a collector asks, each mutator answers at its next poll.
+//!
+//! A mutator's gate has two words. `poll` is written by the collector: 1 asks the mutator to stop. `state` is
+//! written by the mutator:
+//!
+//! ```text
+//!   RUNNING --poll seen--> PARKED --poll gone--> RUNNING
+//!   RUNNING --blocking region--> BLOCKED --end of region, poll 0--> RUNNING
+//! ```
+//!
+//! Invariant: between the collector's `request` having seen a state other than RUNNING and its `resume`, the
+//! mutator does not touch the heap. Both sides store their own word before they load the other's, sequentially
+//! consistent (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws.
+
+use crate::sync::{AtomicU32, Ordering, wait, wake};
+
+const RUNNING: u32 = 0;
+const PARKED: u32 = 1;
+const BLOCKED: u32 = 2;
+
+/// The two words of one mutator.
+#[derive(Clone, Copy)]
+pub struct Gate<'a> {
+    /// 1 while a collector wants the mutator stopped.
+    pub(crate) poll: &'a AtomicU32,
+    /// Whether the mutator may touch the heap.
+    pub(crate) state: &'a AtomicU32,
+}
+
+impl Gate<'_> {
+    /// Mutator: stops until no collector asks any more. What the collector must see has been published.
+    pub(crate) fn park(self) {
+        self.leave(PARKED);
+        self.enter(PARKED);
+    }
+
+    /// Mutator: begins a region in which it does not touch the heap. What the collector must see has been
+    /// published.
+    pub(crate) fn block(self) {
+        self.leave(BLOCKED);
+    }
+
+    /// Mutator: ends such a region, waiting for a collector that is at work.
+    pub(crate) fn unblock(self) {
+        self.enter(BLOCKED);
+    }
+
+    fn leave(self, to: u32) {
+        self.state.store(to, Ordering::SeqCst);
+        if self.poll.load(Ordering::SeqCst) != 0 {
+            wake(self.state, i32::MAX);
+        }
+    }
+
+    fn enter(self, from: u32) {
+        loop {
+            while self.poll.load(Ordering::SeqCst) != 0 {
+                wait(self.poll, 1);
+            }
+            self.state.store(RUNNING, Ordering::SeqCst);
+            if self.poll.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            self.leave(from);
+        }
+    }
+
+    /// Collector: asks the mutator to stop.
+    pub(crate) fn request(self) {
+        self.poll.store(1, Ordering::SeqCst);
+    }
+
+    /// Collector: waits until the mutator has stopped.
+    pub(crate) fn await_stopped(self) {
+        while self.state.load(Ordering::SeqCst) == RUNNING {
+            wait(self.state, RUNNING);
+        }
+    }
+
+    /// Collector: lets the mutator go on.
+    pub(crate) fn resume(self) {
+        self.poll.store(0, Ordering::SeqCst);
+        wake(self.poll, i32::MAX);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct World {
+        poll: AtomicU32,
+        state: AtomicU32,
+        heap: UnsafeCell<u32>,
+    }
+
+    impl World {
+        fn gate(&self) -> Gate<'_> {
+            Gate { poll: &self.poll, state: &self.state }
+        }
+    }
+
+    fn model(mutator: fn(&World), rounds: u32) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let world = Arc::new(World {
+                poll: AtomicU32::new(0),
+                state: AtomicU32::new(RUNNING),
+                heap: UnsafeCell::new(0),
+            });
+            let theirs = world.clone();
+            let thread = loom::thread::spawn(move || mutator(&theirs));
+            for _ in 0..rounds {
+                world.gate().request();
+                world.gate().await_stopped();
+                // loom reports a concurrent access to the cell as an error.
+                world.heap.with_mut(|p| unsafe { *p += 1 });
+                world.gate().resume();
+            }
+            thread.join().unwrap();
+        });
+    }
+
+    fn touch(world: &World) {
+        world.heap.with_mut(|p| unsafe { *p += 1 });
+    }
+
+    #[test]
+    fn a_polling_mutator_never_touches_the_heap_while_stopped() {
+        model(
+            |w| {
+                touch(w);
+                if w.poll.load(Ordering::SeqCst) != 0 {
+                    w.gate().park();
+                }
+                touch(w);
+                w.gate().block();
+            },
+            2,
+        );
+    }
+
+    #[test]
+    fn a_blocking_region_is_a_stop() {
+        model(
+            |w| {
+                touch(w);
+                w.gate().block();
+                w.gate().unblock();
+                touch(w);
+                w.gate().block();
+            },
+            2,
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Verify mode: everything that can be checked, checked at every collection.
+//!
+//! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
+//! one that changed without a noted store went around the barrier. (Objects that a stack referred to are left out:
+//! they may have been caught half initialised.) After marking, the space's walker runs, and a second, simple pass
+//! checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked object.
+//! A closed set that contains the roots contains everything reachable.
+
+use crate::cycle::mutators;
+use crate::heap::Heap;
+use crate::mutator::Mutator;
+use crate::roots::table::RootKind;
+use core::sync::atomic::{AtomicU64, Ordering};
+use heapwood_heap::{GRANULE, ScanKind, Space};
+use heapwood_os::message::{corrupt, write_line};
+use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+
+const WORD: usize = size_of::<usize>();
+
+/// The copy of the heap at the last collection, and what has been noted since.
+pub struct Verify {
+    copy: MappedArray<usize>,
+    /// A bit for every word: a store was noted.
+    stored: MappedArray<AtomicU64>,
+    /// A bit for every granule: the object there was referred to by a stack.
+    exempt: MappedArray<AtomicU64>,
+    committed: Lock<usize>,
+    violations: AtomicU64,
+}
+
+impl Verify {
+    pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+        let words = space.window_bytes() / WORD;
+        Ok(Verify {
+            copy: MappedArray::new(kernel, words)?,
+            stored: MappedArray::new(kernel, words / 64)?,
+            exempt: MappedArray::new(kernel, space.window_bytes() / GRANULE / 64)?,
+            committed: Lock::new(0),
+            violations: AtomicU64::new(0),
+        })
+    }
+
+    /// How many stores went around the barrier so far.
+    pub fn violations(&self) -> u64 {
+        self.violations.load(Ordering::Relaxed)
+    }
+
+    fn commit(&self, space: &Space) {
+        let mut committed = self.committed.lock();
+        let (from, to) = (*committed, space.extent());
+        if from == to {
+            return;
+        }
+        let committing = self
+            .copy
+            .commit(from / WORD..to / WORD)
+            .and_then(|()| self.stored.commit(from / WORD / 64..to / WORD / 64))
+            .and_then(|()| self.exempt.commit(from / GRANULE / 64..to / GRANULE / 64));
+        if let Err(e) = committing {
+            corrupt(format_args!("no memory for the tables of verify mode: {e}"));
+        }
+        *committed = to;
+    }
+
+    fn bit(array: &MappedArray<AtomicU64>, index: usize) -> (&AtomicU64, u64) {
+        // SAFETY: callers commit the array up to the heap's extent first.
+        (unsafe { &*array.at(index / 64) }, 1 << (index % 64))
+    }
+
+    fn set(array: &MappedArray<AtomicU64>, index: usize) {
+        let (word, bit) = Self::bit(array, index);
+        word.fetch_or(bit, Ordering::Relaxed);
+    }
+
+    fn get(array: &MappedArray<AtomicU64>, index: usize) -> bool {
+        let (word, bit) = Self::bit(array, index);
+        word.load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// A store of `words` words from `slot` on went through the barrier.
+    pub(crate) fn note_store(&self, space: &Space, object: usize, slot: usize, words: usize) {
+        self.commit(space);
+        let Some(found) = space.find(object) else {
+            corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
+        };
+        let end = found.base + found.bytes;
+        if found.base != object || slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
+            corrupt(format_args!(
+                "a store to {slot:#x} names {object:#x} as its object, which ends at {end:#x}"
+            ));
+        }
+        for word in 0..words {
+            Self::set(&self.stored, (slot - space.base()) / WORD + word);
+        }
+    }
+
+    /// A stack refers to this object.
+    pub(crate) fn exempt(&self, space: &Space, object: usize) {
+        self.commit(space);
+        Self::set(&self.exempt, (object - space.base()) / GRANULE);
+    }
+
+    /// Looks for slots that changed behind the barrier's back. The heap is stopped, flushed and swept.
+    pub(crate) fn before_marking(&self, space: &Space) {
+        self.commit(space);
+        space.for_each_object(|object, bytes| {
+            // Only what outlived the last collection is in the copy.
+            if !space.marks().is_allocated(object)
+                || Self::get(&self.exempt, (object - space.base()) / GRANULE)
+            {
+                return;
+            }
+            for_each_slot(space, object, bytes, |slot| {
+                let index = (slot - space.base()) / WORD;
+                // SAFETY: the slot lies in an object of a stopped heap; the copy is committed up to the extent.
+                let (now, then) = unsafe { ((slot as *const usize).read(), self.copy.at(index).read()) };
+                if now != then && !Self::get(&self.stored, index) {
+                    self.violations.fetch_add(1, Ordering::Relaxed);
+                    write_line(format_args!(
+                        "heapwood: verify: word {} of the object at {object:#x} ({bytes} bytes) changed from \
+                         {then:#x} to {now:#x} without the write barrier",
+                        (slot - object) / WORD
+                    ));
+                }
+            });
+        });
+        // SAFETY: committed above; both tables begin anew.
+        let cleared = unsafe {
+            self.stored
+                .shrink(0, space.extent() / WORD / 64)
+                .and_then(|()| self.exempt.shrink(0, space.extent() / GRANULE / 64))
+        };
+        if let Err(e) = cleared {
+            corrupt(format_args!("clearing the tables of verify mode: {e}"));
+        }
+    }
+
+    /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
+    pub(crate) fn after_marking(&self, heap: &Heap, first: *const Mutator) {
+        let space = &heap.space;
+        let alive = |from: &str, addr: usize| {
+            if addr.wrapping_sub(space.base()) >= space.extent() {
+                return;
+            }
+            let span = space.find_span(addr);
+            let Some(span) = span else {
+                corrupt(format_args!("{from} refers to {addr:#x}, inside the heap but in no span"));
+            };
+            if space.cell_in(span, addr) != Some(addr) {
+                corrupt(format_args!("{from} refers to {addr:#x}, which is not the start of an object"));
+            }
+            if !space.marks().is_allocated(addr) {
+                corrupt(format_args!("{from} refers to {addr:#x}, which was not marked"));
+            }
+        };
+        heap.roots.lock().for_each(|kind, start, words| {
+            for at in (start..start + words * WORD).step_by(WORD) {
+                // SAFETY: registered roots stay readable.
+                let value = unsafe { (at as *const usize).read_volatile() };
+                match kind {
+                    RootKind::Slots => alive("a root slot", value),
+                    RootKind::Range => {}
+                }
+            }
+        });
+        heap.handles.lock().for_each(|object| alive("a handle", object));
+        for mutator in mutators(first) {
+            let mut frame = mutator.frames.get();
+            while !frame.is_null() {
+                // SAFETY: linked frames stay readable, and their thread is stopped.
+                let f = unsafe { &*frame };
+                for slot in 0..f.count {
+                    // SAFETY: as above.
+                    alive("a frame", unsafe { f.slots.add(slot).read() });
+                }
+                frame = f.prev;
+            }
+        }
+        space.for_each_span(|_, span| {
+            let bytes = span.object_bytes();
+            for object in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
+                if !space.marks().is_allocated(object) {
+                    continue;
+                }
+                for_each_slot(space, object, bytes, |slot| {
+                    // SAFETY: the slot lies in an object of a stopped heap.
+                    alive("an object", unsafe { (slot as *const usize).read() });
+                });
+                // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
+                unsafe {
+                    let copy = self.copy.at((object - space.base()) / WORD);
+                    copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
+                }
+            }
+        });
+        space.finish_sweep();
+        if let Err(invalid) = space.is_valid() {
+            corrupt(format_args!("{invalid}"));
+        }
+    }
+}
+
+/// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
+/// share a mistake with the marker.
+fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
+    let Some(span) = space.find_span(object) else { return };
+    let shape = space.shape(span.shape());
+    let bit = |mask: &[u64; 4], i: usize| mask[i / 64] >> (i % 64) & 1 == 1;
+    let words = bytes / WORD;
+    match shape.kind() {
+        ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
+            for i in (0..words.min(256)).filter(|&i| bit(&shape.mask, i)) {
+                f(object + i * WORD);
+            }
+        }
+        ScanKind::Slice => {
+            let (header, element) = (shape.header as usize, shape.words as usize);
+            for i in header..words {
+                let (number, within) = ((i - header) / element, (i - header) % element);
+                if header + (number + 1) * element <= words && bit(&shape.mask, within) {
+                    f(object + i * WORD);
+                }
+            }
+        }
+        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace => {}
+    }
+}

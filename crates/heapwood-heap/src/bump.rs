@@ -1,0 +1,100 @@
+//! Bumps: where a mutator allocates next, one for each shape.
+//!
+//! Allocation takes the cell at the cursor if it ends at or below the limit; storing the advanced cursor is the
+//! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where the shape has
+//! pointers. A bump without a run has cursor and limit 0, which sends every request to the slow path.
+//! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
+
+use crate::shape::ShapeId;
+use core::cell::Cell;
+use core::ptr::NonNull;
+use heapwood_os::region::Zeroed;
+use heapwood_pages::PageIndex;
+
+/// One shape's run of free cells. The first 20 bytes are read by inline code outside this library: frozen.
+#[repr(C, align(32))]
+pub struct Bump {
+    /// The next free cell.
+    pub(crate) cursor: Cell<usize>,
+    /// One past the last free cell of the run.
+    pub(crate) limit: Cell<usize>,
+    /// The cell size; 0 until the shape is first used by this mutator.
+    pub(crate) cell_size: Cell<u32>,
+    /// The first page of the span the run is in; 0 for none.
+    pub(crate) span: Cell<u32>,
+    /// One past the span's last cell.
+    pub(crate) span_end: Cell<usize>,
+}
+
+const _: () = assert!(size_of::<Bump>() == 32);
+const _: () = assert!(core::mem::offset_of!(Bump, cursor) == 0);
+const _: () = assert!(core::mem::offset_of!(Bump, limit) == 8);
+const _: () = assert!(core::mem::offset_of!(Bump, cell_size) == 16);
+
+// SAFETY: all-zero bytes are a bump without a run; it holds plain numbers.
+unsafe impl Zeroed for Bump {}
+
+impl Bump {
+    /// The next cell of `size` bytes (not 0) if the run has one, without taking it.
+    #[inline(always)]
+    pub fn peek(&self, size: usize) -> Option<NonNull<u8>> {
+        let cursor = self.cursor.get();
+        if cursor + size > self.limit.get() {
+            return None;
+        }
+        // SAFETY: the limit of a bump without a run is 0, so here it has one, and no run starts at address 0.
+        Some(unsafe { NonNull::new_unchecked(cursor as *mut u8) })
+    }
+
+    /// Takes the cell that [`Bump::peek`] showed: from this store on it exists.
+    #[inline(always)]
+    pub fn commit(&self, cell: NonNull<u8>, size: usize) {
+        // Whatever was written into the cell stays before the store that makes it exist.
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+        self.cursor.set(cell.as_ptr() as usize + size);
+    }
+
+    /// The cell size, once the shape has been used.
+    pub fn cell_size(&self) -> usize {
+        self.cell_size.get() as usize
+    }
+
+    pub(crate) fn span(&self) -> Option<PageIndex> {
+        (self.span.get() != 0).then(|| PageIndex(self.span.get() as usize))
+    }
+
+    pub(crate) fn set_run(&self, start: usize, limit: usize) {
+        self.cursor.set(start);
+        self.limit.set(limit);
+    }
+
+    pub(crate) fn reset(&self) {
+        self.set_run(0, 0);
+        self.span.set(0);
+        self.span_end.set(0);
+    }
+}
+
+/// The bumps of one mutator, an array by shape that its owner keeps in mapped memory.
+#[derive(Clone, Copy)]
+pub struct Bumps {
+    first: NonNull<Bump>,
+}
+
+impl Bumps {
+    /// The array at `first`.
+    ///
+    /// # Safety
+    /// 1. `first` points to [`crate::MAX_SHAPES`] bumps, zeroed when new, that live as long as this is used.
+    pub const unsafe fn new(first: NonNull<Bump>) -> Self {
+        Bumps { first }
+    }
+
+    /// The bump of `shape`.
+    #[inline(always)]
+    pub fn get(&self, shape: ShapeId) -> &Bump {
+        debug_assert!(shape.index() < crate::MAX_SHAPES);
+        // SAFETY: shape numbers are below MAX_SHAPES, and the array is that long (contract of `new`).
+        unsafe { &*self.first.as_ptr().add(shape.index()) }
+    }
+}

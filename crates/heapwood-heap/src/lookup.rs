@@ -1,0 +1,77 @@
+//! From an address to the object it lies in: a range test, one load from the page table, and arithmetic.
+
+use crate::space::Space;
+use crate::span::{Span, first_page};
+use heapwood_pages::PageIndex;
+
+/// An object found from an address inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its first byte.
+    pub base: usize,
+    /// The bytes it may use: its cell, or what a large object was asked for.
+    pub bytes: usize,
+}
+
+impl Space {
+    /// The object that `addr` points to or into, if it exists. Between collections this is exact for objects of
+    /// the calling thread; at a safepoint, after all mutators were flushed, for all.
+    #[inline]
+    pub fn find(&self, addr: usize) -> Option<Object> {
+        let span = self.find_span(addr)?;
+        let base = self.cell_in(span, addr)?;
+        let exists = base < span.frontier() || self.marks.is_allocated(base);
+        exists.then(|| Object { base, bytes: span.object_bytes() })
+    }
+
+    /// The span that `addr` lies in.
+    #[inline]
+    pub fn find_span(&self, addr: usize) -> Option<&Span> {
+        if addr.wrapping_sub(self.base()) >= self.extent() {
+            return None;
+        }
+        let page = self.page_of(addr);
+        let entry = self.table.get(page);
+        entry.kind()?;
+        Some(self.span(first_page(page, entry)))
+    }
+
+    /// The first byte of the cell of `span` that `addr` lies in, whether or not an object is there.
+    #[inline]
+    pub fn cell_in(&self, span: &Span, addr: usize) -> Option<usize> {
+        if addr < span.cells_start || addr >= span.cells_end {
+            return None;
+        }
+        let index = crate::size_class::cell_at(addr - span.cells_start, span.reciprocal);
+        Some(span.cells_start + index * span.cell_size as usize)
+    }
+
+    /// Calls `f` with each span and its first page, in order of address. The heap must be stopped.
+    pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
+        let mut page = PageIndex(0);
+        let end = self.page_of(self.base() + self.extent());
+        while page < end {
+            let entry = self.table.get(page);
+            if entry.kind().is_none() {
+                page = PageIndex(page.0 + 1);
+                continue;
+            }
+            let span = self.span(page);
+            f(page, span);
+            page = PageIndex(page.0 + span.pages().0);
+        }
+    }
+
+    /// Calls `f` with the base and size of every object that exists. The heap must be stopped, its mutators
+    /// flushed, and everything swept.
+    pub fn for_each_object(&self, mut f: impl FnMut(usize, usize)) {
+        self.for_each_span(|_, span| {
+            let bytes = span.object_bytes();
+            for cell in (span.cells_start..span.cells_end).step_by(bytes) {
+                if cell < span.frontier() || self.marks.is_allocated(cell) {
+                    f(cell, bytes);
+                }
+            }
+        });
+    }
+}

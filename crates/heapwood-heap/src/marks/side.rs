@@ -1,0 +1,185 @@
+//! Mark and allocation bits: two bitmaps beside the heap, one bit a granule, found by shifting an address.
+//!
+//! At any time one side holds the allocation bits (the marks of the last cycle: which cells outlived it) and the
+//! other takes the marks of the next. The sides swap at the end of marking, so nothing is copied. A page's bits
+//! are exactly one cache line on each side. Invariant: outside marking, the mark side is clear for every span
+//! that has been swept in this cycle and for every free page; so marking starts without a walk over the heap.
+
+use crate::granule::{GRANULE, GRANULE_LOG};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+const WORD_BITS: usize = 64;
+const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
+
+/// The two bitmaps of a heap whose window starts at `base`.
+pub struct Marks {
+    sides: [MappedArray<u64>; 2],
+    base: usize,
+    /// Which side holds the allocation bits.
+    allocated: AtomicUsize,
+}
+
+impl Marks {
+    /// Reserves bits for `window` bytes from `base`.
+    pub fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
+        let words = window.div_ceil(GRANULE * WORD_BITS);
+        let sides = [MappedArray::new(kernel, words)?, MappedArray::new(kernel, words)?];
+        Ok(Marks { sides, base, allocated: AtomicUsize::new(0) })
+    }
+
+    /// Makes the bits for the first `bytes` of the window usable.
+    pub fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        let words = from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS);
+        self.sides[0].commit(words.clone())?;
+        self.sides[1].commit(words)
+    }
+
+    /// Swaps the sides at the end of marking: the marks become the allocation bits.
+    pub fn flip(&self) {
+        self.allocated.fetch_xor(1, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn allocated(&self) -> usize {
+        self.allocated.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn word(&self, side: usize, addr: usize) -> (*mut u64, u64) {
+        let offset = addr - self.base;
+        let bit = 1u64 << ((offset >> GRANULE_LOG) % WORD_BITS);
+        (self.sides[side].at(offset >> WORD_BYTES_LOG), bit)
+    }
+
+    /// The mark side, for a marking loop to keep in registers.
+    pub fn marker(&self) -> Marker {
+        Marker { words: self.sides[self.allocated() ^ 1].as_ptr(), base: self.base }
+    }
+
+    /// Whether the object at `addr` is marked in the cycle under way.
+    #[inline(always)]
+    pub fn is_marked(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: callers ask about addresses in spans, whose bits are committed.
+        unsafe { word.read() & bit != 0 }
+    }
+
+    /// Whether the cell at `addr` outlived the last cycle.
+    #[inline(always)]
+    pub fn is_allocated(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(self.allocated(), addr);
+        // SAFETY: callers ask about addresses in spans, whose bits are committed.
+        unsafe { word.read() & bit != 0 }
+    }
+
+    /// The first address from `from` on, below `end`, that holds an allocation bit; `end` if none does.
+    #[inline]
+    pub fn next_allocated(&self, from: usize, end: usize) -> usize {
+        self.scan(from, end, 0)
+    }
+
+    /// The first address from `from` on, below `end`, that holds no allocation bit; `end` if all do. Meaningful
+    /// for cells of one granule.
+    #[inline]
+    pub fn next_free_granule(&self, from: usize, end: usize) -> usize {
+        self.scan(from, end, u64::MAX)
+    }
+
+    #[inline(always)]
+    fn scan(&self, from: usize, end: usize, flip: u64) -> usize {
+        if from >= end {
+            return end;
+        }
+        let first = (from - self.base) >> GRANULE_LOG;
+        let last = (end - self.base) >> GRANULE_LOG;
+        let words = self.sides[self.allocated()].as_ptr();
+        let mut index = first / WORD_BITS;
+        // SAFETY: first..last are granules of one span, whose bits are committed; index stays below last.
+        let mut word = unsafe { *words.add(index) ^ flip } & (u64::MAX << (first % WORD_BITS));
+        while word == 0 {
+            index += 1;
+            if index * WORD_BITS >= last {
+                return end;
+            }
+            // SAFETY: as above.
+            word = unsafe { *words.add(index) ^ flip };
+        }
+        let found = index * WORD_BITS + word.trailing_zeros() as usize;
+        if found >= last { end } else { self.base + (found << GRANULE_LOG) }
+    }
+
+    /// How many allocation bits lie in the pages `start..end`.
+    #[inline]
+    pub fn count_allocated(&self, start: usize, end: usize) -> usize {
+        let first = (start - self.base) >> WORD_BYTES_LOG;
+        let last = (end - self.base) >> WORD_BYTES_LOG;
+        let words = self.sides[self.allocated()].as_ptr();
+        // SAFETY: the range is pages of one span, whose bits are committed.
+        (first..last).map(|i| unsafe { *words.add(i) }.count_ones() as usize).sum()
+    }
+
+    /// Clears the mark side for the pages `start..end`, so that the next cycle can mark there.
+    ///
+    /// # Safety
+    /// 1. The pages belong to the heap, and no marking is under way.
+    /// 2. No other thread uses their marks.
+    #[inline]
+    pub unsafe fn clear_marks(&self, start: usize, end: usize) {
+        let first = (start - self.base) >> WORD_BYTES_LOG;
+        let last = (end - self.base) >> WORD_BYTES_LOG;
+        // SAFETY: the words are committed and ours alone (contracts 1 and 2).
+        unsafe { self.sides[self.allocated() ^ 1].at(first).write_bytes(0, last - first) };
+    }
+
+    /// Whether no mark bit is set for the pages `start..end`.
+    pub fn marks_clear(&self, start: usize, end: usize) -> bool {
+        let first = (start - self.base) >> WORD_BYTES_LOG;
+        let last = (end - self.base) >> WORD_BYTES_LOG;
+        let words = self.sides[self.allocated() ^ 1].as_ptr();
+        // SAFETY: the range is pages below the heap's high-water mark, whose bits are committed.
+        (first..last).all(|i| unsafe { *words.add(i) } == 0)
+    }
+
+    /// Clears a cell's allocation bit: used to plant errors in tests.
+    #[doc(hidden)]
+    pub fn forget_allocated(&self, addr: usize) {
+        let (word, bit) = self.word(self.allocated(), addr);
+        // SAFETY: test hook, called with the heap stopped, for an address in a span.
+        unsafe { *word &= !bit };
+    }
+}
+
+/// The side that takes marks, for the length of one marking.
+#[derive(Clone, Copy)]
+pub struct Marker {
+    words: *mut u64,
+    base: usize,
+}
+
+impl Marker {
+    /// Fetches the line of `addr`'s mark bit.
+    #[inline(always)]
+    pub fn prefetch(&self, addr: usize) {
+        let line = self.words.wrapping_add((addr - self.base) >> WORD_BYTES_LOG);
+        crate::prefetch::for_write(line.cast());
+    }
+
+    /// Marks the object at `addr`; true if it was not marked before.
+    ///
+    /// # Safety
+    /// 1. `addr` is the base of an object in a span of the heap this came from, and the sides have not swapped.
+    /// 2. No other thread uses the marks.
+    #[inline(always)]
+    pub unsafe fn set(&self, addr: usize) -> bool {
+        let offset = addr - self.base;
+        let bit = 1u64 << ((offset >> GRANULE_LOG) % WORD_BITS);
+        // SAFETY: the bits of every span are committed (contract 1), and used by this thread alone (contract 2).
+        unsafe {
+            let word = self.words.add(offset >> WORD_BYTES_LOG);
+            let old = *word;
+            *word = old | bit;
+            old & bit == 0
+        }
+    }
+}

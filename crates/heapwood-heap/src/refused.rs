@@ -1,0 +1,49 @@
+//! Why memory was not handed out.
+
+use core::fmt;
+use heapwood_os::OsError;
+
+/// The reason an allocation could not be served now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The budget of this cycle is spent: collect, then ask again.
+    CollectionDue,
+    /// The heap may not grow above its limit.
+    Limit {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The address range reserved for the heap has no room of this size left.
+    Window {
+        /// How many bytes were asked for.
+        bytes: usize,
+        /// The size of the reserved range.
+        window: usize,
+    },
+    /// The kernel gave no memory.
+    Kernel(OsError),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::CollectionDue => write!(f, "a collection is due"),
+            Refused::Limit { limit } => {
+                write!(f, "the heap's limit of {limit} bytes is reached: raise the limit or keep less alive")
+            }
+            Refused::Window { bytes, window } => write!(
+                f,
+                "no room for {bytes} bytes in the heap's address range of {window} bytes: reserve a larger one"
+            ),
+            Refused::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
+
+impl From<OsError> for Refused {
+    fn from(e: OsError) -> Self {
+        Refused::Kernel(e)
+    }
+}

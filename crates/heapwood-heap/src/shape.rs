@@ -1,0 +1,279 @@
+//! Shapes: what a span's cells have in common, a size class and the layout to scan them by.
+//!
+//! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
+//! is found from its page, without a word in the object. Pointer-free and conservative shapes of every class, and
+//! every mask over two or four words, exist in each heap from the start under numbers that are known at compile
+//! time; others are registered as they come. Invariant: a shape never changes once its number has been given out.
+
+use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
+use heapwood_layout::{Layout, MAX_MASK_WORDS, TraceFn};
+use heapwood_os::region::Zeroed;
+
+/// The number of a shape within its heap; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct ShapeId(pub(crate) u32);
+
+/// How many shapes a heap can have.
+pub const MAX_SHAPES: usize = 1 << 14;
+
+const MASK_CHUNKS: usize = MAX_MASK_WORDS / 64;
+const FIRST_NO_POINTERS: u32 = 1;
+const FIRST_CONSERVATIVE: u32 = FIRST_NO_POINTERS + CLASSES as u32 + 1;
+const FIRST_TWO_WORDS: u32 = FIRST_CONSERVATIVE + CLASSES as u32 + 1;
+const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
+/// How many shapes every heap starts with, number 0 included.
+pub(crate) const WELL_KNOWN: u32 = FIRST_FOUR_WORDS + 15;
+
+impl ShapeId {
+    /// The shape's number.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The shape with this number; the heap it is used with must know it.
+    pub const fn from_index(index: u32) -> Self {
+        ShapeId(index)
+    }
+
+    /// Pointer-free cells of `class`; `None` means objects with pages of their own.
+    pub const fn no_pointers(class: Option<SizeClass>) -> Self {
+        ShapeId(FIRST_NO_POINTERS + class_slot(class))
+    }
+
+    /// Cells of `class` in which any word may be a pointer.
+    pub const fn conservative(class: Option<SizeClass>) -> Self {
+        ShapeId(FIRST_CONSERVATIVE + class_slot(class))
+    }
+
+    /// The shape of a type of `size` bytes whose pointers are the bits of `mask`, if every heap has it.
+    pub const fn well_known(size: usize, mask: &[u64; MASK_CHUNKS]) -> Option<Self> {
+        if mask[1] | mask[2] | mask[3] != 0 {
+            return None;
+        }
+        if mask[0] == 0 {
+            return Some(Self::no_pointers(SizeClass::of(size)));
+        }
+        match size {
+            1..=16 => Some(ShapeId(FIRST_TWO_WORDS + mask[0] as u32 - 1)),
+            17..=32 => Some(ShapeId(FIRST_FOUR_WORDS + mask[0] as u32 - 1)),
+            _ => None,
+        }
+    }
+}
+
+const fn class_slot(class: Option<SizeClass>) -> u32 {
+    match class {
+        Some(class) => class.index() as u32,
+        None => CLASSES as u32,
+    }
+}
+
+/// How the objects of a shape are scanned. The discriminant sits in every page's entry; 0 there means no object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ScanKind {
+    /// Nothing to scan.
+    NoPointers = 1,
+    /// Two words, both pointers.
+    Pair = 2,
+    /// A mask of at most 64 words.
+    Mask = 3,
+    /// A mask of up to [`MAX_MASK_WORDS`] words.
+    WideMask = 4,
+    /// An element's mask repeated to the end of the object, after a header.
+    Slice = 5,
+    /// Every word may be a pointer.
+    Conservative = 6,
+    /// The type brings a function.
+    Trace = 7,
+}
+
+impl ScanKind {
+    /// The kind with this discriminant.
+    #[inline(always)]
+    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
+        Some(match bits {
+            1 => ScanKind::NoPointers,
+            2 => ScanKind::Pair,
+            3 => ScanKind::Mask,
+            4 => ScanKind::WideMask,
+            5 => ScanKind::Slice,
+            6 => ScanKind::Conservative,
+            7 => ScanKind::Trace,
+            _ => return None,
+        })
+    }
+}
+
+/// How to find the pointers in an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Scan {
+    /// As the layout says.
+    Layout(Layout),
+    /// `header` words without a pointer, then elements of `words` words each, scanned by `mask`, to the object's
+    /// end.
+    Slice {
+        /// Words before the first element.
+        header: u8,
+        /// Words an element, at most [`MAX_MASK_WORDS`] and not 0.
+        words: usize,
+        /// The words of an element that are pointers.
+        mask: [u64; MASK_CHUNKS],
+    },
+}
+
+/// A class and a layout, as the marker reads them: one line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The cell size in bytes; 0 where each object has pages of its own.
+    pub cell_size: u32,
+    /// The class's number; [`CLASSES`] for objects with pages of their own.
+    class: u8,
+    kind: u8,
+    /// Words of the mask (masks and slices).
+    pub words: u16,
+    /// Words before the first element (slices).
+    pub header: u8,
+    /// The mask.
+    pub mask: [u64; MASK_CHUNKS],
+    /// The trace function's address, or 0.
+    trace: usize,
+}
+
+const _: () = assert!(size_of::<Shape>() == 64);
+
+// SAFETY: all-zero bytes are a shape that no page refers to; it holds plain numbers.
+unsafe impl Zeroed for Shape {}
+
+impl Shape {
+    pub(crate) fn new(class: Option<SizeClass>, scan: Scan) -> Self {
+        let mut shape = Shape {
+            cell_size: class.map_or(0, |c| c.cell_size() as u32),
+            class: class.map_or(CLASSES as u8, |c| c.index() as u8),
+            kind: 0,
+            words: 0,
+            header: 0,
+            mask: [0; MASK_CHUNKS],
+            trace: 0,
+        };
+        let kind = match scan {
+            Scan::Layout(Layout::NoPointers) => ScanKind::NoPointers,
+            Scan::Layout(Layout::Conservative) => ScanKind::Conservative,
+            Scan::Layout(Layout::Trace(f)) => {
+                shape.trace = f as usize;
+                ScanKind::Trace
+            }
+            Scan::Layout(Layout::Mask(mask)) => {
+                shape.mask = mask.bits();
+                shape.words = highest_bit(&shape.mask);
+                if shape.mask == [0b11, 0, 0, 0] && shape.cell_size == 16 {
+                    ScanKind::Pair
+                } else if shape.words <= 64 {
+                    ScanKind::Mask
+                } else {
+                    ScanKind::WideMask
+                }
+            }
+            Scan::Slice { header, words, mask } => {
+                assert!((1..=MAX_MASK_WORDS).contains(&words));
+                shape.mask = mask;
+                shape.words = words as u16;
+                shape.header = header;
+                if mask == [0; MASK_CHUNKS] { ScanKind::NoPointers } else { ScanKind::Slice }
+            }
+        };
+        if kind == ScanKind::NoPointers {
+            shape.mask = [0; MASK_CHUNKS];
+            shape.words = 0;
+            shape.header = 0;
+        }
+        shape.kind = kind as u8;
+        shape
+    }
+
+    /// The size class, or `None` where each object has pages of its own.
+    #[inline]
+    pub fn class(&self) -> Option<SizeClass> {
+        (self.class as usize != CLASSES).then(|| SizeClass::new(self.class as usize))
+    }
+
+    /// How its objects are scanned.
+    #[inline(always)]
+    pub fn kind(&self) -> ScanKind {
+        ScanKind::from_bits(self.kind).expect("a registered shape has a kind")
+    }
+
+    /// The trace function of a [`ScanKind::Trace`] shape.
+    pub fn trace(&self) -> Option<TraceFn> {
+        // SAFETY: the word was made from a TraceFn in `new`, or is 0.
+        (self.trace != 0).then(|| unsafe { core::mem::transmute::<usize, TraceFn>(self.trace) })
+    }
+
+    pub(crate) fn same(&self, other: &Shape) -> bool {
+        self.class == other.class
+            && self.kind == other.kind
+            && self.words == other.words
+            && self.header == other.header
+            && self.mask == other.mask
+            && self.trace == other.trace
+    }
+
+    /// The shapes every heap has, in the order of their numbers.
+    pub(crate) fn well_known(index: u32) -> Shape {
+        let layout = |l| Scan::Layout(l);
+        if index < FIRST_CONSERVATIVE {
+            Shape::new(slot_class(index - FIRST_NO_POINTERS), layout(Layout::NoPointers))
+        } else if index < FIRST_TWO_WORDS {
+            Shape::new(slot_class(index - FIRST_CONSERVATIVE), layout(Layout::Conservative))
+        } else {
+            let (size, mask) = if index < FIRST_FOUR_WORDS {
+                (16, index - FIRST_TWO_WORDS + 1)
+            } else {
+                (32, index - FIRST_FOUR_WORDS + 1)
+            };
+            let described = heapwood_layout::TypeDescriptor::masked(size, &[mask as u64]);
+            Shape::new(SizeClass::of(size), layout(described.expect("two or four words").layout()))
+        }
+    }
+}
+
+fn slot_class(slot: u32) -> Option<SizeClass> {
+    ((slot as usize) < CLASSES).then(|| SizeClass::new(slot as usize))
+}
+
+fn highest_bit(mask: &[u64; MASK_CHUNKS]) -> u16 {
+    (0..MASK_CHUNKS)
+        .rev()
+        .find(|&i| mask[i] != 0)
+        .map_or(0, |i| (i * 64) as u16 + 64 - mask[i].leading_zeros() as u16)
+}
+
+const _: () = assert!((WELL_KNOWN as usize) < MAX_SHAPES && MAX_SMALL >= MAX_MASK_WORDS * 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_known_at_compile_time_name_the_right_shapes() {
+        for class in SizeClass::all().map(Some).chain([None]) {
+            let s = Shape::well_known(ShapeId::no_pointers(class).0);
+            assert_eq!((s.class(), s.kind()), (class, ScanKind::NoPointers));
+            let s = Shape::well_known(ShapeId::conservative(class).0);
+            assert_eq!((s.class(), s.kind()), (class, ScanKind::Conservative));
+        }
+        for (size, masks) in [(16, 1..4u64), (24, 1..8), (32, 1..16)] {
+            for mask in masks {
+                let s = Shape::well_known(ShapeId::well_known(size, &[mask, 0, 0, 0]).unwrap().0);
+                assert_eq!(s.class(), SizeClass::of(size));
+                assert_eq!(s.mask[0], mask);
+                assert_eq!(s.kind() == ScanKind::Pair, size == 16 && mask == 3);
+            }
+        }
+        assert_eq!(ShapeId::well_known(48, &[1, 0, 0, 0]), None);
+        assert_eq!(ShapeId::well_known(48, &[0; 4]), Some(ShapeId::no_pointers(SizeClass::of(48))));
+    }
+}

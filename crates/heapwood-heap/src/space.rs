@@ -1,0 +1,332 @@
+//! A heap's space: one reserved range of addresses and everything that is found from an address in it.
+//!
+//! Tables beside the range are indexed by page or granule relative to its start: page entries, span descriptors,
+//! mark bits. All are reserved at full length and committed up to the heap's high-water mark as it grows.
+//! Invariant: an address below the high-water mark can be looked up in every table, whatever lies there.
+
+use crate::central::Central;
+use crate::marks::Marks;
+use crate::page_table::PageTable;
+use crate::refused::Refused;
+use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId, WELL_KNOWN};
+use crate::size_class::SizeClass;
+use crate::span::Span;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use heapwood_os::{HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+
+/// The smallest address range a heap can have, in bytes.
+pub const MIN_WINDOW: usize = 16 << 20;
+/// The largest: page numbers have 32 bits here.
+pub const MAX_WINDOW: usize = 1 << 44;
+/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
+const GROWTH: usize = 512;
+/// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
+const UNUSED_AT_START: usize = 1;
+
+/// What a space is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct SpaceConfig {
+    /// Bytes of address space to reserve: halved until the kernel agrees, down to [`MIN_WINDOW`].
+    pub window: usize,
+    /// Bytes the heap may use for spans.
+    pub limit: Option<usize>,
+    /// Ask for huge pages.
+    pub huge_pages: bool,
+    /// Fill freed cells with [`CLOBBER`].
+    pub clobber: bool,
+    /// Hand out one cell at a time, so that every allocation takes the slow path.
+    pub single_cells: bool,
+}
+
+/// What freed memory is filled with in verify mode: as a pointer it is outside every heap.
+pub const CLOBBER: u8 = 0xDB;
+
+/// The space of one heap.
+pub struct Space {
+    base: usize,
+    window: PageCount,
+    /// One past the last byte that may be looked up, relative to the base.
+    extent: AtomicUsize,
+    memory: Reservation,
+    pub(crate) table: PageTable,
+    spans: MappedArray<Span>,
+    shapes: MappedArray<Shape>,
+    shape_count: AtomicU32,
+    registering: Lock<()>,
+    pub(crate) marks: Marks,
+    pub(crate) central: Lock<Central>,
+    pub(crate) clobber: bool,
+    single_cells: AtomicBool,
+}
+
+impl Space {
+    /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
+    pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
+        let mut bytes = config.window.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two();
+        loop {
+            match Self::with_window(kernel, &config, bytes) {
+                Err(_) if bytes > MIN_WINDOW => bytes /= 2,
+                done => return done,
+            }
+        }
+    }
+
+    fn with_window(kernel: KernelRef, config: &SpaceConfig, bytes: usize) -> Result<Self, OsError> {
+        let window = PageCount(bytes / PAGE_SIZE);
+        let memory = Reservation::new(kernel, bytes, HUGE_PAGE)?;
+        if config.huge_pages {
+            memory.advise_huge(0..bytes);
+        }
+        let base = memory.start();
+        let mut central = Central::new(kernel, window)?;
+        central.limit = config.limit;
+        let space = Space {
+            base,
+            window,
+            extent: AtomicUsize::new(0),
+            memory,
+            table: PageTable::new(kernel, window)?,
+            spans: MappedArray::new(kernel, window.0)?,
+            shapes: MappedArray::new(kernel, MAX_SHAPES)?,
+            shape_count: AtomicU32::new(WELL_KNOWN),
+            registering: Lock::new(()),
+            marks: Marks::new(kernel, base, bytes)?,
+            central: Lock::new(central),
+            clobber: config.clobber,
+            single_cells: AtomicBool::new(config.single_cells),
+        };
+        space.shapes.commit(0..MAX_SHAPES)?;
+        for index in 1..WELL_KNOWN {
+            // SAFETY: the shapes are committed, and nobody else has seen this space yet.
+            unsafe { *space.shapes.at(index as usize) = Shape::well_known(index) };
+        }
+        Ok(space)
+    }
+
+    /// The address the range starts at.
+    #[inline(always)]
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// The size of the reserved range in bytes.
+    pub fn window_bytes(&self) -> usize {
+        self.window.0 * PAGE_SIZE
+    }
+
+    /// How many bytes from the base on can be looked up.
+    #[inline(always)]
+    pub fn extent(&self) -> usize {
+        self.extent.load(Ordering::Relaxed)
+    }
+
+    /// The mark and allocation bits.
+    #[inline(always)]
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// The page table.
+    #[inline(always)]
+    pub fn page_table(&self) -> &PageTable {
+        &self.table
+    }
+
+    /// The page that an address inside the range lies in.
+    #[inline(always)]
+    pub fn page_of(&self, addr: usize) -> PageIndex {
+        PageIndex((addr - self.base) / PAGE_SIZE)
+    }
+
+    /// The address of a page's first byte.
+    #[inline(always)]
+    pub fn address_of(&self, page: PageIndex) -> usize {
+        self.base + page.0 * PAGE_SIZE
+    }
+
+    /// The span whose first page is `page`.
+    #[inline(always)]
+    pub fn span(&self, page: PageIndex) -> &Span {
+        debug_assert!(page.0 * PAGE_SIZE < self.extent());
+        // SAFETY: descriptors below the high-water mark are committed; fields that change while shared are atomic,
+        // the others only change under the central lock or by the span's owner.
+        unsafe { &*self.spans.at(page.0) }
+    }
+
+    pub(crate) fn span_ptr(&self, page: PageIndex) -> *mut Span {
+        self.spans.at(page.0)
+    }
+
+    /// The shape with a number that this space gave out.
+    #[inline(always)]
+    pub fn shape(&self, id: ShapeId) -> &Shape {
+        debug_assert!(id.0 != 0 && id.0 < self.shape_count.load(Ordering::Relaxed));
+        // SAFETY: shapes are committed, and written once before their number is given out.
+        unsafe { &*self.shapes.at(id.index()) }
+    }
+
+    /// The first shape, for a marking loop to index by number.
+    #[inline(always)]
+    pub fn shapes(&self) -> *const Shape {
+        self.shapes.as_ptr()
+    }
+
+    /// How many numbers of shapes are in use, 0 included.
+    pub fn shape_count(&self) -> u32 {
+        self.shape_count.load(Ordering::Acquire)
+    }
+
+    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says; `None` if [`MAX_SHAPES`]
+    /// different ones exist already.
+    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Option<ShapeId> {
+        let wanted = Shape::new(SizeClass::of(bytes), scan);
+        let _one_at_a_time = self.registering.lock();
+        let count = self.shape_count.load(Ordering::Relaxed);
+        for index in 1..count {
+            if self.shape(ShapeId(index)).same(&wanted) {
+                return Some(ShapeId(index));
+            }
+        }
+        if count as usize >= MAX_SHAPES {
+            return None;
+        }
+        // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
+        unsafe { *self.shapes.at(count as usize) = wanted };
+        self.shape_count.store(count + 1, Ordering::Release);
+        Some(ShapeId(count))
+    }
+
+    /// Hand out one cell at a time from now on, or whole runs again.
+    pub fn set_single_cells(&self, on: bool) {
+        self.single_cells.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn single_cells(&self) -> bool {
+        self.single_cells.load(Ordering::Relaxed)
+    }
+
+    /// Finds `count` free pages, sweeping and growing as needed; the flag says they have never been written.
+    pub(crate) fn take_pages(
+        &self,
+        central: &mut Central,
+        count: PageCount,
+    ) -> Result<(PageIndex, bool), Refused> {
+        let bytes = count.0 * PAGE_SIZE;
+        if let Some(limit) = central.limit {
+            let over = |c: &Central| (c.pages_in_use.0 + count.0).saturating_mul(PAGE_SIZE) > limit;
+            if over(central) {
+                self.sweep_all(central);
+                if over(central) {
+                    return Err(Refused::Limit { limit });
+                }
+            }
+        }
+        let window = Refused::Window { bytes, window: self.window_bytes() };
+        if count.0 > self.window.0 {
+            return Err(window);
+        }
+        let mut found = central.pages.allocate(count);
+        if found.is_err() {
+            self.sweep_all(central);
+            found = central.pages.allocate(count);
+        }
+        while found.is_err() {
+            if !self.grow(central, count)? {
+                return Err(window);
+            }
+            found = central.pages.allocate(count);
+        }
+        let first = found.map_err(|_| window)?;
+        central.pages_in_use = PageCount(central.pages_in_use.0 + count.0);
+        let fresh = first >= central.fresh_from;
+        central.fresh_from = central.fresh_from.max(PageIndex(first.0 + count.0));
+        Ok((first, fresh))
+    }
+
+    pub(crate) fn give_pages(&self, central: &mut Central, first: PageIndex, count: PageCount) {
+        if let Err(e) = central.pages.free(first, count) {
+            heapwood_os::message::corrupt(format_args!("freeing pages of a span: {e}"));
+        }
+        central.pages_in_use = PageCount(central.pages_in_use.0 - count.0);
+    }
+
+    /// Adds pages above the high-water mark, enough for `count` and more if there is room; false if there is none.
+    fn grow(&self, central: &mut Central, count: PageCount) -> Result<bool, Refused> {
+        let from = central.high_water;
+        let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
+        let room = self.window.0 - from.0;
+        if count.0 + skip > room {
+            return Ok(false);
+        }
+        let more = (count.0 + skip).next_multiple_of(GROWTH).min(room);
+        match self.commit(from, PageIndex(from.0 + more)) {
+            Ok(()) => {}
+            // Perhaps there is still room for just what is needed.
+            Err(_) if more > count.0 + skip => {
+                self.commit(from, PageIndex(from.0 + count.0 + skip))?;
+                return self.add_pages(central, from, skip, count.0 + skip);
+            }
+            Err(e) => return Err(e.into()),
+        }
+        self.add_pages(central, from, skip, more)
+    }
+
+    fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.table.commit(from, to)?;
+        self.spans.commit(from.0..to.0)?;
+        self.marks.commit(from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
+        self.memory.commit(from.0 * PAGE_SIZE..to.0 * PAGE_SIZE)
+    }
+
+    fn add_pages(
+        &self,
+        central: &mut Central,
+        from: PageIndex,
+        skip: usize,
+        more: usize,
+    ) -> Result<bool, Refused> {
+        match central.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
+            Ok(()) => {}
+            Err(heapwood_pages::GrowError::Refused { cause, .. }) => return Err(cause.into()),
+            Err(e) => heapwood_os::message::corrupt(format_args!("growing at the high-water mark: {e}")),
+        }
+        central.high_water = PageIndex(from.0 + more);
+        self.extent.store((from.0 + more) * PAGE_SIZE, Ordering::Release);
+        Ok(true)
+    }
+
+    /// Sets how many bytes may be handed out before the next collection is due.
+    pub fn set_budget(&self, bytes: usize) {
+        self.central.lock().budget = bytes;
+    }
+
+    /// Changes the limit on the bytes of spans.
+    pub fn set_limit(&self, limit: Option<usize>) {
+        self.central.lock().limit = limit;
+    }
+
+    /// The figures of the space at this moment.
+    pub fn figures(&self) -> SpaceFigures {
+        let central = self.central.lock();
+        SpaceFigures {
+            total_allocated: central.total_allocated,
+            allocated_in_cycle: central.allocated,
+            in_use: central.pages_in_use.0 * PAGE_SIZE,
+            grown: central.high_water.0 * PAGE_SIZE,
+        }
+    }
+}
+
+/// Bytes of a space, in several senses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpaceFigures {
+    /// Handed out to mutators since the space was made.
+    pub total_allocated: u64,
+    /// Handed out since the last marking.
+    pub allocated_in_cycle: usize,
+    /// In pages that spans own.
+    pub in_use: usize,
+    /// Committed for spans.
+    pub grown: usize,
+}

@@ -1,0 +1,547 @@
+//! The page allocator: bits, tree, hint and counts together. Invariants: the tree is true to the bits; no page below
+//! the hint is free; the counts are those of the bits; an operation that fails has changed none of these. First fit
+//! by address with a hint below which nothing is free is the policy of the Go page allocator proposal.
+
+use crate::chunk::{Chunk, Obstacle};
+use crate::geometry::{Geometry, Shape};
+use crate::level::Sparse;
+use crate::tree::{Place, Tree};
+use crate::units::{PageCount, PageIndex};
+use core::fmt;
+use heapwood_os::{KernelRef, OsError};
+
+/// Why an allocator cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewError {
+    /// The window is larger than the geometry's address space.
+    WindowTooLarge {
+        /// The window asked for.
+        window: PageCount,
+        /// The largest possible.
+        most: PageCount,
+    },
+    /// The kernel refused address space for the tables.
+    Refused(OsError),
+}
+
+/// Why no page was allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocateError {
+    /// Zero pages were asked for.
+    Zero,
+    /// More pages were asked for than the window has.
+    BeyondWindow {
+        /// The pages asked for.
+        asked: PageCount,
+        /// The window.
+        window: PageCount,
+    },
+    /// No run of free pages is long enough; growing may help.
+    NoRun {
+        /// The pages asked for.
+        asked: PageCount,
+        /// The pages free, in all runs together.
+        free: PageCount,
+    },
+}
+
+/// Why no page was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowError {
+    /// Zero pages were to be added.
+    Zero,
+    /// The range leaves the window.
+    BeyondWindow {
+        /// The first page that is not in the window.
+        page: PageIndex,
+    },
+    /// A page of the range was added before.
+    AlreadyGrown {
+        /// The first such page.
+        page: PageIndex,
+    },
+    /// The kernel refused memory for the tables.
+    Refused {
+        /// The first page of the range.
+        page: PageIndex,
+        /// The kernel's answer.
+        cause: OsError,
+    },
+}
+
+/// Why no page was freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeError {
+    /// Zero pages were to be freed.
+    Zero,
+    /// The range leaves the window.
+    BeyondWindow {
+        /// The first page that is not in the window.
+        page: PageIndex,
+    },
+    /// A page of the range was never added.
+    NotGrown {
+        /// The first page at fault.
+        page: PageIndex,
+    },
+    /// A page of the range is free already.
+    AlreadyFree {
+        /// The first page at fault.
+        page: PageIndex,
+    },
+}
+
+/// Why no page was claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimError {
+    /// Zero pages were to be claimed.
+    Zero,
+    /// The range leaves the window.
+    BeyondWindow {
+        /// The first page that is not in the window.
+        page: PageIndex,
+    },
+    /// A page of the range was never added.
+    NotGrown {
+        /// The first page at fault.
+        page: PageIndex,
+    },
+    /// A page of the range is in use.
+    InUse {
+        /// The first page at fault.
+        page: PageIndex,
+    },
+}
+
+/// A first-fit allocator of the pages of a window.
+///
+/// Pages are counted from the window's start. None exists at first; [`grow`](Self::grow) adds free ones anywhere in
+/// the window. In the ordinary geometries the tables reserve about 0.27 bytes of address space a page of the window,
+/// and commit them where pages were added.
+pub struct PageAllocator<G: Geometry> {
+    pub(crate) chunks: Sparse<Chunk<G>>,
+    pub(crate) tree: Tree<G>,
+    /// No page below this one is free.
+    pub(crate) hint: usize,
+    pub(crate) free: usize,
+    pub(crate) grown: usize,
+    window: usize,
+}
+
+/// The parts of a range by chunk: the chunk, its first page in the range, and how many.
+#[inline]
+fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    let end = first + count;
+    (first >> G::LOG_CHUNK_PAGES..((end - 1) >> G::LOG_CHUNK_PAGES) + 1).map(move |chunk| {
+        let base = chunk << G::LOG_CHUNK_PAGES;
+        let from = first.max(base) - base;
+        let to = (end - base).min(Shape::<G>::CHUNK_PAGES);
+        (chunk, from, to - from)
+    })
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    const CHUNK_PAGES: usize = Shape::<G>::CHUNK_PAGES;
+
+    /// Reserves the tables for a window of `window` pages, of which none exists yet.
+    ///
+    /// # Errors
+    /// The window is larger than the geometry allows, or the kernel refuses address space.
+    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
+        const { Shape::<G>::CHECK };
+        let most = PageCount(Shape::<G>::ALL_PAGES);
+        if window > most {
+            return Err(NewError::WindowTooLarge { window, most });
+        }
+        let chunks = window.0.div_ceil(Self::CHUNK_PAGES).max(1);
+        Ok(PageAllocator {
+            chunks: Sparse::new(kernel, chunks).map_err(NewError::Refused)?,
+            tree: Tree::new(kernel, window.0).map_err(NewError::Refused)?,
+            hint: window.0,
+            free: 0,
+            grown: 0,
+            window: window.0,
+        })
+    }
+
+    /// The pages the window has room for.
+    pub fn window(&self) -> PageCount {
+        PageCount(self.window)
+    }
+
+    /// The pages that exist.
+    pub fn grown_pages(&self) -> PageCount {
+        PageCount(self.grown)
+    }
+
+    /// The pages that exist and are free.
+    #[inline]
+    pub fn free_pages(&self) -> PageCount {
+        PageCount(self.free)
+    }
+
+    /// A page below which none is free; the search begins here.
+    #[inline]
+    pub fn hint(&self) -> PageIndex {
+        PageIndex(self.hint)
+    }
+
+    /// Whether the page exists. Pages outside the window do not.
+    #[inline]
+    pub fn is_grown(&self, page: PageIndex) -> bool {
+        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(page.in_chunk::<G>()))
+    }
+
+    /// Whether the page exists and is in use.
+    #[inline]
+    pub fn is_in_use(&self, page: PageIndex) -> bool {
+        let place = page.in_chunk::<G>();
+        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
+    }
+
+    /// Adds `count` free pages from `first` on, anywhere in the window.
+    ///
+    /// # Errors
+    /// The range is empty, leaves the window or holds a page that exists, or the kernel refuses memory for the
+    /// tables. Nothing is added then.
+    pub fn grow(&mut self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
+        if count.0 == 0 {
+            return Err(GrowError::Zero);
+        }
+        if let Some(page) = self.outside(first, count) {
+            return Err(GrowError::BeyondWindow { page });
+        }
+        let (first, count) = (first.0, count.0);
+        for (chunk, from, len) in parts::<G>(first, count) {
+            if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
+                let page = PageIndex(chunk * Self::CHUNK_PAGES + page);
+                return Err(GrowError::AlreadyGrown { page });
+            }
+        }
+        let chunks = first >> G::LOG_CHUNK_PAGES..((first + count - 1) >> G::LOG_CHUNK_PAGES) + 1;
+        self.chunks
+            .commit(chunks.clone())
+            .and_then(|()| self.tree.commit(chunks))
+            .map_err(|cause| GrowError::Refused { page: PageIndex(first), cause })?;
+        // From here on nothing fails.
+        for (chunk, from, len) in parts::<G>(first, count) {
+            if let Some(c) = self.chunks.get_mut(chunk) {
+                c.grow(from, len);
+            }
+        }
+        self.summarize_ends(first, count, true);
+        self.grown += count;
+        self.free += count;
+        self.hint = self.hint.min(first);
+        Ok(())
+    }
+
+    /// Takes the first run of `count` free pages, in the order of addresses, and returns its first page.
+    ///
+    /// # Errors
+    /// The request is for nothing or for more than the window, or no run is long enough. Nothing is taken then.
+    #[inline]
+    pub fn allocate(&mut self, count: PageCount) -> Result<PageIndex, AllocateError> {
+        // Zero wraps around, so one comparison guards against it too.
+        if count.0.wrapping_sub(1) >= self.free {
+            return Err(self.no_run(count));
+        }
+        let chunk = self.hint >> G::LOG_CHUNK_PAGES;
+        if count.0 == 1 {
+            let found = self.take_first(chunk, self.hint % Self::CHUNK_PAGES);
+            return match found.or_else(|| self.take_first_anywhere()) {
+                Some(page) => Ok(PageIndex(page)),
+                None => Err(self.no_run(count)),
+            };
+        }
+        self.allocate_run(count)
+    }
+
+    /// Takes the chunk's first free page, which is the window's first: none is free below `from` in it.
+    #[inline]
+    fn take_first(&mut self, chunk: usize, from: usize) -> Option<usize> {
+        let bits = self.chunks.get_mut(chunk)?;
+        let old = self.tree.leaf(chunk);
+        if old.max() == 0 {
+            return None;
+        }
+        let place = bits.first_free(from)?;
+        bits.set(place, 1);
+        let new = bits.after_taken(place, 1, true, old);
+        let page = chunk * Self::CHUNK_PAGES + place;
+        self.tree.taken_first(chunk, new, page, 1);
+        self.free -= 1;
+        self.hint = page + 1;
+        Some(page)
+    }
+
+    fn take_first_anywhere(&mut self) -> Option<usize> {
+        match self.tree.find(self.hint, 1)? {
+            Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
+            Place::Chunk(chunk) => self.take_first(chunk.0, 0),
+        }
+    }
+
+    fn allocate_run(&mut self, count: PageCount) -> Result<PageIndex, AllocateError> {
+        let first = self.find(count.0).ok_or_else(|| self.no_run(count))?;
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % Self::CHUNK_PAGES);
+        match self.chunks.get_mut(chunk) {
+            Some(bits) if count.0 <= Self::CHUNK_PAGES - place => {
+                bits.set(place, count.0);
+                let only = first == self.hint;
+                let new = bits.after_taken(place, count.0, only, self.tree.leaf(chunk));
+                if only {
+                    self.tree.taken_first(chunk, new, first, count.0);
+                } else {
+                    self.tree.taken(chunk, new);
+                }
+            }
+            _ => self.mark(first, count.0),
+        }
+        self.account_taken(first, count.0);
+        Ok(PageIndex(first))
+    }
+
+    /// The first run of `count` free pages.
+    fn find(&self, count: usize) -> Option<usize> {
+        // A run inside the hint's chunk comes before any that leaves it.
+        let chunk = self.hint >> G::LOG_CHUNK_PAGES;
+        let place = if self.tree.leaf(chunk).max() as usize >= count {
+            Place::Chunk(crate::ChunkIndex(chunk))
+        } else {
+            self.tree.find(self.hint, count)?
+        };
+        match place {
+            Place::Page(page) => Some(page.0),
+            Place::Chunk(chunk) => {
+                let base = chunk.first_page::<G>().0;
+                // Below the hint nothing is free, so the search may skip that part of its chunk.
+                let from = self.hint.saturating_sub(base) % Self::CHUNK_PAGES;
+                self.chunks.get(chunk.0)?.find(from, count).map(|at| base + at)
+            }
+        }
+    }
+
+    /// Marks free pages used, in bits and tree.
+    fn mark(&mut self, first: usize, count: usize) {
+        for (chunk, from, len) in parts::<G>(first, count) {
+            if let Some(c) = self.chunks.get_mut(chunk) {
+                c.set(from, len);
+            }
+        }
+        self.summarize_ends(first, count, false);
+    }
+
+    /// Brings count and hint up to date after pages were marked used.
+    fn account_taken(&mut self, first: usize, count: usize) {
+        self.free -= count;
+        if first == self.hint {
+            self.hint = first + count;
+        }
+        // A hint in a full chunk would cost every later search; find where free pages begin.
+        if self.free > 0 && self.tree.leaf(self.hint >> G::LOG_CHUNK_PAGES).max() == 0 {
+            match self.tree.find(self.hint, 1) {
+                Some(Place::Page(page)) => self.hint = page.0,
+                Some(Place::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
+                None => {}
+            }
+        }
+    }
+
+    /// Takes exactly the pages from `first` on, all of which are free: to rebuild a known state, or to hold pages
+    /// back.
+    ///
+    /// # Errors
+    /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
+    /// then.
+    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<(), ClaimError> {
+        if count.0 == 0 {
+            return Err(ClaimError::Zero);
+        }
+        if let Some(page) = self.outside(first, count) {
+            return Err(ClaimError::BeyondWindow { page });
+        }
+        match self.obstacle(first.0, count.0, false) {
+            Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),
+            Some(Obstacle::WrongState(page)) => Err(ClaimError::InUse { page: PageIndex(page) }),
+            None => {
+                self.mark(first.0, count.0);
+                self.account_taken(first.0, count.0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives back the pages from `first` on; they need not have been allocated together.
+    ///
+    /// # Errors
+    /// The range is empty, leaves the window, or holds a page that does not exist or is free. Nothing is freed
+    /// then.
+    #[inline]
+    pub fn free(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        let place = first.in_chunk::<G>();
+        let chunk = first.chunk::<G>().0;
+        // The usual range lies in one chunk and is in order; the slow path names what is wrong.
+        if count.0.wrapping_sub(1) < Self::CHUNK_PAGES - place
+            && let Some(bits) = self.chunks.get_mut(chunk)
+            && bits.obstacle(place, count.0, true).is_none()
+        {
+            bits.clear(place, count.0);
+            let new = bits.after_freed(place, count.0, self.tree.leaf(chunk));
+            self.tree.freed(chunk, new);
+            self.free += count.0;
+            self.hint = self.hint.min(first.0);
+            return Ok(());
+        }
+        self.free_across(first, count)
+    }
+
+    #[cold]
+    fn free_across(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        if count.0 == 0 {
+            return Err(FreeError::Zero);
+        }
+        if let Some(page) = self.outside(first, count) {
+            return Err(FreeError::BeyondWindow { page });
+        }
+        let (first, count) = (first.0, count.0);
+        match self.obstacle(first, count, true) {
+            Some(Obstacle::NotGrown(page)) => return Err(FreeError::NotGrown { page: PageIndex(page) }),
+            Some(Obstacle::WrongState(page)) => return Err(FreeError::AlreadyFree { page: PageIndex(page) }),
+            None => {}
+        }
+        for (chunk, from, len) in parts::<G>(first, count) {
+            if let Some(c) = self.chunks.get_mut(chunk) {
+                c.clear(from, len);
+            }
+        }
+        self.summarize_ends(first, count, true);
+        self.free += count;
+        self.hint = self.hint.min(first);
+        Ok(())
+    }
+
+    /// Brings the tree up to date after every bit of a range became the same.
+    fn summarize_ends(&mut self, first: usize, count: usize, freed: bool) {
+        let (low, high) = (first >> G::LOG_CHUNK_PAGES, (first + count - 1) >> G::LOG_CHUNK_PAGES);
+        let summary = |chunk| self.chunks.get(chunk).map_or(crate::Summary::FULL, Chunk::summarize);
+        if low < high {
+            self.tree.set_leaves((low, summary(low)), (high, summary(high)), freed);
+        } else if freed {
+            self.tree.freed(low, summary(low));
+        } else {
+            self.tree.taken(low, summary(low));
+        }
+    }
+
+    /// The first page of the range that is not in the window.
+    #[inline]
+    fn outside(&self, first: PageIndex, count: PageCount) -> Option<PageIndex> {
+        match first.0.checked_add(count.0) {
+            Some(end) if end <= self.window => None,
+            _ => Some(PageIndex(first.0.max(self.window))),
+        }
+    }
+
+    /// The first page of a range in the window that is missing or, unless `in_use` is its state, wrong.
+    fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
+        parts::<G>(first, count).find_map(|(chunk, from, len)| {
+            let base = chunk * Self::CHUNK_PAGES;
+            match self.chunks.get(chunk) {
+                None => Some(Obstacle::NotGrown(base + from)),
+                Some(c) => match c.obstacle(from, len, in_use)? {
+                    Obstacle::NotGrown(page) => Some(Obstacle::NotGrown(base + page)),
+                    Obstacle::WrongState(page) => Some(Obstacle::WrongState(base + page)),
+                },
+            }
+        })
+    }
+
+    #[cold]
+    fn no_run(&self, asked: PageCount) -> AllocateError {
+        if asked.0 == 0 {
+            AllocateError::Zero
+        } else if asked.0 > self.window {
+            AllocateError::BeyondWindow { asked, window: self.window() }
+        } else {
+            AllocateError::NoRun { asked, free: self.free_pages() }
+        }
+    }
+}
+
+impl<G: Geometry> fmt::Debug for PageAllocator<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageAllocator")
+            .field("window", &self.window)
+            .field("grown", &self.grown)
+            .field("free", &self.free)
+            .field("hint", &self.hint)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for NewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NewError::WindowTooLarge { window, most } => {
+                write!(f, "a window of {window} is larger than the geometry's {most}")
+            }
+            NewError::Refused(cause) => write!(f, "no address space for the page tables: {cause}"),
+        }
+    }
+}
+
+impl fmt::Display for AllocateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocateError::Zero => write!(f, "zero pages were asked for"),
+            AllocateError::BeyondWindow { asked, window } => {
+                write!(f, "{asked} were asked for in a window of {window}")
+            }
+            AllocateError::NoRun { asked, free } => {
+                write!(f, "no run of {asked} is free ({free} free in all)")
+            }
+        }
+    }
+}
+
+impl fmt::Display for GrowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GrowError::Zero => write!(f, "zero pages were to be added"),
+            GrowError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            GrowError::AlreadyGrown { page } => write!(f, "{page} was added before"),
+            GrowError::Refused { page, cause } => {
+                write!(f, "no tables for the pages from {page} on: {cause}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FreeError::Zero => write!(f, "zero pages were to be freed"),
+            FreeError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            FreeError::NotGrown { page } => write!(f, "{page} was never added"),
+            FreeError::AlreadyFree { page } => write!(f, "{page} is free already"),
+        }
+    }
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimError::Zero => write!(f, "zero pages were to be claimed"),
+            ClaimError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            ClaimError::NotGrown { page } => write!(f, "{page} was never added"),
+            ClaimError::InUse { page } => write!(f, "{page} is in use"),
+        }
+    }
+}
+
+impl core::error::Error for NewError {}
+impl core::error::Error for AllocateError {}
+impl core::error::Error for GrowError {}
+impl core::error::Error for FreeError {}
+impl core::error::Error for ClaimError {}

@@ -1,0 +1,425 @@
+//! The bits of one chunk: which of its pages are in use (1) or free (0), and which exist (were grown). A page that
+//! does not exist has its in-use bit set once any page of the chunk exists, as have the unused bits of a chunk of
+//! fewer than 64 pages, so the search looks at one bitmap only; a chunk without any page is never searched. The
+//! bitmap is that of the Go page allocator proposal; runs are found by shrinking them in doubling steps, as in
+//! Hacker's Delight (Warren), "Finding the longest string of 1-bits".
+
+use crate::geometry::{Geometry, Shape, Words};
+use crate::summary::Summary;
+
+/// One chunk's bits. The in-use words fill a cache line in the ordinary geometry.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Chunk<G: Geometry> {
+    in_use: G::Words,
+    grown: G::Words,
+}
+
+/// Why a range cannot be marked, and where that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    NotGrown(usize),
+    WrongState(usize),
+}
+
+impl<G: Geometry> Chunk<G> {
+    const PAGES: usize = Shape::<G>::CHUNK_PAGES;
+
+    /// The bits above the pages of a chunk that has fewer than 64.
+    const PADDING: u32 = if Self::PAGES < 64 { 64 - Self::PAGES as u32 } else { 0 };
+
+    /// Whether no page exists yet; the in-use bits then mean nothing.
+    #[inline]
+    pub(crate) fn is_absent(&self) -> bool {
+        self.grown.as_ref().iter().all(|&w| w == 0)
+    }
+
+    #[inline]
+    pub(crate) fn is_grown(&self, page: usize) -> bool {
+        bit(self.grown.as_ref(), page)
+    }
+
+    /// The bit of the page, which means something if any page of the chunk exists.
+    #[inline]
+    pub(crate) fn is_set(&self, page: usize) -> bool {
+        bit(self.in_use.as_ref(), page)
+    }
+
+    /// Whether the padding is set.
+    pub(crate) fn padding_is_set(&self) -> bool {
+        Self::PADDING == 0 || self.in_use.as_ref()[0] >> (Self::PAGES % 64) == u64::MAX >> (Self::PAGES % 64)
+    }
+
+    /// The first existing page of the range.
+    pub(crate) fn first_grown(&self, first: usize, count: usize) -> Option<usize> {
+        pieces(first, count).find_map(|(word, mask)| lowest(word, self.grown.as_ref()[word] & mask))
+    }
+
+    /// The first page of the range that cannot be freed (`in_use`) or claimed (not `in_use`).
+    #[inline]
+    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
+        let wrong = if in_use { u64::MAX } else { 0 };
+        let (bits, grown) = (self.in_use.as_ref(), self.grown.as_ref());
+        let page = pieces(first, count)
+            .find_map(|(word, mask)| lowest(word, (bits[word] ^ wrong | !grown[word]) & mask))?;
+        Some(if bit(grown, page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
+    }
+
+    /// Makes the pages exist, free.
+    pub(crate) fn grow(&mut self, first: usize, count: usize) {
+        if self.is_absent() {
+            self.in_use = G::Words::SET;
+        }
+        for (word, mask) in pieces(first, count) {
+            self.grown.as_mut()[word] |= mask;
+            self.in_use.as_mut()[word] &= !mask;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, first: usize, count: usize) {
+        let words = self.in_use.as_mut();
+        for (word, mask) in pieces(first, count) {
+            words[word] |= mask;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, first: usize, count: usize) {
+        let words = self.in_use.as_mut();
+        for (word, mask) in pieces(first, count) {
+            words[word] &= !mask;
+        }
+    }
+
+    /// The first free page, where none is free below the word that holds `from`.
+    #[inline]
+    pub(crate) fn first_free(&self, from: usize) -> Option<usize> {
+        let words = self.in_use.as_ref();
+        for (word, &bits) in words.iter().enumerate().skip(from / 64) {
+            if bits != u64::MAX {
+                return Some(word * 64 + bits.trailing_ones() as usize);
+            }
+        }
+        None
+    }
+
+    /// The start of the first run of `count` free pages, where none is free below the word that holds `from`.
+    #[inline]
+    pub(crate) fn find(&self, from: usize, count: usize) -> Option<usize> {
+        if count == 1 {
+            return self.first_free(from);
+        }
+        let mut run = 0;
+        for (word, &bits) in self.in_use.as_ref().iter().enumerate().skip(from / 64) {
+            let start = word * 64;
+            if bits == u64::MAX {
+                run = 0;
+                continue;
+            }
+            if run + bits.trailing_zeros() as usize >= count {
+                return Some(start - run);
+            }
+            if bits == 0 {
+                run += 64;
+                continue;
+            }
+            if count < 64
+                && let Some(at) = first_run(!bits, count as u32)
+            {
+                return Some(start + at as usize);
+            }
+            run = bits.leading_zeros() as usize;
+        }
+        None
+    }
+
+    /// The free pages directly above `page`.
+    #[inline]
+    pub(crate) fn free_after(&self, page: usize) -> usize {
+        let words = self.in_use.as_ref();
+        let word = page / 64;
+        let above = words[word] & (u64::MAX << (page % 64) << 1);
+        if above != 0 {
+            return word * 64 + above.trailing_zeros() as usize - page - 1;
+        }
+        for (word, &bits) in words.iter().enumerate().skip(word + 1) {
+            if bits != 0 {
+                return word * 64 + bits.trailing_zeros() as usize - page - 1;
+            }
+        }
+        Self::PAGES - page - 1
+    }
+
+    /// The free pages directly below `page`.
+    #[inline]
+    pub(crate) fn free_before(&self, page: usize) -> usize {
+        let words = self.in_use.as_ref();
+        let below = words[page / 64] & !(u64::MAX << (page % 64));
+        if below != 0 {
+            return page % 64 - (64 - below.leading_zeros() as usize);
+        }
+        for word in (0..page / 64).rev() {
+            if words[word] != 0 {
+                return page - word * 64 - (64 - words[word].leading_zeros() as usize);
+            }
+        }
+        page
+    }
+
+    /// The summary of the bits.
+    pub(crate) fn summarize(&self) -> Summary {
+        let words = self.in_use.as_ref();
+        let (mut start, mut max, mut run) = (None, 0, 0);
+        for &bits in words {
+            if bits == 0 {
+                run += 64;
+                continue;
+            }
+            run += bits.trailing_zeros();
+            start = start.or(Some(run));
+            max = max.max(run);
+            // In a padded word the shift drops the padding, and may drop every set bit.
+            run = (bits << Self::PADDING).leading_zeros().min(Self::PAGES as u32);
+        }
+        max = max.max(run);
+        // Runs that touch a word's edge are counted; one inside a word leaves a used page on either side.
+        if max < 62 {
+            for &bits in words {
+                max = longest_run(!bits, max);
+            }
+        }
+        Summary::new(start.unwrap_or(max) as u64, max as u64, run as u64)
+    }
+
+    /// The summary after the first `count` pages of a run were taken, given the one before. `only` says that no page
+    /// below them was free.
+    #[inline]
+    pub(crate) fn after_taken(&self, first: usize, count: usize, only: bool, old: Summary) -> Summary {
+        let rest = Self::PAGES - first;
+        if only && old.end() == rest as u64 {
+            return Summary::tail(rest - count);
+        }
+        let run = count + self.free_after(first + count - 1);
+        let start = if first == 0 { 0 } else { old.start() };
+        let end = if run == rest { (run - count) as u64 } else { old.end() };
+        let max = if (run as u64) < old.max() { old.max() } else { self.summarize().max() };
+        Summary::new(start, max, end)
+    }
+
+    /// The summary after the range was freed, given the one before: the run it joins is the only new one.
+    #[inline]
+    pub(crate) fn after_freed(&self, first: usize, count: usize, old: Summary) -> Summary {
+        let last = first + count - 1;
+        let begin = first - self.free_before(first);
+        let end = last + 1 + self.free_after(last);
+        let run = (end - begin) as u64;
+        let start = if begin == 0 { run } else { old.start() };
+        let tail = if end == Self::PAGES { run } else { old.end() };
+        Summary::new(start, old.max().max(run), tail)
+    }
+
+    /// A word of the in-use bits, to be corrupted.
+    #[cfg(test)]
+    pub(crate) fn word_mut(&mut self, word: usize) -> &mut u64 {
+        &mut self.in_use.as_mut()[word]
+    }
+}
+
+#[inline]
+fn bit(words: &[u64], page: usize) -> bool {
+    words[page / 64] >> (page % 64) & 1 == 1
+}
+
+#[inline]
+fn lowest(word: usize, bits: u64) -> Option<usize> {
+    (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+}
+
+/// The words a range touches, each with the mask of its pages there.
+#[inline]
+fn pieces(first: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = first + count;
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let from = first.saturating_sub(word * 64);
+        let to = (end - word * 64).min(64);
+        (word, u64::MAX << from & u64::MAX >> (64 - to))
+    })
+}
+
+/// Where the first run of `count` (1 to 64) ones begins.
+#[inline]
+fn first_run(ones: u64, count: u32) -> Option<u32> {
+    let left = shrink(ones, count);
+    (left != 0).then(|| left.trailing_zeros())
+}
+
+/// Keeps the bits at which a run of `width` (1 to 64) ones begins.
+#[inline]
+fn shrink(ones: u64, width: u32) -> u64 {
+    let (mut left, mut have) = (ones, 1);
+    while have < width {
+        let step = have.min(width - have);
+        left &= left >> step;
+        have += step;
+    }
+    left
+}
+
+/// The length of the longest run of ones, or `least` (under 64) if none is longer.
+#[inline]
+fn longest_run(ones: u64, least: u32) -> u32 {
+    let mut left = shrink(ones, least + 1);
+    if left == 0 {
+        return least;
+    }
+    // Double the width while runs survive, keeping each mask, then refine downwards.
+    let mut width = least + 1;
+    let mut steps = [0u64; 7];
+    let mut of_width = ones;
+    let mut log = 0;
+    while of_width != 0 && log < 7 {
+        steps[log] = of_width;
+        of_width &= of_width.checked_shr(1 << log).unwrap_or(0);
+        log += 1;
+    }
+    for log in (0..log).rev() {
+        // Lengthen by 2^log where a run of that many begins right behind.
+        let longer = left & steps[log].checked_shr(width).unwrap_or(0);
+        if longer != 0 {
+            left = longer;
+            width += 1 << log;
+        }
+    }
+    width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Bits48, Tiny};
+    use proptest::prelude::*;
+
+    fn chunk_of(in_use: [u64; 8]) -> Chunk<Bits48> {
+        Chunk { in_use, grown: [u64::MAX; 8] }
+    }
+
+    fn free_bits(c: &Chunk<Bits48>) -> Vec<bool> {
+        (0..512).map(|p| !c.is_set(p)).collect()
+    }
+
+    fn slow_summary(free: &[bool]) -> Summary {
+        let start = free.iter().take_while(|&&f| f).count() as u64;
+        let end = free.iter().rev().take_while(|&&f| f).count() as u64;
+        let (mut max, mut run) = (0, 0);
+        for &f in free {
+            run = if f { run + 1 } else { 0 };
+            max = max.max(run);
+        }
+        Summary::new(start, max, end)
+    }
+
+    fn slow_find(free: &[bool], count: usize) -> Option<usize> {
+        free.windows(count).position(|w| w.iter().all(|&f| f))
+    }
+
+    /// Words of every density, with whole words common.
+    fn word() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            Just(0),
+            Just(u64::MAX),
+            any::<u64>(),
+            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(a, b, c)| a & b & c),
+            (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(a, b, c)| a | b | c),
+            (0u32..64, 0u32..64).prop_map(|(a, b)| u64::MAX << a.min(b) & u64::MAX >> (63 - a.max(b))),
+            (0u32..64, 0u32..64).prop_map(|(a, b)| !(u64::MAX << a.min(b) & u64::MAX >> (63 - a.max(b)))),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn bit_tricks_equal_loops(words in prop::array::uniform8(word()), first in 0usize..512, count in 1usize..512) {
+            let mut c = chunk_of(words);
+            let free = free_bits(&c);
+            let before = c.summarize();
+            prop_assert_eq!(before, slow_summary(&free));
+            for n in [1, 2, 3, count.min(16), count.min(64), count] {
+                prop_assert_eq!(c.find(0, n), slow_find(&free, n));
+            }
+            prop_assert_eq!(c.first_free(0), free.iter().position(|&f| f));
+            prop_assert_eq!(c.free_after(first), free[first + 1..].iter().take_while(|&&f| f).count());
+            prop_assert_eq!(c.free_before(first), free[..first].iter().rev().take_while(|&&f| f).count());
+
+            for n in [1, 2, count.min(9), count] {
+                if let Some(at) = c.find(0, n) {
+                    let mut taken = c;
+                    taken.set(at, n);
+                    let only = c.first_free(0) == Some(at);
+                    prop_assert_eq!(taken.after_taken(at, n, only, before), slow_summary(&free_bits(&taken)));
+                    prop_assert_eq!(taken.after_taken(at, n, false, before), slow_summary(&free_bits(&taken)));
+                }
+            }
+
+            let count = count.min(512 - first);
+            c.set(first, count);
+            prop_assert!((first..first + count).all(|p| c.is_set(p)));
+            let before = c.summarize();
+            prop_assert_eq!(c.obstacle(first, count, true), None);
+            prop_assert_eq!(c.obstacle(first, count, false), Some(Obstacle::WrongState(first)));
+            c.clear(first, count);
+            prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
+        }
+
+        #[test]
+        fn the_longest_run_is_found(ones in word(), least in 0u32..64) {
+            let slow = (1..=64).rev().find(|&w| (0..=64 - w).any(|at| {
+                ones >> at & (u64::MAX >> (64 - w)) == u64::MAX >> (64 - w)
+            })).unwrap_or(0);
+            prop_assert_eq!(longest_run(ones, least), slow.max(least));
+        }
+    }
+
+    #[test]
+    fn a_tiny_chunk_in_every_state() {
+        for bits in 0u64..16 {
+            let c = Chunk::<Tiny> { in_use: [bits | !15], grown: [15] };
+            let free: Vec<bool> = (0..4).map(|p| !c.is_set(p)).collect();
+            assert_eq!(c.summarize(), slow_summary(&free), "{bits:04b}");
+            assert!(c.padding_is_set());
+            for n in 1..=4 {
+                assert_eq!(c.find(0, n), slow_find(&free, n), "{bits:04b} {n}");
+            }
+            for p in (0..4).filter(|&p| !free[p]) {
+                let mut after = c;
+                after.clear(p, 1);
+                assert_eq!(after.after_freed(p, 1, c.summarize()), after.summarize());
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_within_and_across_words() {
+        assert_eq!(pieces(3, 2).collect::<Vec<_>>(), [(0, 0b11000)]);
+        assert_eq!(pieces(0, 64).collect::<Vec<_>>(), [(0, u64::MAX)]);
+        assert_eq!(pieces(63, 2).collect::<Vec<_>>(), [(0, 1 << 63), (1, 1)]);
+        assert_eq!(pieces(10, 130).collect::<Vec<_>>(), [(0, u64::MAX << 10), (1, u64::MAX), (2, 0xfff)]);
+        assert_eq!(pieces(511, 1).collect::<Vec<_>>(), [(7, 1 << 63)]);
+    }
+
+    #[test]
+    fn growing_marks_the_rest_of_the_chunk_in_use() {
+        let mut c = Chunk::<Bits48> { in_use: [0; 8], grown: [0; 8] };
+        assert!(c.is_absent());
+        c.grow(100, 50);
+        assert_eq!(c.summarize(), Summary::new(0, 50, 0));
+        assert_eq!(c.first_grown(0, 512), Some(100));
+        assert_eq!(c.first_grown(150, 362), None);
+        assert_eq!(c.obstacle(90, 20, false), Some(Obstacle::NotGrown(90)));
+        assert_eq!(c.obstacle(149, 2, false), Some(Obstacle::NotGrown(150)));
+        c.grow(150, 362);
+        assert_eq!(c.summarize(), Summary::new(0, 412, 412));
+        assert!(!c.is_grown(99) && c.is_grown(100) && c.is_grown(511));
+    }
+}

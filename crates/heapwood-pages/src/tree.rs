@@ -1,0 +1,248 @@
+//! The radix tree of summaries. Entry `i` of a level covers the pages from `i << LOG_PAGES[level]`; its children in
+//! the next level are the block of entries that cover the same pages. Invariant: every entry is the merge of its
+//! block, and a leaf the summary of its chunk; an entry that does not exist counts as full. Where pages were grown,
+//! the entries above them exist in every level. An implicit tree in arrays, searched by start, longest and end, is
+//! the idea of the Go page allocator proposal.
+
+use crate::geometry::{Geometry, MAX_LEVELS, Shape};
+use crate::level::Sparse;
+use crate::summary::{Summary, merge, revise};
+use crate::units::{ChunkIndex, PageIndex};
+use core::marker::PhantomData;
+use core::ops::Range;
+use heapwood_os::{KernelRef, OsError};
+
+/// The summaries of all levels.
+pub(crate) struct Tree<G: Geometry> {
+    levels: [Sparse<Summary>; MAX_LEVELS],
+    root_len: usize,
+    geometry: PhantomData<G>,
+}
+
+/// Where a run was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It begins with this page: the ends of neighbouring regions join.
+    Page(PageIndex),
+    /// It lies inside this chunk.
+    Chunk(ChunkIndex),
+}
+
+impl<G: Geometry> Tree<G> {
+    /// Reserves the levels for a window of so many pages; every page is full.
+    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+        let mut levels = [const { Sparse::NONE }; MAX_LEVELS];
+        for (level, array) in levels.iter_mut().enumerate().take(G::LEVELS) {
+            // Blocks are whole; only the root ends where the window does.
+            let block = if level == 0 { 1 } else { 1 << Shape::<G>::BITS[level] };
+            let len = window.div_ceil(1 << Shape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
+            *array = Sparse::new(kernel, len)?;
+        }
+        let root_len = window.div_ceil(1 << Shape::<G>::LOG_PAGES[0]);
+        Ok(Tree { levels, root_len, geometry: PhantomData })
+    }
+
+    /// Makes the entries above the chunks exist. On refusal nothing changes that can be seen.
+    pub(crate) fn commit(&mut self, chunks: Range<usize>) -> Result<(), OsError> {
+        for level in 0..G::LEVELS {
+            let shift = Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES;
+            self.levels[level].commit(chunks.start >> shift..((chunks.end - 1) >> shift) + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The entry of a level, if it exists.
+    #[inline(always)]
+    pub(crate) fn get(&self, level: usize, entry: usize) -> Option<Summary> {
+        self.levels[level].get(entry).copied()
+    }
+
+    /// The children of an entry of the level above `level`.
+    #[inline(always)]
+    pub(crate) fn children(&self, level: usize, parent: usize) -> &[Summary] {
+        let bits = Shape::<G>::BITS[level];
+        self.levels[level].block(parent << bits, 1 << bits)
+    }
+
+    /// The indexes of the entries of a level that exist.
+    pub(crate) fn existing(&self, level: usize) -> impl Iterator<Item = usize> {
+        self.levels[level].existing()
+    }
+
+    /// The chunk's summary.
+    #[inline(always)]
+    pub(crate) fn leaf(&self, chunk: usize) -> Summary {
+        self.get(Shape::<G>::LEAF, chunk).unwrap_or(Summary::FULL)
+    }
+
+    /// Stores the summary of a chunk of which pages were freed, and whatever changes above it.
+    #[inline]
+    pub(crate) fn freed(&mut self, chunk: usize, new: Summary) {
+        self.change::<true, false>(chunk, new, 0, 0);
+    }
+
+    /// Stores the summary of a chunk of which pages were taken, and whatever changes above it.
+    #[inline]
+    pub(crate) fn taken(&mut self, chunk: usize, new: Summary) {
+        self.change::<false, false>(chunk, new, 0, 0);
+    }
+
+    /// Stores the summary of a chunk of which `count` pages from `page` on were taken, none below being free, and
+    /// whatever changes above it.
+    #[inline]
+    pub(crate) fn taken_first(&mut self, chunk: usize, new: Summary, page: usize, count: usize) {
+        self.change::<false, true>(chunk, new, page, count);
+    }
+
+    #[inline]
+    fn change<const FREED: bool, const FIRST: bool>(
+        &mut self,
+        chunk: usize,
+        new: Summary,
+        page: usize,
+        count: usize,
+    ) {
+        let Some(leaf) = self.levels[Shape::<G>::LEAF].get_mut(chunk) else { return };
+        let old = *leaf;
+        if old != new {
+            *leaf = new;
+            self.climb::<FREED, FIRST>(chunk, old, new, page, count);
+        }
+    }
+
+    /// Brings the entries above a changed leaf up to date, until one stays as it was.
+    fn climb<const FREED: bool, const FIRST: bool>(
+        &mut self,
+        chunk: usize,
+        mut old: Summary,
+        mut new: Summary,
+        page: usize,
+        count: usize,
+    ) {
+        let mut entry = chunk;
+        for level in (0..Shape::<G>::LEAF).rev() {
+            let bits = Shape::<G>::BITS[level + 1];
+            let index = entry & ((1 << bits) - 1);
+            entry >>= bits;
+            let Some(before) = self.get(level, entry) else { return };
+            // The parent's longest run is elsewhere, and the child's ends join others as they did.
+            if new.same_ends(old) && old.max() < before.max() && new.max() <= before.max() {
+                return;
+            }
+            let pages = 1 << Shape::<G>::LOG_PAGES[level];
+            let rest = pages - (page & (pages - 1));
+            let after = if FIRST && before.end() == rest as u64 {
+                // The run was the only one and reached the entry's end, as after growth.
+                Summary::tail(rest - count)
+            } else {
+                let children = self.children(level + 1, entry);
+                if children.len() <= index {
+                    return;
+                }
+                let log_pages = Shape::<G>::LOG_PAGES[level + 1];
+                // The usual fan-out is told to the compiler.
+                match <&[Summary; 8]>::try_from(children) {
+                    Ok(eight) => revise::<FREED>(before, eight, log_pages, index, old, new),
+                    Err(_) => revise::<FREED>(before, children, log_pages, index, old, new),
+                }
+            };
+            if after == before {
+                return;
+            }
+            self.store(level, entry, after);
+            (old, new) = (before, after);
+        }
+    }
+
+    /// Stores the summaries of the chunks from `first` to `last`, more than one: those of the two ends, and one for
+    /// all between, which are wholly free or wholly in use; then whatever changes above them.
+    pub(crate) fn set_leaves(&mut self, first: (usize, Summary), last: (usize, Summary), free_between: bool) {
+        let leaf = Shape::<G>::LEAF;
+        let (mut low, mut high) = (first.0, last.0);
+        let between = |level: usize| {
+            if free_between { Summary::all_free(Shape::<G>::LOG_PAGES[level]) } else { Summary::FULL }
+        };
+        self.store(leaf, low, first.1);
+        self.store(leaf, high, last.1);
+        self.levels[leaf].fill(low + 1..high, between(leaf));
+        for level in (0..leaf).rev() {
+            low >>= Shape::<G>::BITS[level + 1];
+            high >>= Shape::<G>::BITS[level + 1];
+            let mut changed = self.remerge(level, low);
+            if low < high {
+                changed |= self.remerge(level, high);
+                self.levels[level].fill(low + 1..high, between(level));
+            }
+            if !changed && high <= low + 1 {
+                return;
+            }
+        }
+    }
+
+    /// Recomputes an entry from its block; whether it changed.
+    fn remerge(&mut self, level: usize, entry: usize) -> bool {
+        let after = self.merged(level, entry);
+        let changed = self.get(level, entry) != Some(after);
+        self.store(level, entry, after);
+        changed
+    }
+
+    #[inline(always)]
+    fn merged(&self, level: usize, entry: usize) -> Summary {
+        let children = self.children(level + 1, entry);
+        let log_pages = Shape::<G>::LOG_PAGES[level + 1];
+        // The usual fan-out is told to the compiler, so that it unrolls the loop.
+        match <&[Summary; 8]>::try_from(children) {
+            Ok(eight) => merge(eight, log_pages),
+            Err(_) => merge(children, log_pages),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn store(&mut self, level: usize, entry: usize, value: Summary) {
+        if let Some(stored) = self.levels[level].get_mut(entry) {
+            *stored = value;
+        }
+    }
+
+    /// The first run of `count` free pages, where no page below `hint` is free.
+    pub(crate) fn find(&self, hint: usize, count: usize) -> Option<Place> {
+        let (mut level, mut entry, mut end) = (0, hint >> Shape::<G>::LOG_PAGES[0], self.root_len);
+        'level: loop {
+            let log_pages = Shape::<G>::LOG_PAGES[level];
+            // The free pages directly below the entry, counted from the first entry looked at.
+            let mut run = 0;
+            while entry < end {
+                let Some(summary) = self.get(level, entry) else {
+                    run = 0;
+                    entry = self.levels[level].next_existing(entry);
+                    continue;
+                };
+                if summary == Summary::FULL {
+                    run = 0;
+                    entry += 1;
+                    continue;
+                }
+                if run + summary.start() as usize >= count {
+                    return Some(Place::Page(PageIndex((entry << log_pages) - run)));
+                }
+                if summary.max() as usize >= count {
+                    if level == Shape::<G>::LEAF {
+                        return Some(Place::Chunk(ChunkIndex(entry)));
+                    }
+                    // A run that begins below this entry was too short, so its block starts afresh.
+                    level += 1;
+                    entry <<= Shape::<G>::BITS[level];
+                    end = entry + (1 << Shape::<G>::BITS[level]);
+                    continue 'level;
+                }
+                run = match summary.start() {
+                    start if start >> log_pages != 0 => run + start as usize,
+                    _ => summary.end() as usize,
+                };
+                entry += 1;
+            }
+            return None;
+        }
+    }
+}

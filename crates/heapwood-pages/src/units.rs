@@ -1,0 +1,102 @@
+//! The units of the crate: pages of 8 KiB and chunks of pages, each counted from the start of the window. They are
+//! distinct types so that an index, a length and a chunk are never mistaken for one another. The page size is that
+//! of the Go page allocator proposal.
+
+use crate::geometry::Geometry;
+use core::fmt;
+
+/// The logarithm of [`PAGE_SIZE`].
+pub const LOG_PAGE_SIZE: u32 = 13;
+
+/// The size of a page in bytes.
+pub const PAGE_SIZE: usize = 1 << LOG_PAGE_SIZE;
+
+const _: () = assert!(PAGE_SIZE == 8192 && PAGE_SIZE.is_multiple_of(heapwood_os::KERNEL_PAGE));
+const _: () = assert!(usize::BITS == 64, "indexes of 48-bit windows need 64-bit words");
+
+/// A page, counted from the start of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct PageIndex(pub usize);
+
+/// A number of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct PageCount(pub usize);
+
+/// A chunk (one leaf of the tree), counted from the start of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct ChunkIndex(pub usize);
+
+impl PageIndex {
+    /// The chunk that holds this page.
+    pub const fn chunk<G: Geometry>(self) -> ChunkIndex {
+        ChunkIndex(self.0 >> G::LOG_CHUNK_PAGES)
+    }
+
+    /// The page's place in its chunk.
+    pub const fn in_chunk<G: Geometry>(self) -> usize {
+        self.0 & ((1 << G::LOG_CHUNK_PAGES) - 1)
+    }
+
+    /// The page's distance from the start of the window, in bytes.
+    pub const fn byte_offset(self) -> usize {
+        self.0 << LOG_PAGE_SIZE
+    }
+}
+
+impl PageCount {
+    /// The pages it takes to hold `bytes`, rounded up.
+    pub const fn from_bytes(bytes: usize) -> Self {
+        PageCount(bytes.div_ceil(PAGE_SIZE))
+    }
+
+    /// The length in bytes.
+    pub const fn bytes(self) -> usize {
+        self.0 << LOG_PAGE_SIZE
+    }
+}
+
+impl ChunkIndex {
+    /// The first page of this chunk.
+    pub const fn first_page<G: Geometry>(self) -> PageIndex {
+        PageIndex(self.0 << G::LOG_CHUNK_PAGES)
+    }
+}
+
+impl fmt::Display for PageIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}", self.0)
+    }
+}
+
+impl fmt::Display for PageCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, if self.0 == 1 { "page" } else { "pages" })
+    }
+}
+
+impl fmt::Display for ChunkIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Bits48;
+
+    #[test]
+    fn pages_chunks_and_bytes_convert() {
+        let page = PageIndex(3 * 512 + 7);
+        assert_eq!(page.chunk::<Bits48>(), ChunkIndex(3));
+        assert_eq!(page.in_chunk::<Bits48>(), 7);
+        assert_eq!(ChunkIndex(3).first_page::<Bits48>(), PageIndex(1536));
+        assert_eq!(PageIndex(2).byte_offset(), 16384);
+        assert_eq!(PageCount::from_bytes(8193), PageCount(2));
+        assert_eq!(PageCount(2).bytes(), 16384);
+        assert_eq!(PageCount(1).to_string(), "1 page");
+    }
+}

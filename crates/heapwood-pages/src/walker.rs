@@ -1,0 +1,270 @@
+//! The walker: recomputes everything an allocator keeps from the bits alone, page by page, and names the first
+//! disagreement. It shares no counting with the code it checks, so that an error in a bit trick cannot hide itself.
+
+use crate::allocator::PageAllocator;
+use crate::geometry::{Geometry, Shape};
+use crate::summary::Summary;
+use crate::units::{ChunkIndex, PageCount, PageIndex};
+use core::fmt;
+
+/// What an allocator has wrong about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// A page that does not exist is not marked in use, so it could be handed out.
+    Stray {
+        /// The page, or the first page of a chunk whose unused bits are wrong.
+        page: PageIndex,
+    },
+    /// A summary differs from what the bits below it say.
+    Summary {
+        /// The level, 0 being the root.
+        level: usize,
+        /// The entry in that level.
+        entry: usize,
+        /// What it holds.
+        stored: Summary,
+        /// What it should hold.
+        computed: Summary,
+    },
+    /// A page exists that the search cannot reach, since an entry above it does not.
+    Unreachable {
+        /// The first page of the chunk.
+        page: PageIndex,
+        /// The level of the missing entry.
+        level: usize,
+    },
+    /// The count of free pages is wrong.
+    FreePages {
+        /// The count kept.
+        stored: PageCount,
+        /// The count of the bits.
+        computed: PageCount,
+    },
+    /// The count of existing pages is wrong.
+    GrownPages {
+        /// The count kept.
+        stored: PageCount,
+        /// The count of the bits.
+        computed: PageCount,
+    },
+    /// A page below the hint is free.
+    Hint {
+        /// The hint.
+        hint: PageIndex,
+        /// The free page.
+        free: PageIndex,
+    },
+    /// A page outside the window exists.
+    BeyondWindow {
+        /// The page.
+        page: PageIndex,
+    },
+}
+
+/// The free runs of the pages seen so far.
+#[derive(Clone, Copy, Default)]
+struct Runs {
+    pages: u64,
+    start: u64,
+    max: u64,
+    end: u64,
+}
+
+impl Runs {
+    /// Appends `pages` more, `self` knowing nothing of how summaries are packed.
+    fn push(&mut self, next: Runs) {
+        if self.start == self.pages {
+            self.start += next.start;
+        }
+        self.max = self.max.max(next.max).max(self.end + next.start);
+        self.end = if next.end == next.pages { self.end + next.pages } else { next.end };
+        self.pages += next.pages;
+    }
+
+    fn page(free: bool) -> Runs {
+        let n = free as u64;
+        Runs { pages: 1, start: n, max: n, end: n }
+    }
+
+    fn packed(self) -> Summary {
+        Summary::new(self.start, self.max, self.end)
+    }
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    /// Recomputes every summary of every level, the counts and the hint from the bits. Takes time in proportion to
+    /// the committed tables.
+    ///
+    /// # Errors
+    /// The first disagreement, the bits before the tree, the leaves before the levels above.
+    pub fn is_valid(&self) -> Result<(), Invalid> {
+        self.check_bits()?;
+        for level in (0..G::LEVELS).rev() {
+            for entry in self.tree.existing(level) {
+                let stored = self.tree.get(level, entry).unwrap_or(Summary::FULL);
+                let computed = if level == Shape::<G>::LEAF {
+                    self.leaf_from_bits(entry)
+                } else {
+                    self.entry_from_children(level, entry)
+                };
+                if stored != computed {
+                    return Err(Invalid::Summary { level, entry, stored, computed });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_bits(&self) -> Result<(), Invalid> {
+        let (mut free, mut grown, mut first_free) = (0, 0, None);
+        for index in self.chunks.existing() {
+            let Some(chunk) = self.chunks.get(index).filter(|c| !c.is_absent()) else { continue };
+            let base = ChunkIndex(index).first_page::<G>();
+            if !chunk.padding_is_set() {
+                return Err(Invalid::Stray { page: base });
+            }
+            for place in 0..Shape::<G>::CHUNK_PAGES {
+                let page = PageIndex(base.0 + place);
+                match (chunk.is_grown(place), chunk.is_set(place)) {
+                    (false, true) => {}
+                    (false, false) => return Err(Invalid::Stray { page }),
+                    (true, _) if page.0 >= self.window().0 => return Err(Invalid::BeyondWindow { page }),
+                    (true, true) => grown += 1,
+                    (true, false) => {
+                        grown += 1;
+                        free += 1;
+                        first_free = first_free.or(Some(page));
+                    }
+                }
+            }
+            // The tree must reach everything that exists.
+            for level in 0..G::LEVELS {
+                let entry = base.0 >> Shape::<G>::LOG_PAGES[level];
+                if self.tree.get(level, entry).is_none() {
+                    return Err(Invalid::Unreachable { page: base, level });
+                }
+            }
+        }
+        if let Some(free) = first_free.filter(|page| page.0 < self.hint) {
+            return Err(Invalid::Hint { hint: self.hint(), free });
+        }
+        let stored = self.free_pages();
+        if stored.0 != free {
+            return Err(Invalid::FreePages { stored, computed: PageCount(free) });
+        }
+        let stored = self.grown_pages();
+        if stored.0 != grown {
+            return Err(Invalid::GrownPages { stored, computed: PageCount(grown) });
+        }
+        Ok(())
+    }
+
+    fn leaf_from_bits(&self, index: usize) -> Summary {
+        let Some(chunk) = self.chunks.get(index).filter(|c| !c.is_absent()) else { return Summary::FULL };
+        let mut runs = Runs::default();
+        for place in 0..Shape::<G>::CHUNK_PAGES {
+            runs.push(Runs::page(!chunk.is_set(place)));
+        }
+        runs.packed()
+    }
+
+    /// The children have been checked against the bits before.
+    fn entry_from_children(&self, level: usize, entry: usize) -> Summary {
+        let pages = 1 << Shape::<G>::LOG_PAGES[level + 1];
+        let mut runs = Runs::default();
+        for child in self.tree.children(level + 1, entry) {
+            runs.push(Runs { pages, start: child.start(), max: child.max(), end: child.end() });
+        }
+        runs.packed()
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::Stray { page } => write!(f, "{page} does not exist but its bit says free"),
+            Invalid::Summary { level, entry, stored, computed } => {
+                write!(f, "level {level}, entry {entry}: stored {stored:?}, computed {computed:?}")
+            }
+            Invalid::Unreachable { page, level } => {
+                write!(f, "the chunk of {page} has no entry in level {level}")
+            }
+            Invalid::FreePages { stored, computed } => {
+                write!(f, "free: {stored} stored, {computed} counted")
+            }
+            Invalid::GrownPages { stored, computed } => {
+                write!(f, "grown: {stored} stored, {computed} counted")
+            }
+            Invalid::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
+            Invalid::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
+        }
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Bits48, Tiny};
+    use heapwood_os::SYSTEM;
+
+    fn allocator() -> PageAllocator<Bits48> {
+        let mut pages = PageAllocator::new(&SYSTEM, PageCount(1 << 22)).unwrap();
+        pages.grow(PageIndex(0), PageCount(2000)).unwrap();
+        pages.grow(PageIndex(3_000_000), PageCount(2000)).unwrap();
+        pages.allocate(PageCount(100)).unwrap();
+        pages.is_valid().unwrap();
+        pages
+    }
+
+    #[test]
+    fn a_wrong_summary_is_named_at_every_level() {
+        for (level, log_pages) in [21, 18, 15, 12, 9].into_iter().enumerate() {
+            let mut pages = allocator();
+            let entry = 3_000_000 >> log_pages;
+            let computed = pages.tree.get(level, entry).unwrap();
+            let wrong = Summary::new(1, computed.max() + 1, 0);
+            pages.tree.store(level, entry, wrong);
+            let found = pages.is_valid().unwrap_err();
+            assert_eq!(found, Invalid::Summary { level, entry, stored: wrong, computed });
+            assert!(found.to_string().starts_with(&format!("level {level}, entry {entry}: ")), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_summary_of_nothing_is_named() {
+        let mut pages = allocator();
+        pages.tree.store(4, 50, Summary::all_free(9));
+        let found = pages.is_valid().unwrap_err();
+        let (stored, computed) = (Summary::all_free(9), Summary::FULL);
+        assert_eq!(found, Invalid::Summary { level: 4, entry: 50, stored, computed });
+    }
+
+    #[test]
+    fn wrong_bits_counts_and_hint_are_named() {
+        let mut pages = allocator();
+        *pages.chunks.get_mut(0).unwrap().word_mut(5) |= 1;
+        let (stored, computed) = (PageCount(3900), PageCount(3899));
+        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+
+        let mut pages = allocator();
+        *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
+        assert_eq!(pages.is_valid(), Err(Invalid::Stray { page: PageIndex(2047) }));
+
+        let mut pages = allocator();
+        pages.grown += 1;
+        let (stored, computed) = (PageCount(4001), PageCount(4000));
+        assert_eq!(pages.is_valid(), Err(Invalid::GrownPages { stored, computed }));
+
+        let mut pages = allocator();
+        pages.hint = 101;
+        let (hint, free) = (PageIndex(101), PageIndex(100));
+        assert_eq!(pages.is_valid(), Err(Invalid::Hint { hint, free }));
+
+        let mut tiny = PageAllocator::<Tiny>::new(&SYSTEM, PageCount(32)).unwrap();
+        tiny.grow(PageIndex(4), PageCount(4)).unwrap();
+        *tiny.chunks.get_mut(1).unwrap().word_mut(0) &= !(1 << 40);
+        assert_eq!(tiny.is_valid(), Err(Invalid::Stray { page: PageIndex(4) }));
+    }
+}

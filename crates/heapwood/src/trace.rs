@@ -1,0 +1,283 @@
+//! Which types may live in a heap. [`Trace`] says where the pointers of a type are, as a constant, so that an
+//! allocation carries no more than a reference to it; [`NoPointers`] marks the types that hold none. Invariant of
+//! both: safe code made of traced types cannot hide a [`Gc`](crate::gc::Gc) from the collector, nor change one
+//! without its knowing. The shape of the contract is gc-arena's `Collect`.
+
+use core::any::TypeId;
+use core::cell::Cell;
+use core::cmp::{Ordering, Reverse};
+use core::convert::Infallible;
+use core::marker::{PhantomData, PhantomPinned};
+use core::mem::offset_of;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use core::num::{NonZero, Saturating, Wrapping};
+use core::ops::{Range, RangeInclusive};
+use core::sync::atomic;
+use core::time::Duration;
+use std::time::{Instant, SystemTime};
+
+use heapwood_layout::LayoutError;
+pub use heapwood_layout::{TypeDescriptor, TypeMap};
+
+/// A type whose values may live in a heap.
+///
+/// Derive it:
+///
+/// ```
+/// use heapwood::{Gc, Trace};
+///
+/// #[derive(Trace)]
+/// struct Node {
+///     value: u64,
+///     left: Option<Gc<Node>>,
+///     right: Option<Gc<Node>>,
+/// }
+/// assert_eq!(Node::MAP.mask()[0].count_ones(), 2);
+/// ```
+///
+/// Values in a heap are never dropped, so a type with memory or other resources of its own has no place there:
+/// `String`, `Vec`, `Box` and types that implement `Drop` are refused.
+///
+/// # Safety
+///
+/// 1. Every word of a value that may hold a [`Gc`](crate::gc::Gc) is in [`MAP`](Self::MAP): its bit is set, or the
+///    map is conservative.
+/// 2. A word whose bit is set holds, for as long as the value exists, a `Gc` or zero: never anything uninitialised
+///    or half written.
+/// 3. No `Gc` lies outside the value itself: not behind a raw pointer, a reference or a handle that it holds.
+/// 4. Values need no drop ([`needs_drop`](core::mem::needs_drop) is false), and nothing relies on one.
+/// 5. Once the value is in a heap, its pointers change only through a `GcCell`, which tells the collector and
+///    writes them in one piece.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot live in a Heapwood heap",
+    label = "does not implement `Trace`",
+    note = "a type that owns memory (`String`, `Vec`, `Box`, `Rc`, ...) is refused: the collector neither sees nor \
+            frees that memory; allocate the contents in the heap, and hold a `Gc` to them",
+    note = "`RefCell`, `Mutex` and other cells are refused: a `Gc` may change only through a `GcCell`, and plain \
+            data through a `Cell` or an atomic",
+    note = "for a type of your own: `#[derive(Trace)]`"
+)]
+pub unsafe trait Trace: Sized {
+    /// Where the pointers of a value are.
+    const MAP: TypeMap;
+}
+
+/// A type whose values never hold a [`Gc`](crate::gc::Gc).
+///
+/// What holds only such values may change without the collector's knowing: `Cell<T>` is [`Trace`] for these.
+/// `#[derive(NoPointers)]` makes it for structs and enums all of whose fields have it.
+///
+/// # Safety
+///
+/// 1. A value never holds a `Gc`, under whatever disguise: nobody makes one from its integers or bytes.
+/// 2. [`MAP`](Trace::MAP) is [`TypeMap::NO_POINTERS`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data: it is or may hold a `Gc`, or does not implement `NoPointers`",
+    label = "does not implement `NoPointers`",
+    note = "in a heap, `Cell` is for plain data: a `Gc` that changes belongs in a `GcCell`, which tells the collector",
+    note = "for a type of your own without pointers: `#[derive(Trace, NoPointers)]`"
+)]
+pub unsafe trait NoPointers: Trace {}
+
+/// Implements both traits for types without pointers.
+macro_rules! plain {
+    ($($({$($generics:tt)*})? $type:ty,)*) => {$(
+        // SAFETY: the type has no place for a `Gc`: its generic parts are plain themselves or not held. It needs no
+        // drop.
+        #[diagnostic::do_not_recommend]
+        unsafe impl$(<$($generics)*>)? Trace for $type {
+            const MAP: TypeMap = TypeMap::NO_POINTERS;
+        }
+        // SAFETY: as above.
+        #[diagnostic::do_not_recommend]
+        unsafe impl$(<$($generics)*>)? NoPointers for $type {}
+    )*};
+}
+
+plain! {
+    u8, u16, u32, u64, u128, usize,
+    i8, i16, i32, i64, i128, isize,
+    f32, f64, bool, char, (),
+    NonZero<u8>, NonZero<u16>, NonZero<u32>, NonZero<u64>, NonZero<u128>, NonZero<usize>,
+    NonZero<i8>, NonZero<i16>, NonZero<i32>, NonZero<i64>, NonZero<i128>, NonZero<isize>,
+    atomic::AtomicU8, atomic::AtomicU16, atomic::AtomicU32, atomic::AtomicU64, atomic::AtomicUsize,
+    atomic::AtomicI8, atomic::AtomicI16, atomic::AtomicI32, atomic::AtomicI64, atomic::AtomicIsize,
+    atomic::AtomicBool,
+    Duration, Instant, SystemTime,
+    IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
+    Ordering, TypeId, Infallible, PhantomPinned,
+    {T: ?Sized} PhantomData<T>,
+    {T: NoPointers} Wrapping<T>,
+    {T: NoPointers} Saturating<T>,
+    {T: NoPointers} Reverse<T>,
+    {T: NoPointers} Range<T>,
+    {T: NoPointers} RangeInclusive<T>,
+    // What lives forever is no concern of the collector, as long as it leads back to no object.
+    &'static str,
+    {T: NoPointers} &'static T,
+    {T: NoPointers} &'static [T],
+}
+
+macro_rules! plain_functions {
+    ($([$($A:ident)*])*) => {$(
+        plain! {
+            {R, $($A),*} fn($($A),*) -> R,
+            {R, $($A),*} unsafe fn($($A),*) -> R,
+            {R, $($A),*} extern "C" fn($($A),*) -> R,
+            {R, $($A),*} unsafe extern "C" fn($($A),*) -> R,
+        }
+    )*};
+}
+
+plain_functions! { [] [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] }
+
+// Not in the list above, so that a `Cell` of something else is refused with the message of `NoPointers`.
+// SAFETY: a cell of plain data can be given no `Gc`, so the collector need not hear of changes.
+unsafe impl<T: NoPointers> Trace for Cell<T> {
+    const MAP: TypeMap = TypeMap::NO_POINTERS;
+}
+
+// SAFETY: a cell holds its content and nothing else.
+unsafe impl<T: NoPointers> NoPointers for Cell<T> {}
+
+// SAFETY: the elements fill the array, and each is traced.
+unsafe impl<T: Trace, const N: usize> Trace for [T; N] {
+    const MAP: TypeMap = TypeMap::array(T::MAP, size_of::<T>(), N);
+}
+
+// SAFETY: an array holds its elements and nothing else.
+unsafe impl<T: NoPointers, const N: usize> NoPointers for [T; N] {}
+
+// SAFETY: an option is an enum of a unit variant and one whose payload is traced.
+unsafe impl<T: Trace> Trace for Option<T> {
+    const MAP: TypeMap = __private::enum_map::<Self>(T::MAP.has_pointers());
+}
+
+// SAFETY: an option holds its payload and nothing else.
+unsafe impl<T: NoPointers> NoPointers for Option<T> {}
+
+macro_rules! tuples {
+    ($([$($T:ident $i:tt),+])*) => {$(
+        // SAFETY: each field is traced, and its map lies at the field's own offset.
+        unsafe impl<$($T: Trace),+> Trace for ($($T,)+) {
+            const MAP: TypeMap = TypeMap::NO_POINTERS$(.with_field(offset_of!(Self, $i), $T::MAP))+;
+        }
+        // SAFETY: a tuple holds its fields and nothing else.
+        unsafe impl<$($T: NoPointers),+> NoPointers for ($($T,)+) {}
+    )*};
+}
+
+tuples! {
+    [A 0]
+    [A 0, B 1]
+    [A 0, B 1, C 2]
+    [A 0, B 1, C 2, D 3]
+    [A 0, B 1, C 2, D 3, E 4]
+    [A 0, B 1, C 2, D 3, E 4, F 5]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7]
+}
+
+/// What a heap is told of `T`. A type without size takes one byte, so that each object has an address.
+///
+/// # Panics
+/// If `T` breaks the contract of [`Trace`] visibly: it needs to be dropped, or its map does not fit its size. Call
+/// it in a `const` block, and it will not compile instead:
+///
+/// ```
+/// use heapwood::trace::descriptor_of;
+/// assert_eq!(const { descriptor_of::<[u64; 3]>() }.size(), 24);
+/// ```
+///
+/// ```compile_fail,E0080
+/// struct Leaky(Box<u64>);
+/// // SAFETY: none: a box must be dropped.
+/// unsafe impl heapwood::Trace for Leaky {
+///     const MAP: heapwood::TypeMap = heapwood::TypeMap::NO_POINTERS;
+/// }
+/// const _: () = { heapwood::trace::descriptor_of::<Leaky>(); };
+/// ```
+pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
+    assert!(
+        !core::mem::needs_drop::<T>(),
+        "a type that must be dropped cannot live in a Heapwood heap, which drops nothing"
+    );
+    let size = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+    match TypeDescriptor::from_map(size, T::MAP) {
+        Ok(descriptor) => descriptor,
+        Err(LayoutError::NotWholeWords { .. }) => {
+            panic!("a type that holds a `Gc` must have a size that is a multiple of 8 bytes")
+        }
+        Err(_) => panic!("`Trace::MAP` has a pointer behind the end of the type"),
+    }
+}
+
+/// What the derive macros' output refers to. No part of the interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use super::{NoPointers, Trace, TypeMap};
+    use heapwood_layout::WORD;
+
+    /// The derive implements this for its type, which conflicts with the blanket implementation, and so does not
+    /// compile, if the type implements `Drop`. The name is what the compiler's message shows.
+    pub trait TracedTypesMustNotImplementDrop {}
+
+    #[allow(drop_bounds, reason = "types that implement Drop are what this is about")]
+    impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
+
+    /// The map of the struct `T`, whose fields' maps make `fields`.
+    ///
+    /// A pointer that is not at a word is refused, be it by `TypeMap::with_field` or here:
+    ///
+    /// ```compile_fail,E0080
+    /// #[derive(heapwood::Trace)]
+    /// #[repr(C, packed)]
+    /// struct Shifted(u32, heapwood::Gc<u64>);
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// #[derive(heapwood::Trace)]
+    /// #[repr(C, packed)]
+    /// struct Unaligned(heapwood::Gc<u64>, u32);
+    /// ```
+    ///
+    /// and so is one that lies too far inside:
+    ///
+    /// ```compile_fail,E0080
+    /// #[derive(heapwood::Trace)]
+    /// struct Table([Option<heapwood::Gc<u64>>; 257]);
+    /// ```
+    ///
+    /// What is next to those compiles:
+    ///
+    /// ```
+    /// #[derive(heapwood::Trace)]
+    /// #[repr(C, packed(8))]
+    /// struct Whole(u32, heapwood::Gc<u64>);
+    ///
+    /// #[derive(heapwood::Trace)]
+    /// struct Table([Option<heapwood::Gc<u64>>; 256]);
+    /// ```
+    pub const fn struct_map<T>(fields: TypeMap) -> TypeMap {
+        assert!(
+            !fields.has_pointers() || align_of::<T>().is_multiple_of(WORD),
+            "a type that holds a `Gc` must be aligned to 8 bytes: remove `repr(packed)`"
+        );
+        fields
+    }
+
+    /// The map of the enum `T`, whose payloads can hold pointers or not.
+    pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
+        if !has_pointers {
+            TypeMap::NO_POINTERS
+        } else if size_of::<T>() == WORD {
+            // The pointer fills the whole word, so the discriminant can only be the pointer's niche: zero.
+            TypeMap::POINTER
+        } else {
+            TypeMap::CONSERVATIVE
+        }
+    }
+
+    /// Compiles only if `T` has no pointers.
+    pub const fn has_no_pointers<T: NoPointers>() {}
+}
