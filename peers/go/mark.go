@@ -30,16 +30,24 @@ type plan struct {
 	roots []uint32
 }
 
-// chain links each index of the order to the next two in it.
-func chain(order []uint32) plan {
+// treePlan makes a balanced binary tree of the indices: order is its preorder. So in
+// order, objects lie as a program that builds a tree from the root allocates them.
+func treePlan(order []uint32) plan {
 	links := make([][2]uint32, len(order))
-	for i, from := range order {
-		for k := range 2 {
+	type part struct{ first, size int }
+	stack := []part{{0, len(order)}}
+	for len(stack) > 0 {
+		t := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		left := t.size / 2
+		children := [2]part{{t.first + 1, left}, {t.first + 1 + left, t.size - 1 - left}}
+		for k, child := range children {
 			to := uint32(none)
-			if i+1+k < len(order) {
-				to = order[i+1+k]
+			if child.size > 0 {
+				to = order[child.first]
+				stack = append(stack, child)
 			}
-			links[from][k] = to
+			links[order[t.first]][k] = to
 		}
 	}
 	return plan{links, order[:1]}
@@ -185,8 +193,8 @@ func mark(n int, countMode bool) bool {
 		name string
 		plan func() plan
 	}{
-		{"in-order", func() plan { return chain(inOrder(n)) }},
-		{"shuffled", func() plan { return chain(shuffled(n)) }},
+		{"in-order", func() plan { return treePlan(inOrder(n)) }},
+		{"shuffled", func() plan { return treePlan(shuffled(n)) }},
 		{"random", func() plan { return randomPlan(n) }},
 	}
 	ok := true

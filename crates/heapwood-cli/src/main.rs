@@ -1,2 +1,32 @@
-//! To come.
-fn main() {}
+//! The `heapwood` command.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `args` | what can be said on the command line |
+//! | `size` | sizes as people write them |
+//! | `run` | `heapwood run`: a workload on a heap of its own |
+//! | `figures` | what a run cost, for people and for machines |
+//!
+//! Exit codes: 0 done, 1 the run failed, 2 the command line is wrong.
+
+mod args;
+mod figures;
+mod run;
+mod size;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let outcome = match args.command {
+        args::Command::Run(run) => run::run(&run),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("heapwood: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

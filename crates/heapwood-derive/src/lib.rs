@@ -8,10 +8,10 @@
 //! |---|---|
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
 //! | `trace` | the output of `#[derive(Trace)]` |
-//! | `no_pointers` | the output of `#[derive(NoPointers)]` |
+//! | `marker` | the output of the derives for marker traits |
 
 mod fields;
-mod no_pointers;
+mod marker;
 mod trace;
 
 use proc_macro::TokenStream;
@@ -40,5 +40,15 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(NoPointers)]
 pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    no_pointers::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+    marker::expand(&input, "NoPointers", "has_no_pointers").unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `heapwood::Shared`: several threads may use one value at the same time, so a `Root` of it may be sent to
+/// another thread.
+///
+/// Every field must implement `Shared`. Derive `Trace` beside it.
+#[proc_macro_derive(Shared)]
+pub fn derive_shared(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    marker::expand(&input, "Shared", "is_shared").unwrap_or_else(Error::into_compile_error).into()
 }

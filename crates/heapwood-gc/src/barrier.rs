@@ -19,8 +19,26 @@ impl Mutator {
         if self.barrier.load(Ordering::Relaxed) != 0 {
             self.note_store(object, slot, 1);
         }
+        // Who finds the pointer sees the object as it was made.
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Relaxed);
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
+    }
+
+    /// Stores `value` into `slot`, whose object is found from its address if the store must be noted. A slot outside
+    /// the heap is part of a value that is not yet in it, and needs no barrier.
+    ///
+    /// # Safety
+    /// 1. `slot` is an aligned word of an object of this heap, or outside it.
+    /// 2. As for [`Mutator::write`], for the value.
+    #[inline(always)]
+    pub unsafe fn write_inside(&self, slot: *mut usize, value: usize) {
+        if self.barrier.load(Ordering::Relaxed) != 0
+            && let Some(object) = self.heap().space.find(slot as usize)
+        {
+            self.note_store(object.base, slot, 1);
+        }
+        // SAFETY: contract 1.
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
     }
 
     /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.

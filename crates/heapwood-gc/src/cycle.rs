@@ -70,6 +70,8 @@ impl Heap {
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);
         self.space.end_marking(pace.budget);
+        #[cfg(feature = "plant")]
+        self.plant.free_survivors(&self.space);
         if let Some(verify) = &self.verify {
             verify.after_marking(self, registry.first);
         }
@@ -88,23 +90,29 @@ impl Heap {
 
     fn mark(&self, collector: &mut Collector, first: *const Mutator) -> Marked {
         let pages = self.space.extent() / heapwood_pages::PAGE_SIZE;
-        if let Err(e) = collector.overflow.commit(0..pages.div_ceil(64)) {
-            heapwood_os::message::corrupt(format_args!("no memory for the collector's own table: {e}"));
+        let words = pages.div_ceil(64);
+        if collector.overflow.commit(collector.overflow_words..words).is_ok() {
+            collector.overflow_words = collector.overflow_words.max(words);
         }
         let note = |object: usize| {
             if let Some(verify) = &self.verify {
                 verify.exempt(&self.space, object);
             }
         };
-        let mut marker = Marker::new(&self.space, &mut collector.stacks, &collector.overflow);
+        let table = (&collector.overflow, collector.overflow_words);
+        let mut marker = Marker::new(&self.space, &mut collector.stacks, table);
         if self.verify.is_some() {
             marker.on_stack = Some(&note);
+        }
+        #[cfg(feature = "plant")]
+        {
+            marker.plant = Some(&self.plant);
         }
         self.roots.lock().for_each(|kind, start, words| match kind {
             RootKind::Slots => marker.push_slots(start, words),
             RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
         });
-        self.handles.lock().for_each(|object| marker.push(object));
+        self.handles.lock().for_each(|object| marker.push_root(object));
         for mutator in mutators(first) {
             let mut frame = mutator.frames.get();
             while !frame.is_null() {
@@ -141,8 +149,16 @@ impl Marker<'_> {
         for slot in 0..words {
             // SAFETY: registered slots and those of linked frames stay readable while they are roots.
             let value = unsafe { (start as *const usize).add(slot).read_volatile() };
-            self.push(value);
+            self.push_root(value);
         }
+    }
+
+    fn push_root(&mut self, value: usize) {
+        #[cfg(feature = "plant")]
+        if value != 0 && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot)) {
+            return;
+        }
+        self.push(value);
     }
 }
 

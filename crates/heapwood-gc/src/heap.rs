@@ -47,6 +47,8 @@ pub(crate) struct Collector {
     pub(crate) stacks: MarkStacks,
     /// A bit for every page: a span that starts here has marked objects that were not scanned.
     pub(crate) overflow: MappedArray<u64>,
+    /// Words of it that are committed; what lies beyond has no bits if the kernel refused more.
+    pub(crate) overflow_words: usize,
 }
 
 /// What the collector has done.
@@ -73,6 +75,8 @@ pub struct Heap {
     pub(crate) cycles: AtomicU64,
     pub(crate) live: AtomicUsize,
     pub(crate) goal: AtomicUsize,
+    #[cfg(feature = "plant")]
+    pub(crate) plant: crate::plant::Plant,
 }
 
 /// A heap that its owner keeps in place. Dropping it releases all its memory at once.
@@ -110,6 +114,7 @@ impl Heap {
             collector: Lock::new(Collector {
                 stacks: MarkStacks::new(kernel, config.mark_stack.unwrap_or(USUAL_EDGES))?,
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
+                overflow_words: 0,
             }),
             roots: Lock::new(Roots::new(kernel)?),
             handles: Lock::new(Handles::new(kernel)?),
@@ -125,6 +130,8 @@ impl Heap {
             cycles: AtomicU64::new(0),
             live: AtomicUsize::new(0),
             goal: AtomicUsize::new(first.goal),
+            #[cfg(feature = "plant")]
+            plant: Default::default(),
         };
         Ok(HeapBox(MappedBox::new(kernel, heap)?))
     }
@@ -132,6 +139,12 @@ impl Heap {
     /// The settings it was made with.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The error planted in it, for tests of the tests.
+    #[cfg(feature = "plant")]
+    pub fn plant(&self) -> &crate::plant::Plant {
+        &self.plant
     }
 
     /// The memory it manages.
@@ -163,7 +176,7 @@ impl Heap {
 
     /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
     /// has no slices: its function knows single objects only.
-    pub fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
+    pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
         Some(match element.layout() {
             Layout::NoPointers => Scan::Layout(Layout::NoPointers),
             Layout::Conservative => Scan::Layout(Layout::Conservative),
@@ -190,7 +203,8 @@ impl Heap {
     /// # Safety
     /// 1. The range stays readable until the root is removed.
     pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Option<RootToken> {
-        self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / 8)
+        let start = start.next_multiple_of(size_of::<usize>());
+        self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / size_of::<usize>())
     }
 
     /// Removes a root; false if the token names none.
@@ -208,8 +222,8 @@ impl Heap {
         self.handles.lock().free_handle(handle)
     }
 
-    /// The object that `addr` points to or into. Exact for objects of the calling thread and for those that
-    /// outlived a collection.
+    /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
+    /// [`Mutator::find`]), and dead ones in parts of the heap that have not been swept may still be found.
     pub fn find(&self, addr: usize) -> Option<Object> {
         self.space.find(addr)
     }

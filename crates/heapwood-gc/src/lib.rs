@@ -26,6 +26,8 @@ pub mod heap;
 pub mod mark;
 pub mod mutator;
 pub mod pace;
+#[cfg(feature = "plant")]
+pub mod plant;
 pub mod roots;
 pub mod stats;
 pub mod stop;

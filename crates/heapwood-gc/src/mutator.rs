@@ -48,6 +48,7 @@ pub struct Mutator {
     pub(crate) next: Cell<*const Mutator>,
     recent: [Cell<Recent>; RECENT],
     memory: Cell<Option<Reservation>>,
+    client: Cell<usize>,
 }
 
 /// A shape that was looked up before.
@@ -115,13 +116,13 @@ impl Mutator {
             // A collector that waits for this lock sees a blocked mutator; one that holds it ends first.
             let mut registry = heap.registry.lock();
             heap.space.flush(&mutator.bumps());
-            let mut link = &registry.first as *const *const Mutator;
+            let mut link = &raw mut registry.first;
             // SAFETY: the list holds attached mutators, and the registry's lock is held.
             unsafe {
                 while *link != this.as_ptr() {
                     link = (**link).next.as_ptr();
                 }
-                *link.cast_mut() = mutator.next.get();
+                *link = mutator.next.get();
             }
             registry.count -= 1;
         });
@@ -138,6 +139,16 @@ impl Mutator {
     /// The system's number of the thread it belongs to.
     pub fn thread(&self) -> u32 {
         self.thread
+    }
+
+    /// A word for whoever attached the thread, 0 at first: nothing here reads it.
+    pub fn client(&self) -> &Cell<usize> {
+        &self.client
+    }
+
+    /// The object that `addr` points to or into: as [`Heap::find`], and exact for objects that this thread made.
+    pub fn find(&self, addr: usize) -> Option<heapwood_heap::Object> {
+        self.heap().space.find_own(&self.bumps(), addr)
     }
 
     #[inline(always)]

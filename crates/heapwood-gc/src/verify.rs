@@ -80,11 +80,14 @@ impl Verify {
     /// A store of `words` words from `slot` on went through the barrier.
     pub(crate) fn note_store(&self, space: &Space, object: usize, slot: usize, words: usize) {
         self.commit(space);
-        let Some(found) = space.find(object) else {
+        // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
+        // start is enough here.
+        let span = space.find_span(object);
+        let Some(span) = span.filter(|span| space.cell_in(span, object) == Some(object)) else {
             corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
         };
-        let end = found.base + found.bytes;
-        if found.base != object || slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
+        let end = object + span.object_bytes();
+        if slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
             corrupt(format_args!(
                 "a store to {slot:#x} names {object:#x} as its object, which ends at {end:#x}"
             ));

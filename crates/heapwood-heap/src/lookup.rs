@@ -1,5 +1,6 @@
 //! From an address to the object it lies in: a range test, one load from the page table, and arithmetic.
 
+use crate::bump::Bumps;
 use crate::space::Space;
 use crate::span::{Span, first_page};
 use heapwood_pages::PageIndex;
@@ -14,8 +15,20 @@ pub struct Object {
 }
 
 impl Space {
-    /// The object that `addr` points to or into, if it exists. Between collections this is exact for objects of
-    /// the calling thread; at a safepoint, after all mutators were flushed, for all.
+    /// [`Space::find`] for the thread that owns `bumps`, whose runs are looked at first.
+    pub fn find_own(&self, bumps: &Bumps, addr: usize) -> Option<Object> {
+        let span = self.find_span(addr)?;
+        let bump = bumps.get(span.shape);
+        // Cells below the cursor of the span's owner exist.
+        if bump.span() == Some(self.page_of(span.cells_start)) {
+            span.set_frontier(bump.cursor.get());
+        }
+        self.find(addr)
+    }
+
+    /// The object that `addr` points to or into, if it exists. Exact when all mutators are stopped and flushed and
+    /// the heap is swept. Otherwise objects in the span that a mutator allocates from may be missing, and objects
+    /// that did not outlive the last marking are still found in spans that have not been swept.
     #[inline]
     pub fn find(&self, addr: usize) -> Option<Object> {
         let span = self.find_span(addr)?;

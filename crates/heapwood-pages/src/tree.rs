@@ -173,7 +173,8 @@ impl<G: Geometry> Tree<G> {
                 changed |= self.remerge(level, high);
                 self.levels[level].fill(low + 1..high, between(level));
             }
-            if !changed && high <= low + 1 {
+            // While the range has two ends here, the lower one's end run has changed; so this is the single entry's.
+            if !changed {
                 return;
             }
         }

@@ -94,6 +94,17 @@ fn across_entries_of_the_root() {
 }
 
 #[test]
+fn a_full_entry_between_two_others_is_no_bridge() {
+    // In every level: 4 pages before and after a full entry are not 8, which only come two entries later.
+    for (level, entry) in ENTRY.into_iter().enumerate() {
+        let later = 6 * entry + 5;
+        let mut pages = only_free(8 * entry, &[(3 * entry - 4, 4), (4 * entry, 4), (later, 8)]);
+        assert_eq!(pages.allocate(PageCount(8)), Ok(PageIndex(later)), "level {level}");
+        pages.is_valid().unwrap();
+    }
+}
+
+#[test]
 fn longer_than_an_entry_of_the_root() {
     // 2^21 is the count that needs the top bit; one more takes the next entry in.
     let mut pages = fresh::<Bits48>(3 << 21);

@@ -16,13 +16,23 @@ impl Geometry for Pairs {
     type Words = [u64; 1];
 }
 
-/// Two chunks of eight pages, one level: the root is the leaf.
+/// Blocks of four chunks of two pages: a full one can lie between two that are not.
+#[derive(Clone, Copy, Debug)]
+struct Wide;
+
+impl Geometry for Wide {
+    const LOG_CHUNK_PAGES: u32 = 1;
+    const LEVEL_BITS: &'static [u32] = &[1, 2];
+    type Words = [u64; 1];
+}
+
+/// Eight chunks of two pages, one level: the root is the leaf.
 #[derive(Clone, Copy, Debug)]
 struct Flat;
 
 impl Geometry for Flat {
-    const LOG_CHUNK_PAGES: u32 = 3;
-    const LEVEL_BITS: &'static [u32] = &[1];
+    const LOG_CHUNK_PAGES: u32 = 1;
+    const LEVEL_BITS: &'static [u32] = &[3];
     type Words = [u64; 1];
 }
 
@@ -81,6 +91,11 @@ fn every_state_of_ten_tiny_pages_walked_after_every_step() {
 }
 
 #[test]
+fn every_state_of_wide_blocks() {
+    every_state::<Wide>(14, 61);
+}
+
+#[test]
 fn every_state_of_a_tree_of_one_level() {
     every_state::<Flat>(11, 1);
 }
@@ -119,7 +134,7 @@ fn every_range_freed_from_every_state() {
 
 #[test]
 fn every_set_of_grown_pages_in_every_state() {
-    // Each page absent, free or used; the window ends inside a chunk of the second root entry's sibling.
+    // Each page absent, free or used; the window ends inside a chunk.
     const WINDOW: usize = 7;
     for grown in 0usize..1 << WINDOW {
         let mut pages = new::<Pairs>(WINDOW);

@@ -1,10 +1,60 @@
-//! To come.
+//! A garbage-collected heap as a library.
+//!
+//! ```
+//! use heapwood::{Config, Gc, Heap, Trace};
+//!
+//! #[derive(Trace)]
+//! struct Node {
+//!     value: u64,
+//!     next: Option<Gc<Node>>,
+//! }
+//!
+//! // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
+//! let heap = unsafe { Heap::new(Config::default()) }?;
+//! let m = heap.attach()?;
+//! let mut list = None;
+//! for value in 0..1000 {
+//!     list = Some(m.alloc(Node { value, next: list }));
+//! }
+//! m.collect();
+//! assert_eq!(list.unwrap().next.unwrap().value, 998);
+//! # Ok::<(), heapwood::HeapError>(())
+//! ```
+//!
+//! Objects never move and are never dropped. A [`Gc`] is one word and `Copy`; the collector finds those on the
+//! stacks of attached threads by scanning them conservatively, those in objects precisely, from the map that
+//! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's part in a heap; a [`GcCell`] is where pointers change;
+//! a [`Root`] keeps an object alive from outside.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`heap`] | [`Heap`], and the contract of [`Heap::new`] |
+//! | [`mutator`] | [`Mutator`]: attaching, allocating, polling |
+//! | [`gc`] | [`Gc`] |
+//! | [`gc_cell`] | [`GcCell`] |
+//! | [`slice`] | [`Slice`]: arrays whose length is known at run time |
+//! | [`root`] | [`Root`] |
+//! | [`trace`] | [`Trace`] and [`NoPointers`] |
+//! | [`shared`] | [`Shared`] |
 
 pub mod gc;
+pub mod gc_cell;
+pub mod heap;
+pub mod mutator;
+pub mod root;
+pub mod shared;
+pub mod slice;
 pub mod trace;
 
 #[doc(hidden)]
 pub use crate::trace::__private;
 pub use gc::Gc;
-pub use heapwood_derive::{NoPointers, Trace};
+pub use gc_cell::GcCell;
+pub use heap::Heap;
+pub use heapwood_derive::{NoPointers, Shared, Trace};
+pub use heapwood_gc::{AllocError, Config, HeapError, Stats};
+pub use mutator::Mutator;
+pub use root::Root;
+pub use shared::Shared;
+pub use slice::Slice;
 pub use trace::{NoPointers, Trace, TypeMap};

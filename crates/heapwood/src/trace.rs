@@ -216,6 +216,7 @@ pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
 #[doc(hidden)]
 pub mod __private {
     pub use super::{NoPointers, Trace, TypeMap};
+    pub use crate::shared::Shared;
     use heapwood_layout::WORD;
 
     /// The derive implements this for its type, which conflicts with the blanket implementation, and so does not
@@ -280,4 +281,7 @@ pub mod __private {
 
     /// Compiles only if `T` has no pointers.
     pub const fn has_no_pointers<T: NoPointers>() {}
+
+    /// Compiles only if several threads may use a `T` at once.
+    pub const fn is_shared<T: Shared>() {}
 }

@@ -54,13 +54,32 @@ static uint32_t *order_shuffled(size_t n) {
     return order;
 }
 
-/* Links each index of the order to the next two in it. */
-static struct plan plan_chain(size_t n, uint32_t *order) {
+/* Makes a balanced binary tree of the indices: order is its preorder. So in
+   order, objects lie as a program that builds a tree from the root allocates
+   them. */
+static struct plan plan_tree(size_t n, uint32_t *order) {
     struct plan plan = {n, 1, must_malloc(n * sizeof *plan.links),
                         must_malloc(sizeof *plan.root)};
-    for (size_t i = 0; i < n; i++) {
+    struct {
+        size_t first, size;
+    } stack[2 * 64], child[2];
+    size_t height = 0;
+    stack[height].first = 0;
+    stack[height++].size = n;
+    while (height > 0) {
+        size_t first = stack[--height].first, size = stack[height].size;
+        child[0].first = first + 1;
+        child[0].size = size / 2;
+        child[1].first = first + 1 + child[0].size;
+        child[1].size = size - 1 - child[0].size;
         for (size_t k = 0; k < 2; k++) {
-            plan.links[order[i]][k] = i + 1 + k < n ? order[i + 1 + k] : NONE;
+            uint32_t to = NONE;
+            if (child[k].size > 0) {
+                to = order[child[k].first];
+                stack[height].first = child[k].first;
+                stack[height++].size = child[k].size;
+            }
+            plan.links[order[first]][k] = to;
         }
     }
     plan.root[0] = order[0];
@@ -225,8 +244,8 @@ int main(int argc, char **argv) {
     bool count_mode = take_flag(&argc, argv, "--count");
     size_t n = take_number(argc, argv, DEFAULT_OBJECTS, MAX_OBJECTS);
 
-    bool ok = mark_graph("in-order", plan_chain(n, order_in_order(n)), count_mode);
-    ok = mark_graph("shuffled", plan_chain(n, order_shuffled(n)), count_mode) && ok;
+    bool ok = mark_graph("in-order", plan_tree(n, order_in_order(n)), count_mode);
+    ok = mark_graph("shuffled", plan_tree(n, order_shuffled(n)), count_mode) && ok;
     ok = mark_graph("random", plan_random(n), count_mode) && ok;
     return ok ? 0 : 1;
 }

@@ -17,8 +17,13 @@ impl Marker<'_> {
         if !unsafe { self.marks.set(addr) } {
             return;
         }
+        let entry = self.entry(addr);
+        if entry.kind().is_none() {
+            self.no_object(addr);
+        }
         self.live_objects += 1;
-        self.live_bytes += self.space.find_span(addr).map_or(0, |s| s.object_bytes());
+        let cell = self.shape(entry).cell_size as usize;
+        self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
         self.object_overflow(addr);
     }
 
@@ -30,8 +35,12 @@ impl Marker<'_> {
             return;
         }
         let page = self.space.page_of(addr).0 - entry.back().0;
-        // SAFETY: the bits of every page below the extent are committed before marking starts.
-        unsafe { *self.overflow.at(page / WORD_BITS) |= 1 << (page % WORD_BITS) };
+        if page / WORD_BITS < self.overflow_words {
+            // SAFETY: these words of the table are committed.
+            unsafe { *self.overflow.at(page / WORD_BITS) |= 1 << (page % WORD_BITS) };
+        } else {
+            self.overflow_beyond = true;
+        }
         self.overflowed = true;
         self.overflows += 1;
     }
@@ -40,8 +49,7 @@ impl Marker<'_> {
     #[cold]
     pub(crate) fn rescan_overflowed(&mut self) {
         self.overflowed = false;
-        let pages = self.extent / heapwood_pages::PAGE_SIZE;
-        for index in 0..pages.div_ceil(WORD_BITS) {
+        for index in 0..self.overflow_words {
             // SAFETY: as above.
             let mut bits = core::mem::take(unsafe { &mut *self.overflow.at(index) });
             while bits != 0 {
@@ -49,6 +57,14 @@ impl Marker<'_> {
                 bits &= bits - 1;
                 self.rescan_span(page);
             }
+        }
+        if core::mem::take(&mut self.overflow_beyond) {
+            let space = self.space;
+            space.for_each_span(|page, _| {
+                if page.0 / WORD_BITS >= self.overflow_words {
+                    self.rescan_span(page);
+                }
+            });
         }
     }
 

@@ -23,6 +23,10 @@ pub struct Marker<'h> {
     shapes: *const Shape,
     pub(crate) stacks: &'h mut MarkStacks,
     pub(crate) overflow: &'h MappedArray<u64>,
+    /// Words of the overflow table that there are.
+    pub(crate) overflow_words: usize,
+    /// Spans without a bit in the table have been flagged: all of them.
+    pub(crate) overflow_beyond: bool,
     pub(crate) overflowed: bool,
     /// How often a stack was full.
     pub(crate) overflows: u64,
@@ -32,11 +36,17 @@ pub struct Marker<'h> {
     pub(crate) live_objects: usize,
     /// In verify mode: told of every object that an ambiguous word of a stack keeps alive.
     pub(crate) on_stack: Option<&'h dyn Fn(usize)>,
+    #[cfg(feature = "plant")]
+    pub(crate) plant: Option<&'h crate::plant::Plant>,
 }
 
 impl<'h> Marker<'h> {
     /// A marker for a space that is stopped, flushed and swept.
-    pub(crate) fn new(space: &'h Space, stacks: &'h mut MarkStacks, overflow: &'h MappedArray<u64>) -> Self {
+    pub(crate) fn new(
+        space: &'h Space,
+        stacks: &'h mut MarkStacks,
+        (overflow, overflow_words): (&'h MappedArray<u64>, usize),
+    ) -> Self {
         Marker {
             space,
             marks: space.marks().marker(),
@@ -46,12 +56,16 @@ impl<'h> Marker<'h> {
             shapes: space.shapes(),
             stacks,
             overflow,
+            overflow_words,
+            overflow_beyond: false,
             overflowed: false,
             overflows: 0,
             ring: [0; RING],
             live_bytes: 0,
             live_objects: 0,
             on_stack: None,
+            #[cfg(feature = "plant")]
+            plant: None,
         }
     }
 
@@ -70,6 +84,12 @@ impl<'h> Marker<'h> {
     /// Adds the edge to the object at `addr`, if that is inside the heap: null and foreign pointers are ignored.
     #[inline(always)]
     pub(crate) fn push(&mut self, addr: usize) {
+        #[cfg(feature = "plant")]
+        if addr.wrapping_sub(self.base) < self.extent
+            && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::LoseMark))
+        {
+            return;
+        }
         if addr.wrapping_sub(self.base) < self.extent && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }

@@ -40,15 +40,21 @@ impl Marker<'_> {
                 self.scan_mask(addr, shape.mask[0]);
             }
             Some(kind) => {
-                let bytes = self.bytes_of(addr, entry);
-                self.live_bytes += bytes.next_multiple_of(heapwood_heap::GRANULE);
+                let cell = self.shape(entry).cell_size as usize;
+                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
                 self.scan_rare(addr, kind, entry);
             }
-            None => corrupt(format_args!(
-                "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept \
-                 past the object's life?"
-            )),
+            None => self.no_object(addr),
         }
+    }
+
+    /// An edge leads to a page without objects.
+    #[cold]
+    pub(crate) fn no_object(&self, addr: usize) -> ! {
+        corrupt(format_args!(
+            "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept past \
+             the object's life?"
+        ))
     }
 
     /// Finds the edges of an object that is marked already.
@@ -84,7 +90,7 @@ impl Marker<'_> {
     }
 
     #[cold]
-    fn large_bytes(&self, addr: usize) -> usize {
+    pub(crate) fn large_bytes(&self, addr: usize) -> usize {
         self.space.span(self.space.page_of(addr)).pages().0 * PAGE_SIZE
     }
 

@@ -9,19 +9,20 @@ pub const USUAL_EDGES: usize = 1 << 24;
 const RANGES: usize = 1 << 12;
 /// Entries kept in memory between collections.
 const KEEP: usize = 1 << 14;
+const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::KERNEL_PAGE));
+const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::KERNEL_PAGE));
 
 /// A stack of `T` in mapped memory.
 pub struct Bounded<T> {
     memory: MappedArray<T>,
     top: usize,
-    deepest: usize,
 }
 
 impl<T: Zeroed + Copy> Bounded<T> {
     fn new(kernel: KernelRef, capacity: usize) -> Result<Self, OsError> {
         let memory = MappedArray::new(kernel, capacity.max(1))?;
         memory.commit(0..memory.len())?;
-        Ok(Bounded { memory, top: 0, deepest: 0 })
+        Ok(Bounded { memory, top: 0 })
     }
 
     /// Puts `value` on top; false if the stack is full.
@@ -57,19 +58,15 @@ impl<T: Zeroed + Copy> Bounded<T> {
         self.top == 0
     }
 
-    /// Notes how deep the stack is, so that [`Bounded::settle`] knows what was touched.
-    pub fn note_depth(&mut self) {
-        self.deepest = self.deepest.max(self.top);
-    }
-
-    /// Gives memory back after a deep marking.
+    /// Gives memory back after a deep marking. Entries are never all zeros, and untouched memory is: so the entry at
+    /// the mark tells whether the stack was deeper.
     fn settle(&mut self) {
         debug_assert!(self.is_empty());
-        if self.deepest > KEEP {
+        // SAFETY: the whole array is committed, and an entry begins with a word.
+        if self.memory.len() > KEEP && unsafe { self.memory.at(KEEP).cast::<usize>().read() } != 0 {
             // SAFETY: the whole array is committed, and an empty stack needs no contents.
             let _ = unsafe { self.memory.shrink(KEEP, self.memory.len()) };
         }
-        self.deepest = 0;
     }
 }
 

@@ -1,0 +1,97 @@
+//! What a run cost: the operating system's account of the process, and the heap's own.
+
+use crate::size::show;
+use heapwood::Heap;
+use heapwood_os::clock::monotonic_ns;
+use heapwood_os::usage::usage;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One run, as `--json` prints it.
+#[derive(Serialize)]
+pub(crate) struct Figures {
+    pub(crate) workload: &'static str,
+    pub(crate) n: u64,
+    /// What the workload itself found, line by line.
+    pub(crate) lines: Vec<Value>,
+    wall_s: f64,
+    user_s: f64,
+    sys_s: f64,
+    max_rss_bytes: u64,
+    minor_faults: u64,
+    collections: u64,
+    pause_p50_us: f64,
+    pause_p99_us: f64,
+    pause_max_us: f64,
+    /// The share of the process's CPU time spent in collections (sweeping, which allocation does, not included).
+    gc_cpu_share: f64,
+    /// What the last collection found alive.
+    heap_live_bytes: u64,
+    heap_committed_bytes: u64,
+    allocated_bytes: u64,
+    percent: u32,
+    limit_bytes: Option<u64>,
+}
+
+/// A run under way.
+pub(crate) struct Clock(u64);
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Clock(monotonic_ns())
+    }
+
+    pub(crate) fn stop(self, heap: &Heap, run: &crate::args::Run, n: u64, lines: Vec<Value>) -> Figures {
+        let wall_s = (monotonic_ns() - self.0) as f64 / 1e9;
+        let (used, stats) = (usage(), heap.stats());
+        let us = |ns: u64| ns as f64 / 1e3;
+        Figures {
+            workload: run.workload.name(),
+            n,
+            lines,
+            wall_s,
+            user_s: used.user_s,
+            sys_s: used.sys_s,
+            max_rss_bytes: used.max_rss_bytes,
+            minor_faults: used.minor_faults,
+            collections: stats.collections,
+            pause_p50_us: us(stats.pause_p50_ns),
+            pause_p99_us: us(stats.pause_p99_ns),
+            pause_max_us: us(stats.pause_max_ns),
+            gc_cpu_share: stats.collect_cpu_ns as f64 / 1e9 / (used.user_s + used.sys_s).max(1e-9),
+            heap_live_bytes: stats.live_bytes as u64,
+            heap_committed_bytes: stats.committed_bytes as u64,
+            allocated_bytes: stats.allocated_bytes,
+            percent: run.percent,
+            limit_bytes: run.limit.map(|l| l as u64),
+        }
+    }
+}
+
+impl Figures {
+    pub(crate) fn print(&self) {
+        println!();
+        println!(
+            "wall {:.2} s   user {:.2} s   system {:.2} s   max RSS {}   minor faults {}",
+            self.wall_s,
+            self.user_s,
+            self.sys_s,
+            show(self.max_rss_bytes),
+            self.minor_faults
+        );
+        println!(
+            "collections {}   pause p50 / p99 / max {:.0} / {:.0} / {:.0} us   collector's share of CPU {:.1} %",
+            self.collections,
+            self.pause_p50_us,
+            self.pause_p99_us,
+            self.pause_max_us,
+            self.gc_cpu_share * 100.0
+        );
+        println!(
+            "heap: allocated {}   alive at the last collection {}   committed {}",
+            show(self.allocated_bytes),
+            show(self.heap_live_bytes),
+            show(self.heap_committed_bytes)
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! The output of the derives for marker traits, `NoPointers` and `Shared`: the implementation, and a constant that
+//! compiles only if every field has the trait too.
+
+use crate::fields;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{DeriveInput, Result, parse_quote};
+
+/// Implements the marker called `marker`; `check` is the function in `heapwood::__private` that demands it.
+pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str) -> Result<TokenStream> {
+    let fields = fields::all(input, marker)?;
+    let (marker, check) = (format_ident!("{marker}"), format_ident!("{check}"));
+    let name = &input.ident;
+    let (generics, arguments, _) = input.generics.split_for_impl();
+    let with_where =
+        fields::where_clause(&input.generics, &fields, &parse_quote!(::heapwood::__private::#marker));
+    let checks = fields.iter().map(|field| {
+        let ty = &field.ty;
+        quote_spanned!(ty.span()=> ::heapwood::__private::#check::<#ty>();)
+    });
+    Ok(quote! {
+        // SAFETY: every field has the marker, as the constant below checks.
+        #[automatically_derived]
+        unsafe impl #generics ::heapwood::__private::#marker for #name #arguments #with_where {}
+        const _: () = {
+            trait FieldsAreMarked {
+                const CHECKED: ();
+            }
+            #[automatically_derived]
+            impl #generics FieldsAreMarked for #name #arguments #with_where {
+                const CHECKED: () = {
+                    #(#checks)*
+                };
+            }
+        };
+    })
+}

@@ -1,0 +1,115 @@
+//! A pointer in an object that may change. Every change goes through the write barrier, and is one store, so that a
+//! collector running at the same time sees the old pointer or the new one. Stores release and loads acquire: who
+//! reads a pointer sees the object it points to as it was when the pointer was stored.
+
+use crate::gc::Gc;
+use crate::mutator::Mutator;
+use crate::trace::{Trace, TypeMap};
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T> Sealed for super::Gc<T> {}
+    impl<T> Sealed for Option<super::Gc<T>> {}
+}
+
+/// What a [`GcCell`] holds: a [`Gc`], or an `Option` of one.
+pub trait Pointer: sealed::Sealed + Trace + Copy {
+    #[doc(hidden)]
+    fn into_word(self) -> usize;
+    /// # Safety
+    /// 1. `word` came from `into_word` of the same type.
+    #[doc(hidden)]
+    unsafe fn from_word(word: usize) -> Self;
+}
+
+impl<T> Pointer for Gc<T> {
+    #[inline(always)]
+    fn into_word(self) -> usize {
+        self.as_ptr() as usize
+    }
+    #[inline(always)]
+    unsafe fn from_word(word: usize) -> Self {
+        // SAFETY: the word was made from a Gc, which is never null and points to a live object (contract 1).
+        unsafe { Gc::from_raw(NonNull::new_unchecked(word as *mut T)) }
+    }
+}
+
+impl<T> Pointer for Option<Gc<T>> {
+    #[inline(always)]
+    fn into_word(self) -> usize {
+        self.map_or(0, Gc::into_word)
+    }
+    #[inline(always)]
+    unsafe fn from_word(word: usize) -> Self {
+        // SAFETY: a word that is not 0 was made from a Gc (contract 1).
+        if word == 0 { None } else { Some(unsafe { Gc::from_word(word) }) }
+    }
+}
+
+/// A changeable pointer in an object.
+///
+/// ```
+/// # use heapwood::{Config, Gc, GcCell, Heap, Trace};
+/// #[derive(Trace)]
+/// struct Node {
+///     next: GcCell<Option<Gc<Node>>>,
+/// }
+/// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+/// # let m = heap.attach().unwrap();
+/// let node = m.alloc(Node { next: GcCell::new(None) });
+/// node.next.set(&m, Some(node));
+/// assert_eq!(node.next.get(), Some(node));
+/// ```
+#[repr(transparent)]
+pub struct GcCell<P: Pointer> {
+    word: AtomicUsize,
+    /// Like a `Cell`: invariant, and not `Sync` of itself.
+    _marker: PhantomData<Cell<P>>,
+}
+
+// SAFETY: the word holds a pointer, changes in one store, and `set` goes through the barrier.
+unsafe impl<P: Pointer> Trace for GcCell<P> {
+    const MAP: TypeMap = TypeMap::POINTER;
+}
+
+impl<P: Pointer> GcCell<P> {
+    /// A cell for a new object.
+    #[inline]
+    pub fn new(value: P) -> Self {
+        GcCell { word: AtomicUsize::new(value.into_word()), _marker: PhantomData }
+    }
+
+    /// What it holds.
+    #[inline]
+    pub fn get(&self) -> P {
+        // SAFETY: only words of this type's pointers are ever stored.
+        unsafe { P::from_word(self.word.load(Ordering::Acquire)) }
+    }
+
+    /// Stores `value`. `m` must be of the heap that the cell's object and the value are in.
+    #[inline]
+    pub fn set(&self, m: &Mutator, value: P) {
+        // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a
+        // pointer it may hold.
+        unsafe { m.raw().write_inside(self.word.as_ptr(), value.into_word()) };
+    }
+
+    /// Stores `value` and returns what was there.
+    #[inline]
+    pub fn replace(&self, m: &Mutator, value: P) -> P {
+        let old = self.get();
+        self.set(m, value);
+        old
+    }
+}
+
+impl<P: Pointer + fmt::Debug> fmt::Debug for GcCell<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GcCell").field(&self.get()).finish()
+    }
+}

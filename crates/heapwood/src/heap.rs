@@ -1,0 +1,84 @@
+//! The heap as a value: cheap to clone, alive until its last clone, mutator and root are gone.
+
+use crate::mutator::Mutator;
+use core::fmt;
+use heapwood_gc::{AllocError, Config, HeapBox, HeapError, Stats};
+use std::sync::{Arc, OnceLock};
+
+/// A function that [`Heap::on_alloc_error`] takes.
+pub type AllocErrorHook = fn(&AllocError);
+
+pub(crate) struct Inner {
+    pub(crate) heap: HeapBox,
+    pub(crate) hook: OnceLock<AllocErrorHook>,
+}
+
+/// A garbage-collected heap. Clones are the same heap.
+#[derive(Clone)]
+pub struct Heap {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl Heap {
+    /// Makes a heap.
+    ///
+    /// This is the one place where the library asks for `unsafe`: what it cannot check is where a program keeps its
+    /// [`Gc`](crate::Gc)s.
+    ///
+    /// # Errors
+    /// A setting that is out of range, or no memory for the heap's tables.
+    ///
+    /// # Safety
+    ///
+    /// As long as any [`Gc`](crate::Gc) of this heap is used:
+    ///
+    /// 1. Each is kept where the collector looks: in a local variable or argument on the stack of a thread that is
+    ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a
+    ///    `Box`, `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not
+    ///    on the stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out).
+    ///    (A `Gc` there may exist while the object is kept alive by other means.)
+    /// 2. None is used after its thread has dropped its [`Mutator`], nor inside [`Mutator::blocking`].
+    /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
+    /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
+    ///    holds a `Gc`.
+    ///
+    /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
+    pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
+        let config = Config { conservative_stacks: true, ..config };
+        let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
+        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
+    }
+
+    /// Attaches the calling thread.
+    ///
+    /// # Errors
+    /// No memory for the mutator, or the system does not say where the thread's stack ends.
+    pub fn attach(&self) -> Result<Mutator, HeapError> {
+        Mutator::attach(self.inner.clone())
+    }
+
+    /// What [`Mutator::alloc`] calls before it panics because no memory could be had: a program that would rather
+    /// end in its own way ends there. Can be set once; later calls have no effect.
+    pub fn on_alloc_error(&self, hook: AllocErrorHook) {
+        let _ = self.inner.hook.set(hook);
+    }
+
+    /// Changes the growth percentage, from the next collection on.
+    ///
+    /// # Errors
+    /// A percentage that is 0 or absurdly large.
+    pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
+        self.inner.heap.set_percent(percent)
+    }
+
+    /// The figures at this moment.
+    pub fn stats(&self) -> Stats {
+        self.inner.heap.stats()
+    }
+}
+
+impl fmt::Debug for Heap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heap").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,272 @@
+//! A thread's part in a heap: it allocates, polls, and may collect. Invariant: it belongs to the thread that
+//! attached (it is neither `Send` nor `Sync`), so the fast path needs no lock and no thread-local variable.
+
+use crate::gc::Gc;
+use crate::heap::{Heap, Inner};
+use crate::slice::Slice;
+use crate::trace::{NoPointers, Trace, descriptor_of};
+use core::fmt;
+use core::ptr::NonNull;
+use heapwood_gc::{AllocError, HeapError};
+use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
+use heapwood_layout::Layout;
+use std::sync::Arc;
+
+/// A thread's part in a heap. Dropping it detaches the thread.
+///
+/// It is passed explicitly to whatever allocates:
+///
+/// ```
+/// # use heapwood::{Config, Gc, Heap, Mutator, Trace};
+/// #[derive(Trace)]
+/// struct Tree(Option<Gc<Tree>>, Option<Gc<Tree>>);
+///
+/// fn full(m: &Mutator, depth: u32) -> Gc<Tree> {
+///     if depth == 0 {
+///         return m.alloc(Tree(None, None));
+///     }
+///     m.alloc(Tree(Some(full(m, depth - 1)), Some(full(m, depth - 1))))
+/// }
+/// ```
+pub struct Mutator {
+    raw: NonNull<heapwood_gc::Mutator>,
+    inner: Arc<Inner>,
+}
+
+/// What is known of a type's allocation at compile time.
+struct Kind<T>(core::marker::PhantomData<T>);
+
+impl<T: Trace> Kind<T> {
+    const BYTES: usize = {
+        assert!(
+            align_of::<T>() <= GRANULE,
+            "a type with an alignment above 16 cannot live in a Heapwood heap"
+        );
+        descriptor_of::<T>().size()
+    };
+    /// The size of its cells; 0 if each object has pages of its own.
+    const CELL: usize = match SizeClass::of(Self::BYTES) {
+        Some(class) => class.cell_size(),
+        None => 0,
+    };
+    const SCAN: Scan = Scan::Layout(descriptor_of::<T>().layout());
+    /// Its shape, if every heap has it under the same number.
+    const SHAPE: Option<ShapeId> = match descriptor_of::<T>().layout() {
+        Layout::NoPointers => Some(ShapeId::no_pointers(SizeClass::of(Self::BYTES))),
+        Layout::Conservative => Some(ShapeId::conservative(SizeClass::of(Self::BYTES))),
+        Layout::Mask(mask) => ShapeId::well_known(Self::BYTES, &mask.bits()),
+        Layout::Trace(_) => None,
+    };
+}
+
+impl Mutator {
+    pub(crate) fn attach(inner: Arc<Inner>) -> Result<Self, HeapError> {
+        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
+        Ok(Mutator { raw, inner })
+    }
+
+    #[inline(always)]
+    pub(crate) fn raw(&self) -> &heapwood_gc::Mutator {
+        // SAFETY: the mutator is attached until this is dropped.
+        unsafe { self.raw.as_ref() }
+    }
+
+    /// Allocates an object that holds `value`. May collect.
+    ///
+    /// # Panics
+    /// If no memory can be had, after calling what [`Heap::on_alloc_error`] was given; [`Mutator::try_alloc`]
+    /// returns the reason instead.
+    #[inline(always)]
+    pub fn alloc<T: Trace>(&self, value: T) -> Gc<T> {
+        if const { Kind::<T>::CELL != 0 } {
+            let shape = match const { Kind::<T>::SHAPE } {
+                Some(shape) => shape,
+                None => self.shape_of::<T>(),
+            };
+            let bump = self.raw().bump(shape);
+            let cell = match bump.peek(const { Kind::<T>::CELL }) {
+                Some(cell) => cell,
+                None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
+            };
+            // SAFETY: the cell is free, large enough and aligned for T; it exists from the commit on, with a value.
+            unsafe {
+                cell.cast::<T>().write(value);
+                bump.commit(cell, const { Kind::<T>::CELL });
+                return Gc::from_raw(cell.cast());
+            }
+        }
+        match self.try_alloc(value) {
+            Ok(object) => object,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Allocates an object that holds `value`. May collect.
+    ///
+    /// # Errors
+    /// What is alive leaves no room under the heap's limit or in its address range, or the kernel gives no memory.
+    #[inline]
+    pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<T>, AllocError> {
+        let shape = match const { Kind::<T>::SHAPE } {
+            Some(shape) => shape,
+            None => self.raw().shape_for(Kind::<T>::BYTES, const { Kind::<T>::SCAN })?,
+        };
+        if const { Kind::<T>::CELL != 0 } {
+            let cell = self.raw().reserve(shape, const { Kind::<T>::CELL })?;
+            // SAFETY: as in `alloc`.
+            unsafe {
+                cell.cast::<T>().write(value);
+                self.raw().bump(shape).commit(cell, const { Kind::<T>::CELL });
+                Ok(Gc::from_raw(cell.cast()))
+            }
+        } else {
+            let object = self.raw().allocate_large(shape, Kind::<T>::BYTES, false)?;
+            // SAFETY: the object is new, large enough and aligned; until the value is in it its pointer words are 0.
+            unsafe {
+                object.cast::<T>().write(value);
+                Ok(Gc::from_raw(object.cast()))
+            }
+        }
+    }
+
+    /// Allocates a slice of `len` elements, the one at `i` being `element(i)`. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`].
+    pub fn alloc_slice<T: Trace>(&self, len: usize, element: impl FnMut(usize) -> T) -> Gc<Slice<T>> {
+        match self.try_alloc_slice(len, element) {
+            Ok(slice) => slice,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Allocates a slice of `len` elements, the one at `i` being `element(i)`. May collect.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    pub fn try_alloc_slice<T: Trace>(
+        &self,
+        len: usize,
+        mut element: impl FnMut(usize) -> T,
+    ) -> Result<Gc<Slice<T>>, AllocError> {
+        let slice = self.empty_slice::<T>(len)?;
+        let items = Slice::items(slice);
+        for i in 0..len {
+            // SAFETY: the slice has room for `len` elements. It is new, so these stores initialise; a collection
+            // in between finds it on this stack and scans it again.
+            unsafe { items.add(i).write(element(i)) };
+        }
+        // SAFETY: all elements are written.
+        Ok(unsafe { Gc::from_raw(slice.cast()) })
+    }
+
+    /// Allocates a slice with a copy of `elements`, which hold no pointers. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`].
+    pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<Slice<T>> {
+        let slice = match self.empty_slice::<T>(elements.len()) {
+            Ok(slice) => slice,
+            Err(error) => self.fail(error),
+        };
+        // SAFETY: the slice is new and has room for as many elements; then all are written.
+        unsafe {
+            Slice::items(slice).copy_from_nonoverlapping(elements.as_ptr(), elements.len());
+            Gc::from_raw(slice.cast())
+        }
+    }
+
+    /// A slice whose length is set and whose elements are zero if they may hold pointers, else not yet written.
+    fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
+        let Some(bytes) = Slice::<T>::bytes(len) else {
+            return Err(AllocError::Window {
+                bytes: usize::MAX,
+                window: self.raw().heap().space().window_bytes(),
+            });
+        };
+        let scan = const { Slice::<T>::SCAN };
+        let shape = match scan {
+            Scan::Layout(Layout::NoPointers) => ShapeId::no_pointers(SizeClass::of(bytes)),
+            Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(bytes)),
+            _ => self.raw().shape_for(bytes, scan)?,
+        };
+        let object = match SizeClass::of(bytes).map(SizeClass::cell_size) {
+            Some(cell) => {
+                let object = self.raw().reserve(shape, cell)?;
+                self.raw().bump(shape).commit(object, cell);
+                object
+            }
+            None => self.raw().allocate_large(shape, bytes, false)?,
+        };
+        let slice = object.cast::<Slice<T>>();
+        // SAFETY: the object is new and has at least a slice's header.
+        unsafe { Slice::set_len(slice, len) };
+        Ok(slice)
+    }
+
+    #[inline]
+    fn shape_of<T: Trace>(&self) -> ShapeId {
+        match self.raw().shape_for(Kind::<T>::BYTES, const { Kind::<T>::SCAN }) {
+            Ok(shape) => shape,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reserve_or_fail(&self, shape: ShapeId, cell: usize) -> NonNull<u8> {
+        match self.raw().reserve_slow(shape, cell) {
+            Ok(cell) => cell,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&self, error: AllocError) -> ! {
+        if let Some(hook) = self.inner.hook.get() {
+            hook(&error);
+        }
+        panic!("{error}");
+    }
+
+    /// Stops here if another thread wants to collect. Allocation does this now and then; long loops that do not
+    /// allocate should call it, or others wait for them.
+    #[inline]
+    pub fn safepoint(&self) {
+        self.raw().safepoint();
+    }
+
+    /// Runs `f` while other threads may collect without waiting for this one: for calls that block or take long.
+    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]).
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.raw().blocking(f)
+    }
+
+    /// Collects now.
+    pub fn collect(&self) {
+        self.raw().collect();
+    }
+
+    /// The heap this thread is attached to.
+    pub fn heap(&self) -> Heap {
+        Heap { inner: self.inner.clone() }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+impl Drop for Mutator {
+    fn drop(&mut self) {
+        // SAFETY: it was attached on this thread (a Mutator is not Send), is detached once, and the heap is alive.
+        unsafe { heapwood_gc::Mutator::detach(self.raw) };
+    }
+}
+
+impl fmt::Debug for Mutator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutator").field("thread", &self.raw().thread()).finish_non_exhaustive()
+    }
+}

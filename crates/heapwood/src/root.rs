@@ -1,0 +1,92 @@
+//! A root: keeps an object alive from anywhere, a `static` or the ordinary heap included, on any thread. It is a
+//! slot that the heap owns; the `Gc` in it is got out again on a thread that is attached.
+
+use crate::gc::Gc;
+use crate::heap::Inner;
+use crate::mutator::Mutator;
+use crate::shared::Shared;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use heapwood_gc::AllocError;
+use heapwood_gc::roots::Handle;
+use std::sync::Arc;
+
+/// Keeps an object alive until it is dropped.
+///
+/// It may cross threads if its object's type is [`Shared`]:
+///
+/// ```
+/// # use heapwood::{Config, Gc, Heap, Root, Shared, Trace};
+/// #[derive(Trace, Shared)]
+/// struct Table {
+///     name: Option<Gc<u64>>,
+/// }
+/// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+/// # let m = heap.attach().unwrap();
+/// let root: Root<Table> = m.root(m.alloc(Table { name: Some(m.alloc(7)) }));
+/// let theirs = heap.clone();
+/// let thread = std::thread::spawn(move || {
+///     let m = theirs.attach().unwrap();
+///     *root.get(&m).name.unwrap()
+/// });
+/// assert_eq!(m.blocking(|| thread.join()).unwrap(), 7);
+/// ```
+pub struct Root<T> {
+    handle: Handle,
+    inner: Arc<Inner>,
+    _marker: PhantomData<Gc<T>>,
+}
+
+// SAFETY: the slot is atomic and belongs to the heap; the object itself may be used from several threads, as Shared
+// promises.
+unsafe impl<T: Shared> Send for Root<T> {}
+// SAFETY: as above.
+unsafe impl<T: Shared> Sync for Root<T> {}
+
+impl Mutator {
+    /// Makes a root of `object`.
+    ///
+    /// # Panics
+    /// If there is no memory for another root; [`Mutator::try_root`] returns the reason instead.
+    pub fn root<T>(&self, object: Gc<T>) -> Root<T> {
+        match self.try_root(object) {
+            Ok(root) => root,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Makes a root of `object`.
+    ///
+    /// # Errors
+    /// There is no memory for another root.
+    pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, AllocError> {
+        let handle = self.inner().heap.new_handle(object.as_ptr() as usize).map_err(AllocError::Kernel)?;
+        Ok(Root { handle, inner: self.inner().clone(), _marker: PhantomData })
+    }
+}
+
+impl<T> Root<T> {
+    /// The object.
+    ///
+    /// # Panics
+    /// If `m` is attached to another heap than the root's.
+    #[inline]
+    pub fn get(&self, m: &Mutator) -> Gc<T> {
+        assert!(Arc::ptr_eq(&self.inner, m.inner()), "a root is used with a mutator of another heap");
+        // SAFETY: the handle is freed in drop only, and keeps the object alive; it was made from a Gc<T>.
+        unsafe { Gc::from_raw(NonNull::new_unchecked(self.handle.get() as *mut T)) }
+    }
+}
+
+impl<T> Drop for Root<T> {
+    fn drop(&mut self) {
+        self.inner.heap.free_handle(self.handle);
+    }
+}
+
+impl<T> fmt::Debug for Root<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Root").field(&self.handle).finish()
+    }
+}

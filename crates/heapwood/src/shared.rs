@@ -1,0 +1,81 @@
+//! Types whose values several threads may use at once. `Sync` cannot say it: a `Gc` is not `Sync`, because a thread
+//! that is not attached must not hold one, and so no object with pointers would be.
+
+use crate::gc::Gc;
+use crate::gc_cell::{GcCell, Pointer};
+use crate::slice::Slice;
+
+/// A type whose values may be used by several attached threads at the same time; derive it beside
+/// [`Trace`](crate::Trace).
+///
+/// # Safety
+///
+/// 1. A shared reference to a value can be used on several threads at once, provided that each is attached to the
+///    heap: there is no interior mutability without synchronisation.
+/// 2. The same holds for everything its pointers lead to.
+#[diagnostic::on_unimplemented(
+    message = "values of `{Self}` may not be used from several threads at once",
+    label = "does not implement `Shared`",
+    note = "a `Cell` is for one thread: use an atomic, or a `GcCell` for a pointer",
+    note = "for a type of your own: `#[derive(Shared)]` beside `#[derive(Trace)]`"
+)]
+pub unsafe trait Shared {}
+
+macro_rules! shared {
+    ($($type:ty),* $(,)?) => { $(
+        // SAFETY: the type is Sync and holds no pointer into a heap.
+        #[diagnostic::do_not_recommend]
+        unsafe impl Shared for $type {}
+    )* };
+}
+
+shared!(
+    u8,
+    u16,
+    u32,
+    u64,
+    u128,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    isize,
+    f32,
+    f64,
+    bool,
+    char,
+    (),
+    &'static str
+);
+shared!(
+    core::sync::atomic::AtomicU8,
+    core::sync::atomic::AtomicU16,
+    core::sync::atomic::AtomicU32,
+    core::sync::atomic::AtomicU64,
+    core::sync::atomic::AtomicUsize,
+    core::sync::atomic::AtomicI32,
+    core::sync::atomic::AtomicI64,
+    core::sync::atomic::AtomicIsize,
+    core::sync::atomic::AtomicBool,
+);
+
+// SAFETY: a pointer may be read by all; what it leads to is Shared.
+unsafe impl<T: Shared> Shared for Gc<T> {}
+// SAFETY: the cell is an atomic word; what it leads to is Shared.
+unsafe impl<P: Pointer + Shared> Shared for GcCell<P> {}
+// SAFETY: a slice holds its elements and a length that never changes.
+unsafe impl<T: Shared> Shared for Slice<T> {}
+// SAFETY: an option holds its payload and nothing else.
+unsafe impl<T: Shared> Shared for Option<T> {}
+// SAFETY: an array holds its elements and nothing else.
+unsafe impl<T: Shared, const N: usize> Shared for [T; N] {}
+
+macro_rules! tuples {
+    ($([$($T:ident)+])*) => {$(
+        // SAFETY: a tuple holds its fields and nothing else.
+        unsafe impl<$($T: Shared),+> Shared for ($($T,)+) {}
+    )*};
+}
+tuples! { [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] [A B C D E F G] [A B C D E F G H] }

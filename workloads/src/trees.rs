@@ -1,0 +1,93 @@
+//! Binary trees, as the Benchmarks Game defines them: a stretch tree, a long-lived one, and many short-lived trees
+//! of growing depth, each built bottom up and counted. A node is two pointers and nothing else.
+
+use heapwood::{Gc, Mutator, Trace};
+
+const MIN_DEPTH: u32 = 4;
+/// The bytes of a node as the table counts them.
+pub const NODE_BYTES: u64 = 16;
+
+#[derive(Trace)]
+struct Node {
+    left: Option<Gc<Node>>,
+    right: Option<Gc<Node>>,
+}
+
+fn build(m: &Mutator, depth: u32) -> Gc<Node> {
+    if depth == 0 {
+        m.alloc(Node { left: None, right: None })
+    } else {
+        let left = build(m, depth - 1);
+        let right = build(m, depth - 1);
+        m.alloc(Node { left: Some(left), right: Some(right) })
+    }
+}
+
+fn count(node: Gc<Node>) -> u64 {
+    match (node.left, node.right) {
+        (Some(left), Some(right)) => 1 + count(left) + count(right),
+        _ => 1,
+    }
+}
+
+/// What a line of the table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The tree built first, one deeper than the others, and dropped.
+    Stretch,
+    /// Trees of one depth, dropped after counting.
+    Short,
+    /// The tree that lives through all of it.
+    LongLived,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Which trees.
+    pub kind: Kind,
+    /// How many.
+    pub trees: u64,
+    /// Their depth.
+    pub depth: u32,
+    /// The nodes counted in all of them.
+    pub nodes: u64,
+}
+
+impl Line {
+    /// The megabytes (2^20) of the nodes.
+    pub fn megabytes(&self) -> f64 {
+        (self.nodes * NODE_BYTES) as f64 / (1 << 20) as f64
+    }
+}
+
+/// The depth the program really uses for `n`: never less than two above the smallest.
+pub fn max_depth(n: u32) -> u32 {
+    n.max(MIN_DEPTH + 2)
+}
+
+/// The bytes that are alive at once at the least: the stretch tree.
+pub fn least_bytes(n: u32) -> u128 {
+    (NODE_BYTES as u128) << (max_depth(n) + 2).min(100)
+}
+
+/// Runs it for maximum depth `n`, reporting each line as soon as it is known.
+pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
+    let max = max_depth(n);
+    report(Line { kind: Kind::Stretch, trees: 1, depth: max + 1, nodes: stretch(m, max + 1) });
+    let long_lived = build(m, max);
+    let mut depth = MIN_DEPTH;
+    while depth <= max {
+        let trees = 1u64 << (max - depth + MIN_DEPTH);
+        let nodes = (0..trees).map(|_| count(build(m, depth))).sum();
+        report(Line { kind: Kind::Short, trees, depth, nodes });
+        depth += 2;
+    }
+    report(Line { kind: Kind::LongLived, trees: 1, depth: max, nodes: count(long_lived) });
+}
+
+/// In a frame of its own, which takes the pointer to the tree with it.
+#[inline(never)]
+fn stretch(m: &Mutator, depth: u32) -> u64 {
+    count(build(m, depth))
+}
