@@ -46,6 +46,8 @@ pub struct Mutator {
     pub(crate) stack_lowest: Cell<usize>,
     pub(crate) stack_end: usize,
     pub(crate) next: Cell<*const Mutator>,
+    /// Values of masked types are written whole before they are committed.
+    whole: Cell<bool>,
     recent: [Cell<Recent>; RECENT],
     memory: Cell<Option<Reservation>>,
     client: Cell<usize>,
@@ -92,6 +94,7 @@ impl Mutator {
             (&raw mut (*place).heap).write(NonNull::from(heap));
             (&raw mut (*place).stack_lowest).write(Cell::new(stack_end));
             (&raw mut (*place).stack_end).write(stack_end);
+            (&raw mut (*place).whole).write(Cell::new(false));
             (&raw mut (*place).recent).write([const { Cell::new(empty_recent()) }; RECENT]);
             (&raw mut (*place).memory).write(Cell::new(Some(memory)));
             &*place
@@ -127,6 +130,15 @@ impl Mutator {
             registry.count -= 1;
         });
         drop(mutator.memory.take());
+    }
+
+    /// From now on cells of masked types come as they are, not zeroed.
+    ///
+    /// # Safety
+    /// 1. Every such cell is written in all words of its mask between [`Mutator::reserve`] and [`Bump::commit`];
+    ///    [`Mutator::allocate`] is not called for masked types.
+    pub unsafe fn write_values_whole(&self) {
+        self.whole.set(true);
     }
 
     /// The heap it is attached to.
@@ -273,7 +285,7 @@ impl Mutator {
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let bump = self.bump(shape);
-        self.retry(|heap| heap.space.refill(bump, shape))?;
+        self.retry(|heap| heap.space.refill(bump, shape, self.whole.get()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 

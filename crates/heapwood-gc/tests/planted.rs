@@ -1,1 +1,1 @@
-//! To come.
+//! Planted errors.

@@ -14,13 +14,20 @@ use core::sync::atomic::Ordering;
 use heapwood_pages::PageIndex;
 
 impl Space {
-    /// Gives `bump` a run with at least one free cell.
+    /// Gives `bump` a run with at least one free cell. Its cells are zero where they may hold pointers, unless
+    /// `whole` promises that each will be written as a whole before it is committed: then those of masked shapes
+    /// are not, since only the words of the value itself will ever be read as pointers.
     ///
     /// `bump` must be the calling mutator's bump for `shape`, a shape with a size class.
-    pub fn refill(&self, bump: &Bump, id: ShapeId) -> Result<(), Refused> {
+    pub fn refill(&self, bump: &Bump, id: ShapeId, whole: bool) -> Result<(), Refused> {
         let shape = self.shape(id);
+        let zero = match shape.kind() {
+            ScanKind::NoPointers => false,
+            ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
+            ScanKind::Slice | ScanKind::Conservative | ScanKind::Trace => true,
+        };
         loop {
-            if bump.span().is_some() && self.next_run(bump, shape) {
+            if bump.span().is_some() && self.next_run(bump, shape, zero) {
                 return Ok(());
             }
             let mut central = self.central.lock();
@@ -31,7 +38,7 @@ impl Space {
 
     /// Moves `bump` to the next run of free cells of its span; false if there is none.
     #[inline]
-    fn next_run(&self, bump: &Bump, shape: &Shape) -> bool {
+    fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
         let cell = shape.cell_size as usize;
         let end = bump.span_end.get();
         let mut start = bump.limit.get();
@@ -48,7 +55,7 @@ impl Space {
         let limit =
             if self.single_cells() { start + cell } else { self.marks.next_allocated(start + cell, end) };
         debug_assert!((limit - start).is_multiple_of(cell));
-        if shape.kind() != ScanKind::NoPointers {
+        if zero {
             let span = self.span(PageIndex(bump.span.get() as usize));
             if span.fresh == 0 {
                 // SAFETY: the run's cells are free, and this thread owns the span.

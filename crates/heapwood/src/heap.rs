@@ -1,5 +1,7 @@
 //! The heap as a value: cheap to clone, alive until its last clone, mutator and root are gone.
 
+use crate::mutator::Attached;
+#[cfg(doc)]
 use crate::mutator::Mutator;
 use core::fmt;
 use heapwood_gc::{AllocError, Config, HeapBox, HeapError, Stats};
@@ -37,7 +39,7 @@ impl Heap {
     ///    `Box`, `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not
     ///    on the stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out).
     ///    (A `Gc` there may exist while the object is kept alive by other means.)
-    /// 2. None is used after its thread has dropped its [`Mutator`], nor inside [`Mutator::blocking`].
+    /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`].
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
     /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
     ///    holds a `Gc`.
@@ -49,12 +51,12 @@ impl Heap {
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }
 
-    /// Attaches the calling thread.
+    /// Attaches the calling thread, until what is returned is dropped.
     ///
     /// # Errors
     /// No memory for the mutator, or the system does not say where the thread's stack ends.
-    pub fn attach(&self) -> Result<Mutator, HeapError> {
-        Mutator::attach(self.inner.clone())
+    pub fn attach(&self) -> Result<Attached, HeapError> {
+        Attached::new(self.inner.clone())
     }
 
     /// What [`Mutator::alloc`] calls before it panics because no memory could be had: a program that would rather

@@ -29,7 +29,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`heap`] | [`Heap`], and the contract of [`Heap::new`] |
-//! | [`mutator`] | [`Mutator`]: attaching, allocating, polling |
+//! | [`mutator`] | [`Attached`] and [`Mutator`]: attaching, allocating, polling |
 //! | [`gc`] | [`Gc`] |
 //! | [`gc_cell`] | [`GcCell`] |
 //! | [`slice`] | [`Slice`]: arrays whose length is known at run time |
@@ -53,7 +53,7 @@ pub use gc_cell::GcCell;
 pub use heap::Heap;
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 pub use heapwood_gc::{AllocError, Config, HeapError, Stats};
-pub use mutator::Mutator;
+pub use mutator::{Attached, Mutator};
 pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;

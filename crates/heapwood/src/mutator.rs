@@ -6,13 +6,14 @@ use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of};
 use core::fmt;
+use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, HeapError};
 use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
 
-/// A thread's part in a heap. Dropping it detaches the thread.
+/// A thread's part in a heap, borrowed from an [`Attached`].
 ///
 /// It is passed explicitly to whatever allocates:
 ///
@@ -28,9 +29,47 @@ use std::sync::Arc;
 ///     m.alloc(Tree(Some(full(m, depth - 1)), Some(full(m, depth - 1))))
 /// }
 /// ```
-pub struct Mutator {
+#[repr(transparent)]
+pub struct Mutator(heapwood_gc::Mutator);
+
+/// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
+pub struct Attached {
     raw: NonNull<heapwood_gc::Mutator>,
-    inner: Arc<Inner>,
+    _inner: Arc<Inner>,
+}
+
+impl Attached {
+    pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
+        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
+        // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
+        // of a masked shape.
+        unsafe { raw.as_ref().write_values_whole() };
+        // SAFETY: attached just above.
+        unsafe { raw.as_ref() }.client().set(Arc::as_ptr(&inner) as usize);
+        Ok(Attached { raw, _inner: inner })
+    }
+}
+
+impl Deref for Attached {
+    type Target = Mutator;
+    #[inline(always)]
+    fn deref(&self) -> &Mutator {
+        // SAFETY: the mutator is attached until this is dropped, and a Mutator is a gc::Mutator in all but name.
+        unsafe { self.raw.cast::<Mutator>().as_ref() }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
+        unsafe { heapwood_gc::Mutator::detach(self.raw) };
+    }
+}
+
+impl fmt::Debug for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
 }
 
 /// What is known of a type's allocation at compile time.
@@ -60,15 +99,9 @@ impl<T: Trace> Kind<T> {
 }
 
 impl Mutator {
-    pub(crate) fn attach(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
-        Ok(Mutator { raw, inner })
-    }
-
     #[inline(always)]
     pub(crate) fn raw(&self) -> &heapwood_gc::Mutator {
-        // SAFETY: the mutator is attached until this is dropped.
-        unsafe { self.raw.as_ref() }
+        &self.0
     }
 
     /// Allocates an object that holds `value`. May collect.
@@ -224,7 +257,7 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn fail(&self, error: AllocError) -> ! {
-        if let Some(hook) = self.inner.hook.get() {
+        if let Some(hook) = self.inner().hook.get() {
             hook(&error);
         }
         panic!("{error}");
@@ -250,18 +283,20 @@ impl Mutator {
 
     /// The heap this thread is attached to.
     pub fn heap(&self) -> Heap {
-        Heap { inner: self.inner.clone() }
+        Heap { inner: self.inner() }
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    pub(crate) fn inner(&self) -> Arc<Inner> {
+        let inner = self.0.client().get() as *const Inner;
+        // SAFETY: the pointer came from the Arc that the attachment holds.
+        unsafe {
+            Arc::increment_strong_count(inner);
+            Arc::from_raw(inner)
+        }
     }
-}
 
-impl Drop for Mutator {
-    fn drop(&mut self) {
-        // SAFETY: it was attached on this thread (a Mutator is not Send), is detached once, and the heap is alive.
-        unsafe { heapwood_gc::Mutator::detach(self.raw) };
+    pub(crate) fn is_of(&self, inner: &Arc<Inner>) -> bool {
+        self.0.client().get() == Arc::as_ptr(inner) as usize
     }
 }
 

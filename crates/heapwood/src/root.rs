@@ -61,8 +61,9 @@ impl Mutator {
     /// # Errors
     /// There is no memory for another root.
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, AllocError> {
-        let handle = self.inner().heap.new_handle(object.as_ptr() as usize).map_err(AllocError::Kernel)?;
-        Ok(Root { handle, inner: self.inner().clone(), _marker: PhantomData })
+        let inner = self.inner();
+        let handle = inner.heap.new_handle(object.as_ptr() as usize).map_err(AllocError::Kernel)?;
+        Ok(Root { handle, inner, _marker: PhantomData })
     }
 }
 
@@ -73,7 +74,7 @@ impl<T> Root<T> {
     /// If `m` is attached to another heap than the root's.
     #[inline]
     pub fn get(&self, m: &Mutator) -> Gc<T> {
-        assert!(Arc::ptr_eq(&self.inner, m.inner()), "a root is used with a mutator of another heap");
+        assert!(m.is_of(&self.inner), "a root is used with a mutator of another heap");
         // SAFETY: the handle is freed in drop only, and keeps the object alive; it was made from a Gc<T>.
         unsafe { Gc::from_raw(NonNull::new_unchecked(self.handle.get() as *mut T)) }
     }

@@ -6,12 +6,14 @@
 use super::stack::MarkStacks;
 use heapwood_heap::marks;
 use heapwood_heap::page_table::PageEntry;
-use heapwood_heap::{Shape, Space, prefetch};
+use heapwood_heap::{ScanKind, Shape, Space, prefetch};
 use heapwood_os::MappedArray;
 use heapwood_pages::PAGE_SIZE;
 
 /// How many edges wait for their memory. 32 was the best of 16, 32 and 64 (docs/METADATA.md).
 pub(crate) const RING: usize = 32;
+/// The most edges that an object scanned in the loop itself can have.
+const LOOP_PUSHES: usize = 64;
 
 /// One marking under way. The heap is stopped as long as it exists.
 pub struct Marker<'h> {
@@ -30,7 +32,6 @@ pub struct Marker<'h> {
     pub(crate) overflowed: bool,
     /// How often a stack was full.
     pub(crate) overflows: u64,
-    ring: [usize; RING],
     /// Bytes of what was marked, in cells and pages.
     pub(crate) live_bytes: usize,
     pub(crate) live_objects: usize,
@@ -60,7 +61,6 @@ impl<'h> Marker<'h> {
             overflow_beyond: false,
             overflowed: false,
             overflows: 0,
-            ring: [0; RING],
             live_bytes: 0,
             live_objects: 0,
             on_stack: None,
@@ -107,27 +107,76 @@ impl<'h> Marker<'h> {
     }
 
     pub(crate) fn follow_all(&mut self) {
-        let mut at = 0;
-        let mut idle = 0;
+        // What every object needs lives in locals: the compiler cannot keep fields in registers across the stores
+        // to mark bits and stack.
+        let (marks, base, extent) = (self.marks, self.base, self.extent);
+        let mut ring = [0usize; RING];
+        let (mut at, mut idle, mut pairs) = (0, 0, 0);
+        let bottom = self.stacks.edges.bottom();
+        let roomy = self.stacks.edges.room_for(LOOP_PUSHES);
+        let mut top = self.stacks.edges.top();
         while idle <= RING {
-            let next = match self.stacks.edges.pop() {
-                Some(edge) => edge,
-                None if self.next_range() => continue,
-                None => 0,
+            let next = if top != bottom {
+                // SAFETY: entries between bottom and top were written by pushes.
+                unsafe {
+                    top = top.sub(1);
+                    top.read()
+                }
+            } else {
+                self.stacks.edges.set_top(top);
+                let more = self.next_range();
+                top = self.stacks.edges.top();
+                if more {
+                    continue;
+                }
+                0
             };
             if next != 0 {
-                self.marks.prefetch(next);
+                marks.prefetch(next);
                 prefetch::for_read(next as *const u8);
                 idle = 0;
             } else {
                 idle += 1;
             }
-            let slot = &mut self.ring[at % RING];
-            let edge = core::mem::replace(slot, next);
+            let edge = core::mem::replace(&mut ring[at % RING], next);
             at += 1;
-            if edge != 0 {
-                self.visit(edge);
+            // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
+            // look-up), and one thread marks.
+            if edge == 0 || !unsafe { marks.set(edge) } {
+                continue;
+            }
+            let entry = self.entry(edge);
+            if top >= roomy || !matches!(entry.kind(), Some(ScanKind::Pair | ScanKind::Mask)) {
+                self.stacks.edges.set_top(top);
+                self.visit_marked(edge, entry);
+                top = self.stacks.edges.top();
+                continue;
+            }
+            // Written whether or not it is an edge, kept only if it is: leaves are as common as inner nodes, and a
+            // branch on null would be guessed wrong every other time.
+            let push = |top: &mut *mut usize, word: usize| {
+                // SAFETY: `roomy` leaves space for all that this object can push; the word is one of the object's.
+                unsafe {
+                    let target = (word as *const usize).read();
+                    top.write(target);
+                    *top = top.add((target.wrapping_sub(base) < extent) as usize);
+                }
+            };
+            if entry.kind() == Some(ScanKind::Pair) {
+                pairs += 1;
+                push(&mut top, edge);
+                push(&mut top, edge + 8);
+            } else {
+                let shape = self.shape(entry);
+                self.count(edge, shape);
+                let mut mask = shape.mask[0];
+                while mask != 0 {
+                    push(&mut top, edge + 8 * mask.trailing_zeros() as usize);
+                    mask &= mask - 1;
+                }
             }
         }
+        self.live_objects += pairs;
+        self.live_bytes += pairs * 16;
     }
 }

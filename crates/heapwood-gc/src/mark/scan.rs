@@ -14,47 +14,33 @@ const WORD: usize = size_of::<usize>();
 const PIECE: usize = 512;
 
 impl Marker<'_> {
-    /// Marks the object at `addr` and finds its edges, unless it was marked before.
-    #[inline(always)]
-    pub(crate) fn visit(&mut self, addr: usize) {
-        // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
-        // look-up), and one thread marks.
-        if !unsafe { self.marks.set(addr) } {
-            return;
+    /// Counts an object that was just marked and finds its edges.
+    #[inline(never)]
+    pub(crate) fn visit_marked(&mut self, addr: usize, entry: PageEntry) {
+        if entry.kind().is_none() {
+            self.no_object(addr);
         }
-        self.live_objects += 1;
-        let entry = self.entry(addr);
-        match entry.kind() {
-            Some(ScanKind::Pair) => {
-                self.live_bytes += 2 * WORD;
-                self.scan_pair(addr);
-            }
-            Some(ScanKind::NoPointers) => {
-                let cell = self.shape(entry).cell_size as usize;
-                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
-            }
-            Some(ScanKind::Mask) => {
-                let shape = self.shape(entry);
-                let cell = shape.cell_size as usize;
-                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
-                self.scan_mask(addr, shape.mask[0]);
-            }
-            Some(kind) => {
-                let cell = self.shape(entry).cell_size as usize;
-                self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
-                self.scan_rare(addr, kind, entry);
-            }
-            None => self.no_object(addr),
-        }
+        self.count(addr, self.shape(entry));
+        self.scan(addr, entry);
     }
 
-    /// An edge leads to a page without objects.
+    /// A precise slot holds an address where no span is.
     #[cold]
     pub(crate) fn no_object(&self, addr: usize) -> ! {
         corrupt(format_args!(
-            "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept past \
-             the object's life?"
+            "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept past the \
+             object's life?"
         ))
+    }
+
+    /// Counts an object that was just marked.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, addr: usize, shape: &Shape) {
+        self.live_objects += 1;
+        self.live_bytes += match shape.cell_size as usize {
+            0 => self.large_bytes(addr),
+            cell => cell,
+        };
     }
 
     /// Finds the edges of an object that is marked already.

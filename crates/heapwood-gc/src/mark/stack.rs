@@ -48,6 +48,26 @@ impl<T: Zeroed + Copy> Bounded<T> {
         Some(unsafe { self.memory.at(self.top).read() })
     }
 
+    /// The first entry, for a loop that keeps the top in a register.
+    pub(crate) fn bottom(&self) -> *mut T {
+        self.memory.as_ptr()
+    }
+
+    /// Where the next entry goes.
+    pub(crate) fn top(&self) -> *mut T {
+        self.bottom().wrapping_add(self.top)
+    }
+
+    /// Takes over the top that such a loop has reached.
+    pub(crate) fn set_top(&mut self, top: *mut T) {
+        self.top = (top as usize - self.bottom() as usize) / size_of::<T>();
+    }
+
+    /// The highest top that leaves room for `entries` more, one of which may be written without being kept.
+    pub(crate) fn room_for(&self, entries: usize) -> *mut T {
+        self.bottom().wrapping_add(self.memory.len().saturating_sub(entries + 1))
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.top

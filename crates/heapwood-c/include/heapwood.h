@@ -1,0 +1,355 @@
+/* heapwood.h - a garbage-collected heap for language implementers. C11 or C++11, Linux, 64 bits.
+ *
+ * Conventions
+ *
+ *   A heap is a value: there can be several, and pointers from one into another keep nothing alive. A thread joins a
+ *   heap with hw_attach and passes the hw_mutator it gets to everything it does there. Only that thread uses that
+ *   mutator. Objects never move, and none is ever freed by hand: an object lives while a root leads to it.
+ *
+ *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
+ *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
+ *   be NULL. No function prints, exits or unwinds; only a heap that is found to be corrupt says so on standard error
+ *   and aborts.
+ *
+ *   Structs begin with their size, so that programs and libraries of different versions understand each other.
+ *   A parameter called slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
+ *   Pointer parameters must not be NULL unless it says so; a NULL heap, mutator, callback or output is HW_EINVAL
+ *   wherever a status is returned.
+ *
+ * What a program promises
+ *
+ *   1. Roots. "May collect" below means: when the function returns, every object no root led to is gone. Roots are
+ *      registered slots and ranges, handles, linked frames, and, unless conservative_stacks is 0, whatever in the
+ *      stacks and registers of attached threads looks like the address of an object or of a byte inside one.
+ *      A pointer kept only in malloc'd memory, thread-local variables or unattached threads is not seen.
+ *   2. Pointer slots. Root slots, frame slots, handles and the words a type's mask names hold NULL, an address outside
+ *      the heap, or the address an allocation returned: never one into the middle of an object, or of an object that
+ *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types.
+ *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas. A new object may be filled with
+ *      plain stores until the next poll or allocation of its thread.
+ *   4. Polls. A collection waits for every attached thread to allocate, to call hw_safepoint, or to be inside
+ *      hw_call_blocking. So a long loop that does not allocate polls, and whatever waits (system calls, locks that
+ *      another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
+ *   5. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
+ *      store with release order. No function may be called from a signal handler. After fork, the child
+ *      does not use heaps it inherited.
+ */
+#ifndef HEAPWOOD_H
+#define HEAPWOOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+#define HW_STATIC_ASSERT(what, text) static_assert(what, text)
+extern "C" {
+#else
+#define HW_STATIC_ASSERT(what, text) _Static_assert(what, text)
+#endif
+
+#define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HW_COLD __attribute__((cold))
+
+/* The version this header belongs to: major << 16 | minor << 8 | patch. hw_version tells the library's. Equal majors
+ * fit together, and while the major is 0, equal majors and minors. */
+#define HW_VERSION 0x000100
+uint32_t hw_version(void);
+
+typedef struct hw_heap hw_heap;       /* a heap */
+typedef struct hw_mutator hw_mutator; /* a thread's part in a heap; its beginning is given below */
+typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees it */
+typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
+typedef uint64_t hw_root;             /* a registered root, never 0 */
+
+/* ------------------------------------------------------------------------------------------------------ outcomes -- */
+
+typedef enum hw_status {
+    HW_OK = 0,
+    HW_ENOMEM = -1, /* the system gave no memory */
+    HW_ELIMIT = -2, /* the heap's limit, or its address range, has no room left */
+    HW_EINVAL = -3, /* an argument is wrong */
+    HW_EDESC = -4,  /* a type's description is wrong */
+    HW_ESTATE = -5, /* not now: threads are attached, or this is not the thread's mutator */
+    HW_ENOSYS = -7, /* the system does not tell what is needed */
+    HW_EFULL = -10  /* a table of the heap is full: types, layouts */
+} hw_status;
+
+/* Why something was refused. The text is a sentence without its full stop. */
+typedef struct hw_error {
+    hw_status status;
+    char text[252];
+} hw_error;
+
+/* The name and meaning of a status; never NULL. */
+const char *hw_strstatus(hw_status status);
+
+/* Why a function last refused this mutator; HW_OK and an empty text if none has. Owned by the mutator, and changed by
+ * the next refusal. */
+const hw_error *hw_last_error(const hw_mutator *m);
+
+/* ---------------------------------------------------------------------------------------------------------- heaps -- */
+
+/* Fields that are switches are 0 or 1. Sizes are bytes. */
+typedef struct hw_options {
+    size_t size;                  /* of this struct: set by hw_options_init */
+    uint64_t min_heap;            /* no collection is due below this; 32 MiB */
+    uint64_t limit;               /* what objects may occupy, at least 4 MiB; 0: no limit, the default */
+    uint64_t reserve;             /* address space for objects; 0: from the limit or the machine's memory */
+    uint32_t percent;             /* growth between collections, percent of what was alive, 1 to 100000; 100 */
+    uint32_t huge_pages;          /* ask the kernel for huge pages; 1 */
+    uint32_t conservative_stacks; /* scan stacks and registers of attached threads; 1. With 0, frames and handles are
+                                     all that keeps a thread's own objects alive */
+    uint32_t verify;              /* check the whole heap at every collection, fill freed memory, report stores that
+                                     went around the barrier on standard error; 0 */
+    uint32_t stress;              /* collect at every allocation; 0 */
+    uint32_t reserved;            /* 0 */
+} hw_options;
+
+/* Sets every option to its default. */
+void hw_options_defaults(hw_options *options, size_t size);
+static inline void hw_options_init(hw_options *options) { hw_options_defaults(options, sizeof *options); }
+
+/* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. The options are copied. */
+hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why);
+
+/* Ends a heap and frees all its memory, whatever still points to it. HW_ESTATE while threads are attached: the heap
+ * then goes on as before. NULL is HW_OK. */
+hw_status hw_heap_destroy(hw_heap *heap);
+
+/* -------------------------------------------------------------------------------------------------------- threads -- */
+
+/* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack that
+ * may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. */
+hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
+
+/* Detaches the calling thread, and ends the mutator: it must be the last use of it. Its frames are dropped; objects
+ * live on as other roots demand. A thread detaches before it ends. HW_ESTATE on any other thread. */
+hw_status hw_detach(hw_mutator *m);
+
+/* The heap a mutator belongs to. */
+hw_heap *hw_mutator_heap(const hw_mutator *m);
+
+/* Calls fn(arg), during which collections go on without this thread. fn must return in the ordinary way (no longjmp,
+ * no exception) and not touch objects of the heap or this mutator; objects that it needs outlive it if a root leads to
+ * them. May collect. */
+hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
+
+/* ---------------------------------------------------------------------------------------------------------- types -- */
+
+/* A type is registered once for a heap, from any thread, and lasts as long as the heap. Types that are described alike
+ * get the same number. Sizes are at least 1, and multiples of 8 where there may be pointers. HW_EDESC tells what is
+ * wrong with a description; HW_EFULL: more than 16383 layouts or 262143 types. */
+
+/* Objects without pointers. The memory of new ones is not zeroed. */
+hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
+
+/* Word i of an object (8 bytes) is a pointer slot if bit i % 64 of mask[i / 64] is set; only the first 256 words can
+ * be. mask may be shorter than the type, and is copied. */
+hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t mask_words, hw_type *out, hw_error *why);
+
+/* The mask of one field among the first 64 words: HW_POINTER(struct node, left) | HW_POINTER(struct node, right). */
+#define HW_POINTER(type, field) (UINT64_C(1) << (offsetof(type, field) / 8))
+
+/* Any aligned word of an object may be a pointer, to or into an object. */
+hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
+
+/* A function finds an object's pointers. size is that of the object's memory, at least the type's. It is called during
+ * collections, on any thread and more than once, and must accept an object of zeros. It calls only the
+ * two functions below, and returns in the ordinary way. */
+typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);
+hw_status hw_type_trace(hw_heap *heap, size_t size, hw_trace_fn trace, hw_type *out, hw_error *why);
+
+/* For trace functions: what the pointer slot holds is alive. */
+void hw_visit(hw_tracer *tracer, const void *slot);
+
+/* For trace functions: whatever the aligned words from lo up to hi point to, or into, is alive. */
+void hw_visit_range(hw_tracer *tracer, const void *lo, const void *hi);
+
+/* ---------------------------------------------------------------------------------------------------------- roots -- */
+
+/* Registering returns 0 if an argument is wrong or the table (65536 roots) is full. The memory stays readable
+ * until the root is removed. Any thread may call these. */
+
+/* n pointer slots, one after another. */
+hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n);
+
+/* The aligned words from lo up to hi, whatever they hold. */
+hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi);
+
+/* HW_EINVAL if the root was removed before. */
+hw_status hw_root_remove(hw_heap *heap, hw_root root);
+
+/* A handle: a pointer slot that the heap owns, holding object (or NULL). It outlives the mutator, and any attached
+ * thread may read and store *handle until it is freed. NULL if there is no memory for more. */
+void **hw_handle_new(hw_mutator *m, void *object);
+
+/* Frees a handle, whoever made it. HW_EINVAL if it is not held; NULL is HW_OK. */
+hw_status hw_handle_free(hw_mutator *m, void **handle);
+
+/* A frame of the shadow stack: count pointer slots, usually local variables. It is linked with hw_frame_push and
+ * unlinked with hw_frame_pop before the function that holds it returns, last in, first out.
+ *
+ *     struct node *local[2] = { NULL, NULL };
+ *     hw_frame frame;
+ *     hw_frame_push(m, &frame, local, 2);
+ *     ...
+ *     hw_frame_pop(m, &frame);
+ */
+typedef struct hw_frame {
+    struct hw_frame *prev;
+    size_t count;
+    const void *slots;
+} hw_frame;
+
+/* ---------------------------------------------------- the part of a mutator that machine code may use: it is frozen -- */
+
+/* Where a mutator allocates cells of one layout and size class. cursor to limit is a run of free cells, a multiple of
+ * cell bytes long; storing cursor + cell takes the first of them. That one store commits: from then on the
+ * object exists, and the collector may scan it. Cells that may hold pointers are zero before they are taken. Without a
+ * run, cursor equals limit, and cell may be 0: so test cursor < limit, not whether a cell fits. */
+typedef struct hw_bump {
+    uintptr_t cursor;
+    uintptr_t limit;
+    uint32_t cell;
+    uint32_t reserved[3];
+} hw_bump;
+
+#define HW_BUMPS 16384
+
+/* A mutator begins like this; more follows. A type's bump is bumps[type % HW_BUMPS]; that of a type too large for
+ * cells never has a run. */
+struct hw_mutator {
+    volatile uint32_t poll;    /* not 0: call hw_safepoint_slow */
+    volatile uint32_t barrier; /* not 0: stores of pointers go through hw_write_slow */
+    hw_frame *frames;          /* the topmost frame */
+    uintptr_t reserved[6];
+    hw_bump bumps[HW_BUMPS];
+};
+
+HW_STATIC_ASSERT(sizeof(void *) == 8, "Heapwood needs 64-bit pointers");
+HW_STATIC_ASSERT(offsetof(hw_mutator, poll) == 0 && offsetof(hw_mutator, barrier) == 4, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_mutator, frames) == 8 && offsetof(hw_mutator, bumps) == 64, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_bump, cursor) == 0 && offsetof(hw_bump, limit) == 8, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_bump, cell) == 16 && sizeof(hw_bump) == 32, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_frame, prev) == 0 && offsetof(hw_frame, count) == 8, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_frame, slots) == 16 && sizeof(hw_frame) == 24, "frozen");
+
+/* A pointer variable of any type, as the inline functions store it. */
+typedef void *__attribute__((__may_alias__)) hw_any_pointer;
+
+/* The slow halves of the inline functions below; they take what those take. */
+void *hw_alloc_slow(hw_mutator *m, hw_type type) HW_COLD;
+void *hw_alloc_bytes_slow(hw_mutator *m, size_t n) HW_COLD;
+void hw_safepoint_slow(hw_mutator *m) HW_COLD;
+void hw_write_slow(hw_mutator *m, void *object, void *slot, const void *value) HW_COLD;
+
+static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
+    frame->prev = m->frames;
+    frame->count = count;
+    frame->slots = slots;
+    m->frames = frame;
+}
+
+static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) { m->frames = frame->prev; }
+
+/* Lets a collection that waits for this thread go on: a load and a branch if there is none. May collect. */
+static inline void hw_safepoint(hw_mutator *m) {
+    if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
+}
+
+/* ----------------------------------------------------------------------------------------------------- allocation -- */
+
+/* All of these may collect, and return NULL if there is no memory or an argument is wrong (hw_last_error tells). The
+ * object they return is the collector's to free: it is safe until this thread's next poll or allocation, and after
+ * that only if a root leads to it. It is aligned to 16 bytes, or to the size of its type if that is less. */
+
+/* An object. Its memory is zero if it may hold pointers, and holds anything if not. */
+static inline void *hw_alloc(hw_mutator *m, hw_type type) {
+    hw_bump *bump = &m->bumps[type % HW_BUMPS];
+    uintptr_t cell = bump->cursor;
+    if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_slow(m, type);
+    bump->cursor = cell + bump->cell;
+    return (void *)cell;
+}
+
+/* n bytes without pointers, not zeroed. n may be 0. */
+static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
+    /* Bumps 1 to 16 are those of pointer-free cells of 16, 32, ... 256 bytes. */
+    if (HW_UNLIKELY(n - 1 >= 256)) return hw_alloc_bytes_slow(m, n);
+    hw_bump *bump = &m->bumps[(n + 15) / 16];
+    uintptr_t cell = bump->cursor;
+    if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_bytes_slow(m, n);
+    bump->cursor = cell + bump->cell;
+    return (void *)cell;
+}
+
+/* A C array of n elements, the first at its first byte. A pointer in it is a slot of the array: hw_write(m, array,
+ * &array[i].next, value). n may be 0. Its memory is zero if it may hold pointers. HW_EDESC for elements with a trace
+ * function: they know single objects only. */
+void *hw_alloc_array(hw_mutator *m, hw_type element, size_t n);
+
+/* The same, and zero in any case. */
+void *hw_alloc_zeroed(hw_mutator *m, hw_type type);
+void *hw_alloc_bytes_zeroed(hw_mutator *m, size_t n);
+void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
+
+/* The object that address points to or into, and in *size (which may be NULL) the bytes it may use, at least those
+ * asked for; NULL if there is none. Of objects made since the last collection it finds this thread's, but perhaps not
+ * those of other threads; and what that collection found dead may still be answered. */
+void *hw_base(hw_mutator *m, const void *address, size_t *size);
+
+/* --------------------------------------------------------------------------------------------- stores of pointers -- */
+
+/* object is the start of the object, slot the address of an aligned word in it. The first argument tells the collector
+ * whose slot changes. None of these collects. */
+
+/* *slot = value, in one piece for threads that read it meanwhile; it orders nothing. */
+static inline void hw_write(hw_mutator *m, void *object, void *slot, const void *value) {
+    if (HW_UNLIKELY(m->barrier)) {
+        hw_write_slow(m, object, slot, value);
+    } else {
+        __atomic_store_n((hw_any_pointer *)slot, (void *)value, __ATOMIC_RELAXED);
+    }
+}
+
+/* Copies n pointers to the slots from slots on, in either direction if they overlap, each in one piece. */
+void hw_copy(hw_mutator *m, void *object, void *slots, const void *source, size_t n);
+
+/* Stores value if the slot holds expected, and tells whether it did. Acquire and release. */
+bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const void *value);
+
+/* -------------------------------------------------------------------------------------------- control and figures -- */
+
+/* Collects now: what no root led to when it was called is gone when it returns. */
+hw_status hw_collect(hw_mutator *m);
+
+/* Times are nanoseconds, sizes bytes. */
+typedef struct hw_stats {
+    size_t size;                 /* of this struct: set by hw_stats_get's caller */
+    uint64_t collections;        /* so far */
+    uint64_t live_bytes;         /* what the last collection found alive, in cells and pages */
+    uint64_t live_objects;       /* how many objects that was */
+    uint64_t goal_bytes;         /* the size at which the next is due */
+    uint64_t allocated_bytes;    /* handed to threads since the heap was made */
+    uint64_t in_use_bytes;       /* in pages that objects occupy now */
+    uint64_t committed_bytes;    /* committed for objects */
+    uint64_t collect_cpu_ns;     /* CPU time of collecting threads */
+    uint64_t pause_p50_ns;       /* the median pause */
+    uint64_t pause_p99_ns;       /* the pause that 99 % do not exceed */
+    uint64_t pause_max_ns;       /* the longest */
+    uint64_t pause_total_ns;     /* all together */
+    uint64_t mark_overflows;     /* how often the mark stack was full */
+    uint64_t barrier_violations; /* stores that went around the barrier (verify) */
+    uint64_t verified;           /* collections that were checked (verify) */
+    uint64_t threads;            /* attached now */
+} hw_stats;
+
+/* Fills *stats up to stats->size bytes, which the caller has set to sizeof *stats; what this library does not know is
+ * 0. Any thread may call it. */
+hw_status hw_stats_get(hw_heap *heap, hw_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

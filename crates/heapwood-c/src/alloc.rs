@@ -1,0 +1,125 @@
+//! Allocation. The inline functions of the header take cells from bumps; what they cannot serve comes here: a bump
+//! without a run, a large type, an array, a number that names no type. Invariant: an object is returned only with
+//! memory that is zero where it may hold pointers.
+
+use crate::refusal::Refusal;
+use crate::threads::{heap_of, object_or_null};
+use crate::types::TypeNumber;
+use core::ptr::NonNull;
+use heapwood_gc::{Heap, Mutator, ObjectType};
+use heapwood_heap::{Scan, ShapeId, SizeClass};
+use heapwood_layout::{Layout, TypeDescriptor};
+
+/// The header finds the bump of pointer-free cells of `n` bytes at `(n + 15) / 16`, for `n` up to 256.
+const _: () = {
+    let mut n = 1;
+    while n <= 256 {
+        assert!(ShapeId::no_pointers(SizeClass::of(n)).index() == n.div_ceil(16));
+        n += 1;
+    }
+};
+
+fn object(m: &Mutator, ty: TypeNumber, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+    let ty = heap_of(m).types.get(ty)?.object;
+    Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
+}
+
+fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+    let size = n.max(1);
+    let ty = ObjectType { size, shape: ShapeId::no_pointers(SizeClass::of(size)) };
+    Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
+}
+
+fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+    let element: &TypeDescriptor = &heap_of(m).types.get(element)?.descriptor;
+    let size = element
+        .size()
+        .checked_mul(n)
+        .filter(|&b| b <= isize::MAX as usize)
+        .ok_or(Refusal::ArraySize(n, element.size()))?;
+    if let Layout::NoPointers = element.layout() {
+        return bytes(m, size, zeroed);
+    }
+    let size = size.max(1);
+    let scan = Heap::slice_scan(element, 0).ok_or(Refusal::ArrayOfTraced)?;
+    let shape = match scan {
+        Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(size)),
+        scan => m.shape_for(size, scan)?,
+    };
+    Ok(m.allocate(ObjectType { size, shape })?)
+}
+
+/// The slow half of `hw_alloc`.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_slow(m: &Mutator, ty: TypeNumber) -> *mut u8 {
+    object_or_null(m, object(m, ty, false))
+}
+
+/// The slow half of `hw_alloc_bytes`.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_bytes_slow(m: &Mutator, n: usize) -> *mut u8 {
+    object_or_null(m, bytes(m, n, false))
+}
+
+/// Allocates an array.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_array(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
+    object_or_null(m, array(m, element, n, false))
+}
+
+/// Allocates an object of zeros.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_zeroed(m: &Mutator, ty: TypeNumber) -> *mut u8 {
+    object_or_null(m, object(m, ty, true))
+}
+
+/// Allocates zeros without pointers.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8 {
+    object_or_null(m, bytes(m, n, true))
+}
+
+/// Allocates an array of zeros.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_alloc_array_zeroed(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
+    object_or_null(m, array(m, element, n, true))
+}
+
+/// The object that `address` points to or into.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. `size` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_base(m: &Mutator, address: usize, size: *mut usize) -> *mut u8 {
+    let Some(object) = m.find(address) else { return core::ptr::null_mut() };
+    if !size.is_null() {
+        // SAFETY: contract 2.
+        unsafe { size.write(object.bytes) };
+    }
+    object.base as *mut u8
+}

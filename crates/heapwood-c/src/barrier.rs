@@ -1,0 +1,49 @@
+//! Stores of pointers, for what the header's inline check does not settle. The collector's barrier does the work.
+
+use heapwood_gc::Mutator;
+
+/// The slow half of `hw_write`.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` what the slot may hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: usize, slot: *mut usize, value: usize) {
+    // SAFETY: contract 2.
+    unsafe { m.write(object, slot, value) };
+}
+
+/// Copies `n` pointers.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. `object` is the first byte of an object, `slots` are `n` aligned words in it, and the values what they may hold.
+/// 3. `source` is aligned and readable for `n` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_copy(
+    m: &Mutator,
+    object: usize,
+    slots: *mut usize,
+    source: *const usize,
+    n: usize,
+) {
+    // SAFETY: contracts 2 and 3.
+    unsafe { m.copy(object, slots, source, n) };
+}
+
+/// Compares and stores.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` what the slot may hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_cas(
+    m: &Mutator,
+    object: usize,
+    slot: *mut usize,
+    expected: usize,
+    value: usize,
+) -> bool {
+    // SAFETY: contract 2.
+    unsafe { m.cas(object, slot, expected, value) }.is_ok()
+}

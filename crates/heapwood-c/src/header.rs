@@ -1,0 +1,128 @@
+//! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
+
+use crate::control::{Figures, VERSION};
+use crate::options::Options;
+use crate::status::{Failure, Status};
+use core::mem::{offset_of, size_of};
+use heapwood_gc::Frame;
+use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
+use heapwood_heap::{Bump, MAX_SHAPES};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+const HEADER: &str = include_str!("../include/heapwood.h");
+const SOURCES: [&str; 7] = [
+    include_str!("alloc.rs"),
+    include_str!("barrier.rs"),
+    include_str!("control.rs"),
+    include_str!("heap.rs"),
+    include_str!("options.rs"),
+    include_str!("roots.rs"),
+    include_str!("threads.rs"),
+];
+const MORE_SOURCES: [&str; 3] =
+    [include_str!("status.rs"), include_str!("trace.rs"), include_str!("types.rs")];
+
+/// Asserts in C that each expression has its value.
+fn assert_in_c(facts: &[(String, i64)]) {
+    let mut text = String::from("#include <heapwood.h>\n");
+    for (expression, value) in facts {
+        writeln!(text, "_Static_assert((long long)({expression}) == {value}, \"{expression}\");").unwrap();
+    }
+    let cc = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut compiler = Command::new(&cc)
+        .args(["-std=c11", "-fsyntax-only", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include")])
+        .args(["-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("no C compiler: running {cc:?} failed ({e}); install one or set CC"));
+    compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = compiler.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+macro_rules! offsets {
+    ($rust:ty, $c:literal: $($field:ident),*) => { [
+        (format!("sizeof({})", $c), size_of::<$rust>() as i64),
+        $((format!("offsetof({}, {})", $c, stringify!($field)), offset_of!($rust, $field) as i64)),*
+    ] };
+}
+
+#[test]
+fn structs_have_the_same_layout() {
+    let mut facts = Vec::new();
+    facts.extend(offsets!(Options, "hw_options": size, min_heap, limit, reserve, percent, huge_pages,
+        conservative_stacks, verify, stress, reserved));
+    facts.extend(offsets!(Figures, "hw_stats": size, collections, live_bytes, live_objects, goal_bytes,
+        allocated_bytes, in_use_bytes, committed_bytes, collect_cpu_ns, pause_p50_ns, pause_p99_ns,
+        pause_max_ns, pause_total_ns, mark_overflows, barrier_violations, verified, threads));
+    facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
+    facts.push(("sizeof(hw_error)".into(), size_of::<Failure>() as i64));
+    facts.push(("offsetof(hw_error, text)".into(), 4));
+    assert_in_c(&facts);
+}
+
+#[test]
+fn the_frozen_prefix_is_the_same() {
+    let facts = [
+        ("offsetof(hw_mutator, poll)", POLL_OFFSET),
+        ("offsetof(hw_mutator, barrier)", BARRIER_OFFSET),
+        ("offsetof(hw_mutator, frames)", FRAMES_OFFSET),
+        ("offsetof(hw_mutator, bumps)", BUMPS_OFFSET),
+        ("sizeof(hw_bump)", size_of::<Bump>()),
+        ("HW_BUMPS", MAX_SHAPES),
+    ];
+    assert_in_c(&facts.map(|(name, value)| (name.to_string(), value as i64)));
+    // The offsets inside a bump are asserted on both sides: here by heapwood-heap, there by the header.
+}
+
+#[test]
+fn constants_are_the_same() {
+    let facts = [
+        ("HW_OK", Status::OK.0),
+        ("HW_ENOMEM", Status::ENOMEM.0),
+        ("HW_ELIMIT", Status::ELIMIT.0),
+        ("HW_EINVAL", Status::EINVAL.0),
+        ("HW_EDESC", Status::EDESC.0),
+        ("HW_ESTATE", Status::ESTATE.0),
+        ("HW_ENOSYS", Status::ENOSYS.0),
+        ("HW_EFULL", Status::EFULL.0),
+        ("HW_VERSION", VERSION as i32),
+        ("sizeof(hw_status)", size_of::<Status>() as i32),
+    ];
+    assert_in_c(&facts.map(|(name, value)| (name.to_string(), value as i64)));
+    for (name, status) in facts.iter().take(8) {
+        let text = Status(*status).text().to_str().unwrap();
+        assert!(text.starts_with(&format!("{name}: ")), "{text}");
+    }
+}
+
+/// The names that follow `before` in `text` and begin with `hw_`.
+fn names_after<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(before).filter_map(move |(at, _)| {
+        let rest = &text[at + before.len()..];
+        rest.starts_with("hw_").then(|| &rest[..rest.find('(').unwrap_or(0)])
+    })
+}
+
+#[test]
+fn the_header_declares_what_is_exported_and_nothing_else() {
+    let sources = SOURCES.iter().chain(&MORE_SOURCES);
+    let mut exported: Vec<&str> = sources.flat_map(|s| names_after(s, "extern \"C\" fn ")).collect();
+    // A declaration begins a line, and ends it with a semicolon.
+    let mut declared: Vec<&str> = HEADER
+        .lines()
+        .filter(|line| line.ends_with(';') && !line.starts_with([' ', '/', '#', '}']))
+        .filter(|line| !line.starts_with("typedef") && !line.starts_with("static inline"))
+        .filter_map(|line| {
+            let name = &line[..line.find('(')?];
+            name.rfind("hw_").map(|at| &name[at..])
+        })
+        .collect();
+    exported.sort_unstable();
+    declared.sort_unstable();
+    assert!(exported.len() > 30);
+    assert_eq!(exported, declared);
+}

@@ -1,0 +1,80 @@
+//! Heaps as C holds them: the collector's heap, the table of its types, and the list of attached threads.
+//! Invariant: a thread is in the list from before it can be stopped by this heap until after it no longer can, so
+//! an empty list means that nobody uses the heap.
+
+use crate::options::Options;
+use crate::placed::Placed;
+use crate::refusal::Refusal;
+use crate::status::{Failure, Status};
+use crate::threads::Threads;
+use crate::types::TypeTable;
+use core::ptr::NonNull;
+use heapwood_gc::{Config, Heap, HeapBox};
+use heapwood_os::{Lock, SYSTEM};
+
+/// What stands behind `hw_heap`.
+pub type HeapHandle = Placed<DoorHeap>;
+
+/// A heap with what this door keeps for it.
+pub struct DoorHeap {
+    /// The heap itself.
+    pub heap: HeapBox,
+    /// Its types.
+    pub types: TypeTable,
+    /// The threads attached to it. The lock is held briefly, and never while waiting for a collection.
+    pub threads: Lock<Threads>,
+}
+
+impl DoorHeap {
+    fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
+        let heap = Heap::create(&SYSTEM, config)?;
+        let types = TypeTable::new(&SYSTEM)?;
+        Ok(Placed::new(DoorHeap { heap, types, threads: Lock::new(Threads::NONE) })?)
+    }
+}
+
+/// Makes a heap.
+///
+/// # Safety
+/// 1. `options` is NULL or readable as its size field says; `out` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_heap_create(
+    options: *const Options,
+    out: *mut *mut HeapHandle,
+    why: *mut Failure,
+) -> Status {
+    let create = || {
+        if out.is_null() {
+            return Err(Refusal::Null("out"));
+        }
+        let options = if options.is_null() {
+            Options::DEFAULT
+        } else {
+            // SAFETY: contract 1.
+            unsafe { Options::read(options)? }
+        };
+        let heap = DoorHeap::create(options.config()?)?;
+        // SAFETY: contract 1.
+        unsafe { out.write(heap.as_ptr()) };
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { Failure::tell(create(), why) }
+}
+
+/// Ends a heap, unless threads are attached.
+///
+/// # Safety
+/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile.
+/// 2. After success neither it nor any object in it is used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle) -> Status {
+    let Some(heap) = NonNull::new(heap) else { return Status::OK };
+    // SAFETY: contract 1.
+    if unsafe { heap.as_ref() }.threads.lock().count() != 0 {
+        return Status::ESTATE;
+    }
+    // SAFETY: contracts 1 and 2.
+    unsafe { Placed::end(heap) };
+    Status::OK
+}

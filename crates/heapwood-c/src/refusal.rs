@@ -1,0 +1,143 @@
+//! Why this door refuses something: the reasons of the floors below, and those that only exist here. A reason is
+//! small, and becomes words when it leaves for C.
+
+use crate::status::Status;
+use core::fmt;
+use heapwood_gc::{AllocError, HeapError, TypeError};
+use heapwood_layout::LayoutError;
+use heapwood_os::OsError;
+
+/// A reason.
+#[derive(Clone, Copy, Debug)]
+pub enum Refusal {
+    /// A parameter that must not be NULL is.
+    Null(&'static str),
+    /// The options do not say their size, or one that cannot be.
+    OptionsSize(usize),
+    /// An option that this version does not know is set.
+    UnknownOption,
+    /// A switch is neither 0 nor 1, or a reserved field not 0.
+    Option(&'static str, u32),
+    /// The end of the stack is below the caller's frame.
+    StackEnd(usize),
+    /// The thread is attached already.
+    AttachedAlready,
+    /// The heap has no type with this number.
+    NoType(u32),
+    /// The heap has as many types as it can.
+    TooManyTypes(usize),
+    /// An array larger than any object can be.
+    ArraySize(usize, usize),
+    /// An array of elements with a trace function.
+    ArrayOfTraced,
+    /// What a handle shall hold is no object's address.
+    NoObject(usize),
+    /// This is no handle that is held.
+    NoHandle(usize),
+    /// From a floor below.
+    Alloc(AllocError),
+    /// From a floor below.
+    Heap(HeapError),
+    /// From a floor below.
+    Type(TypeError),
+    /// From a floor below.
+    Os(OsError),
+}
+
+impl Refusal {
+    /// The status that goes with it.
+    pub fn status(&self) -> Status {
+        match self {
+            Refusal::Null(_)
+            | Refusal::OptionsSize(_)
+            | Refusal::UnknownOption
+            | Refusal::Option(..)
+            | Refusal::StackEnd(_)
+            | Refusal::NoType(_)
+            | Refusal::NoObject(_)
+            | Refusal::NoHandle(_) => Status::EINVAL,
+            Refusal::AttachedAlready => Status::ESTATE,
+            Refusal::TooManyTypes(_) => Status::EFULL,
+            Refusal::ArraySize(..) => Status::ELIMIT,
+            Refusal::ArrayOfTraced => Status::EDESC,
+            Refusal::Alloc(AllocError::Limit { .. } | AllocError::Window { .. }) => Status::ELIMIT,
+            Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Alloc(AllocError::TooManyLayouts) => Status::EFULL,
+            Refusal::Heap(
+                HeapError::Percent { .. }
+                | HeapError::LimitTooSmall { .. }
+                | HeapError::ReserveTooLarge { .. },
+            ) => Status::EINVAL,
+            Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
+            Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
+            Refusal::Type(TypeError::Layout(_)) => Status::EDESC,
+            Refusal::Type(TypeError::TooManyLayouts) => Status::EFULL,
+            Refusal::Os(_) => Status::ENOMEM,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Null(parameter) => write!(f, "{parameter} is NULL"),
+            Refusal::OptionsSize(size) => write!(f, "options.size is {size}: hw_options_init sets it"),
+            Refusal::UnknownOption => {
+                write!(f, "an option is set that this version of the library does not know")
+            }
+            Refusal::Option(name, value) => write!(f, "options.{name} is {value}: out of range"),
+            Refusal::StackEnd(end) => {
+                write!(
+                    f,
+                    "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
+                )
+            }
+            Refusal::AttachedAlready => write!(f, "this thread is attached to this heap already"),
+            Refusal::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
+            Refusal::TooManyTypes(most) => write!(f, "more than {most} different types in one heap"),
+            Refusal::ArraySize(n, size) => {
+                write!(f, "an array of {n} elements of {size} bytes is larger than any object can be")
+            }
+            Refusal::ArrayOfTraced => {
+                write!(f, "no arrays of a type with a trace function, which knows single objects only")
+            }
+            Refusal::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
+            Refusal::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
+            Refusal::Alloc(e) => e.fmt(f),
+            Refusal::Heap(e) => e.fmt(f),
+            Refusal::Type(e) => e.fmt(f),
+            Refusal::Os(e) => e.fmt(f),
+        }
+    }
+}
+
+impl From<AllocError> for Refusal {
+    fn from(e: AllocError) -> Self {
+        Refusal::Alloc(e)
+    }
+}
+
+impl From<HeapError> for Refusal {
+    fn from(e: HeapError) -> Self {
+        Refusal::Heap(e)
+    }
+}
+
+impl From<TypeError> for Refusal {
+    fn from(e: TypeError) -> Self {
+        Refusal::Type(e)
+    }
+}
+
+impl From<LayoutError> for Refusal {
+    fn from(e: LayoutError) -> Self {
+        Refusal::Type(e.into())
+    }
+}
+
+impl From<OsError> for Refusal {
+    fn from(e: OsError) -> Self {
+        Refusal::Os(e)
+    }
+}

@@ -1,0 +1,41 @@
+//! What trace functions call: they name slots, or ranges of words that may be pointers. Slots are read in one
+//! piece, since the program may be storing to them meanwhile.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::Tracer;
+use heapwood_layout::TraceContext;
+
+const WORD: usize = size_of::<usize>();
+
+fn word(at: usize) -> usize {
+    // SAFETY: callers pass aligned words that the contracts below make readable.
+    unsafe { AtomicUsize::from_ptr(at as *mut usize) }.load(Ordering::Relaxed)
+}
+
+/// What `slot` holds is alive.
+///
+/// # Safety
+/// 1. `tracer` is the argument of the trace function that calls this, and it is still running.
+/// 2. `slot` is an aligned word that holds null, an address outside the heap, or the address of an object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_visit(tracer: *mut TraceContext, slot: *const usize) {
+    // SAFETY: contracts 1 and 2.
+    unsafe { Tracer::from_context(tracer).visit(word(slot as usize)) };
+}
+
+/// Whatever the aligned words of `lo..hi` point to or into is alive.
+///
+/// # Safety
+/// 1. `tracer` is the argument of the trace function that calls this, and it is still running.
+/// 2. The range is readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_visit_range(tracer: *mut TraceContext, lo: *const usize, hi: *const usize) {
+    // SAFETY: contract 1.
+    let mut tracer = unsafe { Tracer::from_context(tracer) };
+    let end = hi as usize & !(WORD - 1);
+    let mut at = (lo as usize).next_multiple_of(WORD);
+    while at < end {
+        tracer.visit_ambiguous(word(at));
+        at += WORD;
+    }
+}

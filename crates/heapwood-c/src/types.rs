@@ -1,0 +1,214 @@
+//! Types. A type's number has two parts: the low bits are its shape's, which is all the inline path needs to find
+//! a bump; the others count the types of the heap. So types that share a shape keep sizes of their own (an array
+//! needs the exact one), and large types are no special case: bumps of their shapes never have a run.
+//! Invariant: an entry does not change once its number has been given out.
+
+use crate::heap::HeapHandle;
+use crate::refusal::Refusal;
+use crate::status::{Failure, Status};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_gc::ObjectType;
+use heapwood_heap::MAX_SHAPES;
+use heapwood_layout::{TraceFn, TypeDescriptor};
+use heapwood_os::region::Zeroed;
+use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+
+/// The header's `hw_type`; 0 is none.
+pub type TypeNumber = u32;
+
+/// Bits of a type's number that are its shape's.
+const SHAPE_BITS: u32 = MAX_SHAPES.ilog2();
+const _: () = assert!(MAX_SHAPES == 1 << SHAPE_BITS && SHAPE_BITS == 14);
+/// One more than the types a heap can have: number 0 is left out.
+const CAPACITY: usize = 1 << (32 - SHAPE_BITS);
+const STEP: usize = 64;
+
+/// A type of a heap.
+#[derive(Clone, Copy)]
+pub struct Registered {
+    /// What the client said of it.
+    pub descriptor: TypeDescriptor,
+    /// What the heap made of it.
+    pub object: ObjectType,
+}
+
+struct Entry(MaybeUninit<Registered>);
+
+// SAFETY: an uninitialised entry may hold any bytes, and needs no drop.
+unsafe impl Zeroed for Entry {}
+// SAFETY: a registered type is plain data and a function that may run on any thread.
+unsafe impl Send for Entry {}
+// SAFETY: as above.
+unsafe impl Sync for Entry {}
+
+/// The types of one heap.
+pub struct TypeTable {
+    entries: MappedArray<Entry>,
+    /// Entries 1 up to this one are initialised.
+    last: AtomicU32,
+    /// How many entries are committed; held by whoever adds one.
+    committed: Lock<usize>,
+}
+
+impl TypeTable {
+    /// An empty table.
+    pub fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        let entries = MappedArray::new(kernel, CAPACITY)?;
+        Ok(TypeTable { entries, last: AtomicU32::new(0), committed: Lock::new(0) })
+    }
+
+    fn entry(&self, index: u32) -> &Registered {
+        debug_assert!(index != 0 && index <= self.last.load(Ordering::Relaxed));
+        // SAFETY: entries from 1 up to the last are initialised, and never change.
+        unsafe { (*self.entries.at(index as usize)).0.assume_init_ref() }
+    }
+
+    /// The type with this number, if there is one.
+    #[inline]
+    pub fn get(&self, number: TypeNumber) -> Result<&Registered, Refusal> {
+        let index = number >> SHAPE_BITS;
+        if index != 0 && index <= self.last.load(Ordering::Acquire) {
+            let found = self.entry(index);
+            if self.number(index) == number {
+                return Ok(found);
+            }
+        }
+        Err(Refusal::NoType(number))
+    }
+
+    fn number(&self, index: u32) -> TypeNumber {
+        index << SHAPE_BITS | self.entry(index).object.shape.index() as u32
+    }
+
+    /// The number of the type that `descriptor` describes, registering it with `heap` if it is new.
+    pub fn add(&self, heap: &heapwood_gc::Heap, descriptor: TypeDescriptor) -> Result<TypeNumber, Refusal> {
+        let mut committed = self.committed.lock();
+        let last = self.last.load(Ordering::Relaxed);
+        if let Some(index) = (1..=last).find(|&i| self.entry(i).descriptor == descriptor) {
+            return Ok(self.number(index));
+        }
+        let index = last as usize + 1;
+        if index == CAPACITY {
+            return Err(Refusal::TooManyTypes(CAPACITY - 1));
+        }
+        if index >= *committed {
+            let end = (*committed + STEP).min(CAPACITY);
+            self.entries.commit(*committed..end)?;
+            *committed = end;
+        }
+        let object = heap.register(&descriptor)?;
+        // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
+        unsafe { (*self.entries.at(index)).0.write(Registered { descriptor, object }) };
+        self.last.store(index as u32, Ordering::Release);
+        Ok(self.number(index as u32))
+    }
+}
+
+/// Registers what `describe` returns.
+///
+/// # Safety
+/// 1. `out` and `why` are NULL or may be written.
+unsafe fn register(
+    heap: Option<&HeapHandle>,
+    describe: impl FnOnce() -> Result<TypeDescriptor, Refusal>,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let register = || {
+        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        if out.is_null() {
+            return Err(Refusal::Null("out"));
+        }
+        let number = heap.types.add(&heap.heap, describe()?)?;
+        // SAFETY: contract 1.
+        unsafe { out.write(number) };
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { Failure::tell(register(), why) }
+}
+
+/// Registers a type without pointers.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_no_pointers(
+    heap: Option<&HeapHandle>,
+    size: usize,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = || Ok(TypeDescriptor::no_pointers(size)?);
+    // SAFETY: contract 1.
+    unsafe { register(heap, describe, out, why) }
+}
+
+/// Registers a type whose pointers a mask names.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+/// 2. `mask` is NULL or readable for `mask_words` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_mask(
+    heap: Option<&HeapHandle>,
+    size: usize,
+    mask: *const u64,
+    mask_words: usize,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = || {
+        let mask = match mask_words {
+            0 => &[],
+            _ if mask.is_null() => return Err(Refusal::Null("mask")),
+            // More than the type needs is refused for its length, so no more is read.
+            _ => {
+                // SAFETY: contract 2.
+                unsafe { core::slice::from_raw_parts(mask, mask_words.min(isize::MAX as usize / 8)) }
+            }
+        };
+        Ok(TypeDescriptor::masked(size, mask)?)
+    };
+    // SAFETY: contract 1.
+    unsafe { register(heap, describe, out, why) }
+}
+
+/// Registers a type in which any word may be a pointer.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_conservative(
+    heap: Option<&HeapHandle>,
+    size: usize,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = || Ok(TypeDescriptor::conservative(size)?);
+    // SAFETY: contract 1.
+    unsafe { register(heap, describe, out, why) }
+}
+
+/// Registers a type whose pointers a function finds.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+/// 2. `trace` is NULL or finds every pointer of every object of the type, objects of zeros included, from any
+///    thread, does nothing else with the heap, and does not unwind.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_trace(
+    heap: Option<&HeapHandle>,
+    size: usize,
+    trace: Option<TraceFn>,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = || {
+        let trace = trace.ok_or(Refusal::Null("trace"))?;
+        Ok(TypeDescriptor::traced(size, trace)?)
+    };
+    // SAFETY: contract 1.
+    unsafe { register(heap, describe, out, why) }
+}

@@ -1,0 +1,483 @@
+/* Every function of the header, and every way it refuses. Objects are kept by precise roots alone, so that what is
+ * dead is known to be gone. */
+#include "check.h"
+#include <heapwood.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct list {
+    struct list *next;
+    uint64_t number;
+    struct list *other;
+};
+
+/* A table whose first word says how many slots are in use: no mask describes it. */
+struct table {
+    size_t used;
+    void *slot[15];
+};
+
+static int traced;
+
+static void trace_table(void *object, size_t size, hw_tracer *tracer) {
+    struct table *t = object;
+    traced++;
+    CHECK(size >= sizeof *t);
+    for (size_t i = 0; i + 1 < t->used; i++) hw_visit(tracer, &t->slot[i]);
+    /* The last one may point into its object. */
+    if (t->used) hw_visit_range(tracer, &t->slot[t->used - 1], &t->slot[t->used]);
+}
+
+static hw_heap *new_heap(void) {
+    hw_options o;
+    hw_heap *heap = NULL;
+    hw_error why;
+    hw_options_init(&o);
+    o.conservative_stacks = 0;
+    CHECK(hw_heap_create(&o, &heap, &why) == HW_OK && why.status == HW_OK && heap != NULL);
+    return heap;
+}
+
+static hw_mutator *join(hw_heap *heap) {
+    hw_mutator *m = NULL;
+    CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK && m != NULL);
+    CHECK(hw_mutator_heap(m) == heap);
+    CHECK(hw_last_error(m)->status == HW_OK && hw_last_error(m)->text[0] == '\0');
+    return m;
+}
+
+static hw_type list_type(hw_heap *heap) {
+    hw_type type = 0;
+    uint64_t mask = HW_POINTER(struct list, next) | HW_POINTER(struct list, other);
+    CHECK(mask == 5);
+    CHECK(hw_type_mask(heap, sizeof(struct list), &mask, 1, &type, NULL) == HW_OK && type != 0);
+    return type;
+}
+
+static hw_stats figures(hw_heap *heap) {
+    hw_stats s = {.size = sizeof s};
+    CHECK(hw_stats_get(heap, &s) == HW_OK && s.size == sizeof s);
+    return s;
+}
+
+static uint64_t alive(hw_mutator *m) {
+    CHECK(hw_collect(m) == HW_OK);
+    return figures(hw_mutator_heap(m)).live_objects;
+}
+
+static int refused(const hw_mutator *m, hw_status status, const char *words) {
+    const hw_error *e = hw_last_error(m);
+    if (e->status == status && strstr(e->text, words) != NULL) return 1;
+    fprintf(stderr, "status %d: %s\n", e->status, e->text);
+    return 0;
+}
+
+static void versions_and_statuses(void) {
+    CHECK(hw_version() == HW_VERSION);
+    CHECK(strstr(hw_strstatus(HW_OK), "HW_OK") != NULL);
+    CHECK(strstr(hw_strstatus(HW_EFULL), "HW_EFULL") != NULL);
+    CHECK(hw_strstatus((hw_status)77) != NULL);
+}
+
+static void options(void) {
+    hw_heap *heap = NULL;
+    hw_error why;
+    hw_options o;
+    memset(&o, 0xff, sizeof o);
+    hw_options_init(&o);
+    hw_options_defaults(NULL, 8);
+    CHECK(o.size == sizeof o && o.percent == 100 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
+    CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.reserved == 0);
+
+    CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
+#define REFUSED(field, value, words)                                                                     \
+    do {                                                                                                 \
+        hw_options bad = o;                                                                              \
+        bad.field = value;                                                                               \
+        CHECK(hw_heap_create(&bad, &heap, &why) == HW_EINVAL && why.status == HW_EINVAL && heap == NULL); \
+        CHECK(strstr(why.text, words) != NULL);                                                          \
+        CHECK(hw_heap_create(&bad, &heap, NULL) == HW_EINVAL);                                           \
+    } while (0)
+    REFUSED(size, 0, "hw_options_init");
+    REFUSED(size, sizeof o - 8, "hw_options_init");
+    REFUSED(size, (size_t)1 << 40, "hw_options_init");
+    REFUSED(percent, 0, "percent");
+    REFUSED(percent, 1000000, "percent");
+    REFUSED(limit, 1, "limit");
+    REFUSED(reserve, UINT64_C(1) << 60, "address range");
+    REFUSED(huge_pages, 2, "huge_pages");
+    REFUSED(conservative_stacks, 2, "conservative_stacks");
+    REFUSED(verify, 7, "verify");
+    REFUSED(stress, 7, "stress");
+    REFUSED(reserved, 7, "reserved");
+
+    /* A program that is newer than the library: its new fields must be zero. */
+    struct {
+        hw_options known;
+        uint64_t unknown;
+    } newer;
+    hw_options_defaults(&newer.known, sizeof newer);
+    CHECK(newer.known.size == sizeof newer && newer.unknown == 0);
+    CHECK(hw_heap_create(&newer.known, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    heap = NULL;
+    newer.unknown = 1;
+    CHECK(hw_heap_create(&newer.known, &heap, &why) == HW_EINVAL && strstr(why.text, "does not know") != NULL);
+
+    CHECK(hw_heap_create(NULL, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_destroy(NULL) == HW_OK);
+}
+
+static void call(void *arg) { *(int *)arg += 1; }
+
+static void threads(void) {
+    hw_heap *heap = new_heap();
+    hw_error why;
+    hw_mutator *second = NULL, *m = join(heap);
+    CHECK(hw_attach(NULL, NULL, &second, &why) == HW_EINVAL && strstr(why.text, "heap") != NULL);
+    CHECK(hw_attach(heap, NULL, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
+    CHECK(hw_attach(heap, NULL, &second, &why) == HW_ESTATE && strstr(why.text, "already") != NULL);
+    CHECK(hw_attach(heap, (void *)4096, &second, &why) == HW_EINVAL && strstr(why.text, "stack_hi") != NULL);
+    CHECK(second == NULL && figures(heap).threads == 1);
+
+    /* Another heap is another matter. */
+    hw_heap *other = new_heap();
+    hw_mutator *there = join(other);
+    CHECK(there != m && hw_detach(there) == HW_OK && hw_heap_destroy(other) == HW_OK);
+
+    int calls = 0;
+    CHECK(hw_call_blocking(m, call, &calls) == HW_OK && calls == 1);
+    CHECK(hw_call_blocking(NULL, call, &calls) == HW_EINVAL && calls == 1);
+    CHECK(hw_call_blocking(m, NULL, &calls) == HW_EINVAL && refused(m, HW_EINVAL, "fn"));
+    hw_safepoint(m);
+    hw_safepoint_slow(m);
+
+    hw_type type = list_type(heap);
+    CHECK(hw_heap_destroy(heap) == HW_ESTATE);
+    CHECK(hw_alloc(m, type) != NULL && figures(heap).threads == 1); /* as before */
+    CHECK(hw_detach(NULL) == HW_EINVAL);
+    CHECK(hw_detach(m) == HW_OK && figures(heap).threads == 0);
+    CHECK(hw_heap_destroy(heap) == HW_OK);
+}
+
+static void types(void) {
+    hw_heap *heap = new_heap();
+    hw_error why;
+    hw_type t = 7, again;
+    uint64_t mask[6] = {1, 0, 0, 0, 1, 0};
+    CHECK(hw_type_no_pointers(heap, 0, &t, &why) == HW_EDESC && strstr(why.text, "0 bytes") != NULL && t == 7);
+    CHECK(hw_type_no_pointers(heap, SIZE_MAX, &t, &why) == HW_EDESC);
+    CHECK(hw_type_no_pointers(heap, 8, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
+    CHECK(hw_type_no_pointers(NULL, 8, &t, &why) == HW_EINVAL && strstr(why.text, "heap") != NULL);
+    CHECK(hw_type_conservative(heap, 12, &t, &why) == HW_EDESC && strstr(why.text, "multiple") != NULL);
+    CHECK(hw_type_conservative(NULL, 16, &t, &why) == HW_EINVAL);
+    CHECK(hw_type_trace(heap, 16, NULL, &t, &why) == HW_EINVAL && strstr(why.text, "trace") != NULL);
+    CHECK(hw_type_trace(heap, 0, trace_table, &t, &why) == HW_EDESC);
+    CHECK(hw_type_mask(heap, 16, NULL, 1, &t, &why) == HW_EINVAL && strstr(why.text, "mask") != NULL);
+    CHECK(hw_type_mask(heap, 16, mask, 6, &t, &why) == HW_EDESC && strstr(why.text, "mask has 6") != NULL);
+    mask[0] = 4;
+    CHECK(hw_type_mask(heap, 16, mask, 1, &t, &why) == HW_EDESC && strstr(why.text, "bit 2") != NULL);
+    CHECK(hw_type_mask(heap, 4096, mask, 5, &t, &why) == HW_EDESC && strstr(why.text, "word 256") != NULL);
+    CHECK(t == 7);
+
+    /* The same description is the same type; another size is not, even in cells of the same size. */
+    mask[0] = 1;
+    CHECK(hw_type_mask(heap, 24, mask, 1, &t, &why) == HW_OK && why.status == HW_OK);
+    CHECK(hw_type_mask(heap, 24, mask, 1, &again, NULL) == HW_OK && again == t);
+    CHECK(hw_type_mask(heap, 32, mask, 1, &again, NULL) == HW_OK && again != t);
+    CHECK(again % HW_BUMPS == t % HW_BUMPS);
+    for (size_t size = 8; size <= 8000; size += 8) {
+        CHECK(hw_type_no_pointers(heap, size, &t, NULL) == HW_OK && hw_type_mask(heap, size, mask, 1, &t, NULL) == HW_OK);
+    }
+    CHECK(hw_type_mask(heap, 16, NULL, 0, &t, NULL) == HW_OK);
+    CHECK(hw_heap_destroy(heap) == HW_OK);
+}
+
+static int is_zero(const void *p, size_t n) {
+    const unsigned char *bytes = p;
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != 0) return 0;
+    }
+    return 1;
+}
+
+static void allocation(void) {
+    hw_heap *heap = new_heap();
+    hw_mutator *m = join(heap);
+    hw_type list = list_type(heap), bytes24, cons, big, table;
+    uint64_t mask = 1;
+    size_t size = 0;
+    CHECK(hw_type_no_pointers(heap, 24, &bytes24, NULL) == HW_OK);
+    CHECK(hw_type_conservative(heap, 64, &cons, NULL) == HW_OK);
+    CHECK(hw_type_mask(heap, 100000, &mask, 1, &big, NULL) == HW_OK);
+    CHECK(hw_type_trace(heap, sizeof(struct table), trace_table, &table, NULL) == HW_OK);
+
+    /* Cells are used and die, and come back: zeroed where there may be pointers, or when asked. */
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2000; i++) {
+            struct list *l = hw_alloc(m, list);
+            CHECK(l != NULL && (uintptr_t)l % 16 == 0 && is_zero(l, sizeof *l));
+            l->number = UINT64_MAX;
+            void *p = hw_alloc(m, cons);
+            CHECK(p != NULL && is_zero(p, 64));
+            memset(p, 0x11, 64);
+            p = hw_alloc(m, bytes24);
+            CHECK(p != NULL);
+            memset(p, 0xff, 24);
+            p = hw_alloc_zeroed(m, bytes24);
+            CHECK(p != NULL && is_zero(p, 24));
+            memset(p, 0xff, 24);
+            CHECK((p = hw_alloc_zeroed(m, list)) != NULL && is_zero(p, sizeof(struct list)));
+        }
+        for (int i = 0; i < 20; i++) {
+            char *p = hw_alloc(m, big);
+            CHECK(p != NULL && is_zero(p, 100000));
+            CHECK(hw_base(m, p + 99999, &size) == p && size >= 100000);
+            memset(p + 8, 0xff, 100000 - 8);
+        }
+        CHECK(alive(m) == 0);
+    }
+
+    static const size_t sizes[] = {0, 1, 8, 15, 16, 17, 255, 256, 257, 4096, 32768, 32769, 1 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t n = sizes[i];
+        char *p = hw_alloc_bytes(m, n), *q = hw_alloc_bytes_zeroed(m, n);
+        CHECK(p != NULL && q != NULL && p != q);
+        memset(p, 0xff, n);
+        CHECK(is_zero(q, n) && hw_base(m, p, &size) == p && size >= n);
+        CHECK(hw_base(m, q + n / 2, &size) == q && size >= n && hw_base(m, q, NULL) == q);
+        q = hw_alloc_bytes_slow(m, n);
+        CHECK(q != NULL && hw_base(m, q, NULL) == q);
+    }
+    CHECK(hw_base(m, NULL, &size) == NULL && hw_base(m, &size, &size) == NULL && hw_base(m, heap, NULL) == NULL);
+
+    /* An array of 24-byte elements has them 24 bytes apart, and every one is traced. */
+    struct list *array = hw_alloc_array(m, list, 1000);
+    hw_frame frame;
+    CHECK(array != NULL && is_zero(array, 1000 * sizeof *array));
+    hw_frame_push(m, &frame, &array, 1);
+    for (int i = 0; i < 1000; i++) {
+        struct list *l = hw_alloc(m, list);
+        l->number = (uint64_t)i;
+        hw_write(m, array, i % 2 ? &array[i].next : &array[i].other, l);
+        array[i].number = (uint64_t)(uintptr_t)m; /* no pointer slot */
+    }
+    CHECK(alive(m) == 1001);
+    for (int i = 0; i < 1000; i++) CHECK((i % 2 ? array[i].next : array[i].other)->number == (uint64_t)i);
+    array = hw_alloc_array(m, cons, 3);
+    CHECK(array != NULL && is_zero(array, 3 * 64));
+    ((void **)array)[20] = (char *)hw_alloc(m, list) + 9; /* into the middle */
+    CHECK(alive(m) == 2);
+    hw_frame_pop(m, &frame);
+    CHECK(alive(m) == 0 && m->frames == NULL);
+
+    char *none = hw_alloc_array(m, list, 0), *text = hw_alloc_array(m, bytes24, 10);
+    CHECK(none != NULL && text != NULL && none != text);
+    memset(text, 0xff, 240);
+    CHECK((text = hw_alloc_array_zeroed(m, bytes24, 1000)) != NULL && is_zero(text, 24000));
+    CHECK((text = hw_alloc_array_zeroed(m, list, 1000)) != NULL && is_zero(text, 24000));
+
+    /* Refusals. */
+    CHECK(hw_alloc(m, 0) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc(m, list + 1) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc(m, UINT32_MAX) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc_slow(m, 1) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc_zeroed(m, 0) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc_array(m, 0, 1) == NULL && refused(m, HW_EINVAL, "type"));
+    CHECK(hw_alloc_array(m, list, SIZE_MAX / 8) == NULL && refused(m, HW_ELIMIT, "array"));
+    CHECK(hw_alloc_array(m, list, SIZE_MAX / 64) == NULL && refused(m, HW_ELIMIT, "range"));
+    CHECK(hw_alloc_array(m, table, 2) == NULL && refused(m, HW_EDESC, "trace"));
+    CHECK(hw_alloc_bytes(m, SIZE_MAX) == NULL && refused(m, HW_ELIMIT, "range"));
+    CHECK(hw_alloc_slow(m, list) != NULL);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
+static void out_of_memory(void) {
+    hw_heap *heap;
+    hw_options o;
+    hw_options_init(&o);
+    o.limit = 8 << 20;
+    o.conservative_stacks = 0;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK);
+    hw_mutator *m = join(heap);
+    hw_type list = list_type(heap);
+    struct list *all = NULL;
+    hw_frame frame;
+    hw_frame_push(m, &frame, &all, 1);
+    uint64_t n = 0;
+    for (;; n++) {
+        struct list *l = hw_alloc(m, list);
+        if (l == NULL) break;
+        l->next = all;
+        all = l;
+    }
+    CHECK(refused(m, HW_ELIMIT, "limit") && n > 200000 && n <= (8 << 20) / 32);
+    CHECK(hw_alloc_bytes(m, 16 << 20) == NULL && hw_last_error(m)->status == HW_ELIMIT);
+    uint64_t left = 0;
+    for (struct list *l = all; l != NULL; l = l->next) left++;
+    CHECK(left == n);
+    all = NULL; /* and on it goes */
+    CHECK(hw_alloc(m, list) != NULL && alive(m) == 0);
+    hw_frame_pop(m, &frame);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
+static struct list *global[3];
+
+static void roots(void) {
+    hw_heap *heap = new_heap();
+    hw_mutator *m = join(heap);
+    hw_type list = list_type(heap), table;
+    CHECK(alive(m) == 0);
+
+    hw_root slots = hw_root_slots(heap, global, 3);
+    CHECK(slots != 0 && hw_root_slots(NULL, global, 3) == 0 && hw_root_slots(heap, NULL, 3) == 0);
+    CHECK(hw_root_slots(heap, (char *)global + 1, 1) == 0 && hw_root_slots(heap, global, SIZE_MAX) == 0);
+    global[1] = hw_alloc(m, list);
+    global[2] = (struct list *)(void *)&global; /* outside the heap */
+    global[1]->next = hw_alloc(m, list);
+    CHECK(alive(m) == 2);
+    CHECK(hw_root_remove(heap, slots) == HW_OK && hw_root_remove(heap, slots) == HW_EINVAL);
+    CHECK(hw_root_remove(heap, 0) == HW_EINVAL && hw_root_remove(NULL, slots) == HW_EINVAL);
+    CHECK(alive(m) == 0);
+
+    static uintptr_t words[4];
+    hw_root range = hw_root_range(heap, (char *)words + 1, words + 4); /* words 1 to 3 */
+    CHECK(range != 0 && hw_root_range(NULL, words, words + 4) == 0 && hw_root_range(heap, words + 4, words) == 0);
+    CHECK(hw_root_range(heap, NULL, words) == 0);
+    words[0] = (uintptr_t)hw_alloc(m, list);
+    words[1] = (uintptr_t)hw_alloc(m, list) + 23;
+    words[3] = (uintptr_t)hw_alloc(m, list);
+    CHECK(alive(m) == 2 && hw_root_remove(heap, range) == HW_OK && alive(m) == 0);
+
+    void **a = hw_handle_new(m, hw_alloc(m, list)), **b = hw_handle_new(m, NULL);
+    CHECK(a != NULL && b != NULL && a != b && *b == NULL);
+    *b = hw_alloc(m, list);
+    CHECK(alive(m) == 2);
+    CHECK(hw_handle_free(m, a) == HW_OK && alive(m) == 1);
+    CHECK(hw_handle_free(m, a) == HW_EINVAL && refused(m, HW_EINVAL, "handle"));
+    CHECK(hw_handle_free(m, (void **)words) == HW_EINVAL && hw_handle_free(NULL, b) == HW_EINVAL);
+    CHECK(hw_handle_free(m, NULL) == HW_OK);
+    CHECK(hw_handle_new(m, (char *)*b + 1) == NULL && refused(m, HW_EINVAL, "address"));
+    /* It outlives the mutator. */
+    CHECK(hw_detach(m) == HW_OK);
+    m = join(heap);
+    CHECK(alive(m) == 1 && ((struct list *)*b)->number == 0 && hw_handle_free(m, b) == HW_OK && alive(m) == 0);
+
+    struct list *outer[1] = {hw_alloc(m, list)}, *inner[2] = {NULL, NULL};
+    hw_frame one, two;
+    hw_frame_push(m, &one, outer, 1);
+    hw_frame_push(m, &two, inner, 2);
+    inner[1] = hw_alloc(m, list);
+    CHECK(two.prev == &one && alive(m) == 2);
+    hw_frame_pop(m, &two);
+    CHECK(alive(m) == 1);
+
+    /* A traced type. */
+    CHECK(hw_type_trace(heap, sizeof(struct table), trace_table, &table, NULL) == HW_OK);
+    struct table *t = hw_alloc(m, table);
+    outer[0] = (struct list *)(void *)t;
+    CHECK(t != NULL && alive(m) == 1 && traced >= 1); /* accepts zeros */
+    for (size_t i = 0; i < 3; i++) hw_write(m, t, &t->slot[i], hw_alloc(m, list));
+    t->slot[2] = (char *)t->slot[2] + 5;
+    CHECK(alive(m) == 1);
+    t->used = 3;
+    for (size_t i = 0; i < 3; i++) hw_write(m, t, &t->slot[i], (char *)hw_alloc(m, list) + (i == 2 ? 7 : 0));
+    CHECK(alive(m) == 4);
+    hw_frame_pop(m, &one);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
+/* With verify, every store is checked; with stress, every allocation collects. */
+static void stores(int verify, int stress) {
+    hw_heap *heap;
+    hw_options o;
+    hw_options_init(&o);
+    o.conservative_stacks = 0;
+    o.verify = (uint32_t)verify;
+    o.stress = (uint32_t)stress;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK);
+    hw_mutator *m = join(heap);
+    CHECK((m->barrier != 0) == verify);
+    hw_type list = list_type(heap), pointer;
+    uint64_t mask = 1;
+    CHECK(hw_type_mask(heap, 8, &mask, 1, &pointer, NULL) == HW_OK);
+
+    struct list *local[2] = {NULL, NULL};
+    struct list **array = NULL;
+    hw_frame frame, second;
+    hw_frame_push(m, &frame, local, 2);
+    hw_frame_push(m, &second, &array, 1);
+    local[0] = hw_alloc(m, list);
+    array = hw_alloc_array(m, pointer, 8);
+    hw_collect(m);
+    for (int i = 0; i < 8; i++) {
+        struct list *l = hw_alloc(m, list);
+        l->number = (uint64_t)i;
+        hw_write(m, array, &array[i], l);
+    }
+    hw_collect(m);
+    hw_write_slow(m, local[0], &local[0]->next, array[3]);
+    CHECK(local[0]->next->number == 3);
+    CHECK(!hw_cas(m, local[0], &local[0]->next, array[2], array[4]) && local[0]->next == array[3]);
+    CHECK(hw_cas(m, local[0], &local[0]->next, array[3], array[4]) && local[0]->next == array[4]);
+    hw_collect(m);
+    hw_copy(m, array, array + 1, array, 7); /* 0 0 1 2 3 4 5 6 */
+    CHECK(array[0] == array[1]);
+    for (int i = 1; i < 8; i++) CHECK(array[i]->number == (uint64_t)i - 1);
+    hw_collect(m);
+    hw_copy(m, array, array, array + 2, 6); /* 1 2 3 4 5 6 5 6 */
+    for (int i = 0; i < 6; i++) CHECK(array[i]->number == (uint64_t)i + 1);
+    hw_copy(m, array, array, array, 0);
+    hw_write(m, local[0], &local[0]->next, NULL);
+    CHECK(alive(m) == 2 + 6);
+
+    hw_stats s = figures(heap);
+    CHECK(s.barrier_violations == 0 && (s.verified == s.collections) == verify);
+    CHECK(!stress || s.collections > 10);
+    CHECK(s.collections >= 5 && s.allocated_bytes > 0 && s.live_bytes >= 8 * 24 && s.committed_bytes >= s.in_use_bytes);
+    CHECK(s.pause_max_ns >= s.pause_p50_ns && s.pause_total_ns >= s.pause_max_ns && s.goal_bytes > 0);
+    if (verify) {
+        /* Around the barrier, in an object that no frame refers to: it is found and reported. */
+        array[0]->next = array[1];
+        hw_collect(m);
+        CHECK(figures(heap).barrier_violations == 1);
+    }
+    hw_frame_pop(m, &second);
+    hw_frame_pop(m, &frame);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
+static void statistics(void) {
+    hw_heap *heap = new_heap();
+    struct {
+        hw_stats known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer}, .unknown = 7};
+    struct {
+        size_t size;
+        uint64_t collections, guard;
+    } older = {16, 7, 7};
+    CHECK(hw_stats_get(heap, &newer.known) == HW_OK && newer.unknown == 0 && newer.known.size == sizeof newer);
+    CHECK(hw_stats_get(heap, (hw_stats *)(void *)&older) == HW_OK && older.collections == 0 && older.guard == 7);
+    newer.known.size = 0;
+    CHECK(hw_stats_get(heap, &newer.known) == HW_EINVAL && hw_stats_get(heap, NULL) == HW_EINVAL);
+    CHECK(hw_stats_get(NULL, &newer.known) == HW_EINVAL && hw_collect(NULL) == HW_EINVAL);
+    CHECK(hw_heap_destroy(heap) == HW_OK);
+}
+
+int main(void) {
+    versions_and_statuses();
+    options();
+    threads();
+    types();
+    allocation();
+    out_of_memory();
+    roots();
+    stores(0, 0);
+    stores(1, 0);
+    stores(0, 1);
+    stores(1, 1);
+    statistics();
+    puts("the door holds");
+    return 0;
+}

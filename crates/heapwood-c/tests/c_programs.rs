@@ -1,0 +1,128 @@
+//! C and C++ programs against the built libraries: each is compiled with every warning an error, linked with the
+//! archive and with the shared library, and run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+/// Where compiled programs go: a directory of the target directory's.
+const OUT: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// How a program is linked.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    Static,
+    Shared,
+}
+
+/// The directory of libheapwood.a and libheapwood.so. Cargo does not build a library without an rlib for the tests
+/// of its package, so it is built here, with the profile of this test.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let (profile, directory) =
+            if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
+        let target =
+            Path::new(OUT).parent().expect("the directory for temporary files lies in the target directory");
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "heapwood-c", "--lib", "--profile", profile]);
+        run(build.arg("--target-dir").arg(target).current_dir(CRATE));
+        target.join(directory)
+    })
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("running {command:?}: {e}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?} ended with {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+/// A compiler: that of the variable if it is set.
+fn compiler(variable: &str, usual: &str) -> Command {
+    let name = std::env::var(variable).unwrap_or_else(|_| usual.into());
+    if let Err(e) = Command::new(&name).arg("--version").output() {
+        panic!(
+            "these tests need a C and a C++ compiler: running {name:?} failed ({e}); install one or set {variable}"
+        );
+    }
+    let mut command = Command::new(name);
+    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(Path::new(CRATE).join("include"));
+    command
+}
+
+/// Compiles `source` (a path in the crate's directory) at this optimisation level, and returns the program.
+fn compile(source: &str, link: Link, level: &str) -> PathBuf {
+    let source = Path::new(CRATE).join(source);
+    let cpp = source.extension().is_some_and(|e| e == "cpp");
+    let mut cc = if cpp { compiler("CXX", "c++") } else { compiler("CC", "cc") };
+    let name = source.file_stem().expect("a source has a name").to_string_lossy();
+    let program = Path::new(OUT).join(format!("{name}-{link:?}{level}-{}", std::process::id()));
+    cc.arg(if cpp { "-std=c++11" } else { "-std=c11" }).arg(level).arg(&source).arg("-o").arg(&program);
+    let library = library();
+    match link {
+        Link::Static => cc.arg(library.join("libheapwood.a")),
+        Link::Shared => {
+            cc.arg("-L").arg(library).arg("-lheapwood").arg(format!("-Wl,-rpath,{}", library.display()))
+        }
+    };
+    run(cc.args(["-lpthread", "-ldl", "-lm"]));
+    program
+}
+
+/// Compiles a program in each way, runs it with each of the argument lists, and returns the last output.
+fn passes(source: &str, arguments: &[&[&str]]) -> String {
+    let mut text = String::new();
+    for (link, level) in [(Link::Static, "-O0"), (Link::Static, "-O2"), (Link::Shared, "-O2")] {
+        let program = compile(source, link, level);
+        for arguments in arguments {
+            let output = run(Command::new(&program).args(*arguments));
+            text = String::from_utf8(output.stdout).expect("programs print text");
+        }
+        std::fs::remove_file(program).expect("the program was just run");
+    }
+    text
+}
+
+#[test]
+fn every_function_does_what_the_header_says() {
+    assert_eq!(passes("tests/c/door.c", &[&[]]), "the door holds\n");
+}
+
+#[test]
+fn trees_through_the_inline_path() {
+    let text = passes("tests/c/trees.c", &[&["12", "precise"], &["12", "conservative"]]);
+    assert!(text.ends_with("16 trees of depth 12 nodes 131056\n"), "{text}");
+}
+
+#[test]
+fn threads() {
+    passes("tests/c/threads.c", &[&[], &["verify"]]);
+}
+
+#[test]
+fn cpp() {
+    passes("tests/c/cpp.cpp", &[&[]]);
+}
+
+#[test]
+fn the_example() {
+    let text = passes("examples/tree.c", &[&[]]);
+    assert!(text.starts_with("65535 nodes, "), "{text}");
+}
+
+#[test]
+fn the_program_in_the_readme() {
+    let readme = std::fs::read_to_string(Path::new(CRATE).join("README.md")).unwrap();
+    let program = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = Path::new(OUT).join("pairs.c");
+    std::fs::write(&source, program).unwrap();
+    passes(source.to_str().unwrap(), &[&[]]);
+}

@@ -1,0 +1,162 @@
+//! Heap against model, right after a collection: what can be reached is there with its contents, nothing overlaps,
+//! the space is consistent, and where only precise roots count, what cannot be reached is gone.
+
+use super::model::{Id, Masked};
+use super::world::World;
+
+pub(crate) type Outcome = Result<(), String>;
+
+/// How thoroughly to look. Finishing the sweep leaves less to lazy sweeping, so it is not always done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// What the heap says without being changed.
+    Look,
+    /// Finish the sweep, and see that the dead are gone.
+    Sweep,
+    /// No mutator has allocated since the collection: compare every object that exists, and walk the space.
+    Whole,
+}
+
+/// Checks the heap after a collection that ended before the object at `newest` was made; forgets what has died.
+pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<usize>) -> Outcome {
+    let stats = world.heap.stats();
+    let (reached, order) = world.model.reachable(world.roots().into_iter());
+    let exact = world.settings.exact();
+    if exact && stats.live_objects != order.len() {
+        return Err(format!("{} objects are alive, {} were marked", order.len(), stats.live_objects));
+    }
+    if stats.live_objects < order.len() {
+        return Err(format!("{} objects are alive, only {} were marked", order.len(), stats.live_objects));
+    }
+    let bytes: usize = order.iter().map(|&id| kind(world, id).counted_bytes()).sum();
+    if exact && stats.live_bytes != bytes || stats.live_bytes < bytes {
+        return Err(format!("{bytes} bytes are alive, {} were counted", stats.live_bytes));
+    }
+    if stats.barrier_violations != 0 {
+        return Err(format!("{} stores went around the barrier", stats.barrier_violations));
+    }
+    for &id in &order {
+        object(world, id)?;
+    }
+    apart(world, &order)?;
+    let gone = world.model.forget_all_but(&reached);
+    if depth != Depth::Look {
+        world.heap.space().finish_sweep();
+        if exact {
+            absent(world, &gone, newest)?;
+        }
+    }
+    if depth == Depth::Whole {
+        if let Err(invalid) = world.heap.space().is_valid() {
+            return Err(format!("the space is not valid: {invalid}"));
+        }
+        if exact {
+            everything(world, &order)?;
+        }
+    }
+    world.graves.extend(gone);
+    let excess = world.graves.len().saturating_sub(64);
+    world.graves.drain(..excess);
+    world.live = order.len();
+    world.seen += order.len();
+    world.checked += 1;
+    Ok(())
+}
+
+fn kind(world: &World, id: Id) -> &super::kinds::Kind {
+    &world.kinds.all[world.model.get(id).kind]
+}
+
+/// One object's existence and contents.
+pub(crate) fn object(world: &World, id: Id) -> Outcome {
+    let (object, kind) = (world.model.get(id), kind(world, id));
+    let at = object.at.addr();
+    let fail = |what: String| Err(format!("the {} of {} bytes at {at:#x}: {what}", kind.name, kind.ty.size));
+    for inside in [at, at + kind.ty.size - 1] {
+        match world.mutator().find(inside) {
+            Some(found) if found.base == at && found.bytes == kind.reach() => {}
+            other => return fail(format!("looking up {inside:#x} finds {other:x?}")),
+        }
+    }
+    // SAFETY: the object was just found.
+    let words = unsafe { core::slice::from_raw_parts(at as *const usize, kind.words()) };
+    let mut linked = 0;
+    for (w, &found) in words.iter().enumerate() {
+        let wanted = if kind.is_slot[w] {
+            if found == 0 {
+                continue;
+            }
+            linked += 1;
+            world.value(object.edges.get(&(w as u32)).copied())
+        } else if kind.counted && w == 0 {
+            kind.slots.len()
+        } else {
+            match object.decoy {
+                Some((word, at)) if word as usize == w => at.addr(),
+                _ => object.pattern(w as u32),
+            }
+        };
+        if found != wanted {
+            return fail(format!("word {w} is {found:#x} and should be {wanted:#x}"));
+        }
+    }
+    if linked != object.edges.len() {
+        return fail(format!("{linked} slots are in use and should be {}", object.edges.len()));
+    }
+    Ok(())
+}
+
+/// No two live objects overlap, and all are aligned.
+fn apart(world: &World, order: &[Id]) -> Outcome {
+    let mut places: Vec<(usize, usize)> =
+        order.iter().map(|&id| (world.addr(id), kind(world, id).reach())).collect();
+    places.sort_unstable();
+    if let Some(pair) = places.windows(2).find(|p| p[0].0 + p[0].1 > p[1].0) {
+        return Err(format!("objects at {:#x} and {:#x} overlap", pair[0].0, pair[1].0));
+    }
+    match places.iter().find(|p| p.0 % heapwood_heap::GRANULE != 0) {
+        Some(p) => Err(format!("the object at {:#x} is not aligned", p.0)),
+        None => Ok(()),
+    }
+}
+
+/// What died cannot be found.
+fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
+    for at in gone {
+        let found = world.heap.find(at.addr()).filter(|o| Some(o.base) != newest);
+        if let Some(found) = found {
+            return Err(format!("the dead object at {:#x} still exists: {found:x?}", at.addr()));
+        }
+    }
+    Ok(())
+}
+
+/// Exactly the live objects exist.
+fn everything(world: &World, order: &[Id]) -> Outcome {
+    let mut wanted: Vec<(usize, usize)> =
+        order.iter().map(|&id| (world.addr(id), kind(world, id).reach())).collect();
+    wanted.sort_unstable();
+    let mut found = Vec::new();
+    world.heap.space().for_each_object(|base, bytes| found.push((base, bytes)));
+    if found == wanted {
+        return Ok(());
+    }
+    let odd = found.iter().find(|f| wanted.binary_search(f).is_err());
+    Err(format!("{} objects exist and {} are alive; for example {odd:x?}", found.len(), wanted.len()))
+}
+
+/// A new object's memory: aligned, where no live object is, and zero if it has to be.
+pub(crate) fn newborn(world: &World, at: usize, kind: usize, zeroed: bool) -> Outcome {
+    let kind = &world.kinds.all[kind];
+    if !at.is_multiple_of(heapwood_heap::GRANULE) {
+        return Err(format!("a new {} at {at:#x} is not aligned", kind.name));
+    }
+    if zeroed || !kind.slots.is_empty() {
+        // SAFETY: the object is new and as large as its kind.
+        let words = unsafe { core::slice::from_raw_parts(at as *const usize, kind.words()) };
+        if let Some(w) = words.iter().position(|&w| w != 0) {
+            return Err(format!("a new {} at {at:#x} has {:#x} in word {w}", kind.name, words[w]));
+        }
+    }
+    Ok(())
+}

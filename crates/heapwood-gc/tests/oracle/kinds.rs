@@ -1,0 +1,217 @@
+//! The kinds of objects a program makes: every way of scanning, small and large. A kind has a fixed size; masks and
+//! lengths differ from seed to seed.
+
+use super::rng::Rng;
+use heapwood_gc::{Heap, Mutator, ObjectType, Tracer};
+use heapwood_heap::ScanKind;
+use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
+
+pub(crate) const WORD: usize = size_of::<usize>();
+
+/// What a slot of a kind may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slots {
+    /// The first byte of an object, or null.
+    Precise,
+    /// Anything: also pointers into objects.
+    Ambiguous,
+}
+
+/// A kind of object.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) ty: ObjectType,
+    /// The words that may hold pointers.
+    pub(crate) slots: Vec<u32>,
+    /// The same as a test by word.
+    pub(crate) is_slot: Vec<bool>,
+    pub(crate) holds: Slots,
+    /// Word 0 says how many slots follow (for the trace functions).
+    pub(crate) counted: bool,
+    /// The slots are all words from this one on.
+    pub(crate) run_from: Option<u32>,
+    /// How often it is chosen.
+    pub(crate) weight: usize,
+}
+
+impl Kind {
+    pub(crate) fn words(&self) -> usize {
+        self.ty.size / WORD
+    }
+
+    /// What a collection counts for one object.
+    pub(crate) fn counted_bytes(&self) -> usize {
+        self.ty.cell_size().unwrap_or_else(|| self.ty.size.next_multiple_of(heapwood_pages::PAGE_SIZE))
+    }
+
+    /// The bytes from the first that a pointer may point at and still mean the object.
+    pub(crate) fn reach(&self) -> usize {
+        self.ty.cell_size().unwrap_or(self.ty.size)
+    }
+}
+
+/// All kinds, registered with a heap.
+pub(crate) struct Kinds {
+    pub(crate) all: Vec<Kind>,
+    weights: usize,
+}
+
+struct Maker<'a> {
+    heap: &'a Heap,
+    mutator: &'a Mutator,
+    all: Vec<Kind>,
+}
+
+impl Maker<'_> {
+    fn add(&mut self, name: &'static str, weight: usize, ty: ObjectType, slots: Vec<u32>, holds: Slots) {
+        let mut is_slot = vec![false; ty.size / WORD];
+        slots.iter().for_each(|&s| is_slot[s as usize] = true);
+        self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight });
+    }
+
+    fn masked(&mut self, name: &'static str, weight: usize, words: usize, slots: &[u32]) {
+        let mut mask = [0u64; 4];
+        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+        let blocks = words.div_ceil(64).min(4);
+        let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
+        let ty = self.heap.register(&described).unwrap();
+        self.add(name, weight, ty, slots.to_vec(), Slots::Precise);
+    }
+
+    fn slice(&mut self, name: &'static str, weight: usize, header: usize, element: (usize, &[u32]), n: usize) {
+        let (words, inside) = element;
+        let mut mask = [0u64; 4];
+        inside.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+        let blocks = words.div_ceil(64).min(4);
+        let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
+        let scan = Heap::slice_scan(&described, header as u8).unwrap();
+        let size = (header + words * n) * WORD;
+        let shape = self.mutator.shape_for(size, scan).unwrap();
+        assert_eq!(self.heap.space().shape(shape).kind(), ScanKind::Slice);
+        let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words) as u32 + s));
+        self.add(name, weight, ObjectType { size, shape }, slots.collect(), Slots::Precise);
+        if words == 1 {
+            self.all.last_mut().unwrap().run_from = Some(header as u32);
+        }
+    }
+
+    fn pointer_free(&mut self, name: &'static str, weight: usize, bytes: usize) {
+        let ty = self.heap.register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap();
+        self.add(name, weight, ty, Vec::new(), Slots::Precise);
+    }
+
+    fn conservative(&mut self, name: &'static str, weight: usize, words: usize) {
+        let ty = self.heap.register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
+        assert_eq!(self.heap.space().shape(ty.shape).kind(), ScanKind::Conservative);
+        let slots = (0..words as u32).filter(|w| w % 3 != 1).collect();
+        self.add(name, weight, ty, slots, Slots::Ambiguous);
+    }
+
+    fn traced(&mut self, name: &'static str, weight: usize, words: usize, holds: Slots) {
+        let trace = match holds {
+            Slots::Precise => trace_precise,
+            Slots::Ambiguous => trace_ambiguous,
+        };
+        let described = TypeDescriptor::traced(words * WORD, trace).unwrap();
+        assert!(matches!(described.layout(), Layout::Trace(_)));
+        let ty = self.heap.register(&described).unwrap();
+        self.add(name, weight, ty, (1..1 + words as u32 * 2 / 3).collect(), holds);
+        self.all.last_mut().unwrap().counted = true;
+    }
+}
+
+/// Word 0 is how many pointers follow it.
+unsafe extern "C" fn trace_precise(object: *mut u8, size: usize, context: *mut TraceContext) {
+    // SAFETY: the context is passed on as it came.
+    let mut tracer = unsafe { Tracer::from_context(context) };
+    // SAFETY: the object has at least one word, and as many more as that says.
+    unsafe {
+        let words = object.cast::<usize>();
+        assert!(words.read() < size / WORD);
+        for i in 1..=words.read() {
+            tracer.visit(words.add(i).read());
+        }
+    }
+}
+
+/// The same with words that may point into objects.
+unsafe extern "C" fn trace_ambiguous(object: *mut u8, size: usize, context: *mut TraceContext) {
+    // SAFETY: the context is passed on as it came.
+    let mut tracer = unsafe { Tracer::from_context(context) };
+    // SAFETY: as above.
+    unsafe {
+        let words = object.cast::<usize>();
+        assert!(words.read() < size / WORD);
+        for i in 1..=words.read() {
+            tracer.visit_ambiguous(words.add(i).read());
+        }
+    }
+}
+
+impl Kinds {
+    /// Registers the kinds of a seed.
+    pub(crate) fn new(heap: &Heap, mutator: &Mutator, rng: &mut Rng) -> Self {
+        let mut m = Maker { heap, mutator, all: Vec::new() };
+        m.masked("pair", 60, 2, &[0, 1]);
+        m.masked("two words, second", 10, 2, &[1]);
+        m.masked("one word", 10, 1, &[0]);
+        m.masked("three words", 20, 3, &[0, 2]);
+        m.masked("four words", 20, 4, &[1, 2, 3]);
+        for (name, words) in [("six words", 6), ("13 words", 13), ("64 words", 64)] {
+            let slots: Vec<u32> =
+                (0..words as u32).filter(|&w| w + 1 == words as u32 || rng.one_in(3)).collect();
+            m.masked(name, 12, words, &slots);
+        }
+        let wide = |words: u32, rng: &mut Rng| -> Vec<u32> {
+            (0..words).filter(|&w| w == 63 || w == 64 || w + 1 == words || rng.one_in(5)).collect()
+        };
+        let slots = wide(70, rng);
+        m.masked("70 words", 6, 70, &slots);
+        let slots = wide(256, rng);
+        m.masked("256 words", 3, 256, &slots);
+        let slots = wide(200, rng);
+        m.masked("400 words, pointers first", 2, 400, &slots);
+        m.masked("large, narrow mask", 1, 4200, &[0, 5, 63]);
+        let slots = wide(250, rng);
+        m.masked("large, wide mask", 1, 5000 + rng.below(500), &slots);
+        for n in [1, 2, 5, 17, 100] {
+            m.slice("slice", 6, 0, (1, &[0]), n + rng.below(n));
+        }
+        m.slice("slice, several pieces", 2, 0, (1, &[0]), 600 + rng.below(2000));
+        m.slice("slice after a header", 6, 2, (1, &[0]), 3 + rng.below(20));
+        m.slice("slice of triples", 6, 1, (3, &[1]), 1 + rng.below(40));
+        m.slice("slice of triples, several pieces", 2, 3, (3, &[0, 2]), 300 + rng.below(600));
+        m.slice("slice of wide elements", 2, 1, (70, &[0, 63, 64, 69]), 1 + rng.below(20));
+        m.slice("large slice", 1, 0, (1, &[0]), 4097 + rng.below(3000));
+        m.slice("large slice after a header", 1, 2, (5, &[0, 4]), 900 + rng.below(500));
+        m.slice("large slice of wide elements", 1, 1, (200, &[0, 100, 199]), 25 + rng.below(5));
+        for bytes in [1, 8, 24, 40, 100, 999, 3000] {
+            m.pointer_free("pointer-free", 8, bytes + rng.below(bytes));
+        }
+        m.pointer_free("pointer-free, largest class", 1, heapwood_heap::MAX_SMALL);
+        m.pointer_free("pointer-free, smallest large", 1, heapwood_heap::MAX_SMALL + 1);
+        m.pointer_free("pointer-free, large", 1, 40_000 + rng.below(50_000));
+        for words in [1, 2, 4, 9, 50] {
+            m.conservative("conservative", 5, words + rng.below(words));
+        }
+        m.conservative("conservative, several pieces", 2, 700 + rng.below(1000));
+        m.conservative("conservative, large", 1, 4200 + rng.below(2000));
+        m.traced("traced", 8, 5 + rng.below(10), Slots::Precise);
+        m.traced("traced, large", 1, 4200 + rng.below(300), Slots::Precise);
+        m.traced("traced, ambiguous", 6, 6 + rng.below(10), Slots::Ambiguous);
+        let weights = m.all.iter().map(|k| k.weight).sum();
+        Kinds { all: m.all, weights }
+    }
+
+    /// A kind, by weight.
+    pub(crate) fn choose(&self, rng: &mut Rng) -> usize {
+        let mut at = rng.below(self.weights);
+        for (i, kind) in self.all.iter().enumerate() {
+            if at < kind.weight {
+                return i;
+            }
+            at -= kind.weight;
+        }
+        unreachable!("the weights add up")
+    }
+}

@@ -1,0 +1,22 @@
+//! The shadow-graph oracle: random programs at the collector's own interface, beside a plain model of the object
+//! graph. After every collection the heap must agree with the model.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`rng`] | the random numbers, from a seed |
+//! | [`kinds`] | the kinds of objects: sizes, layouts, where their slots are |
+//! | [`model`] | the graph as the program means it, with masked addresses |
+//! | [`world`] | a heap, a mutator, roots of every sort, and the model of them |
+//! | [`program`] | random operations |
+//! | [`check`] | heap against model |
+//! | [`settings`] | the heaps it is played on |
+
+pub(crate) mod check;
+pub(crate) mod kinds;
+pub(crate) mod model;
+pub(crate) mod program;
+pub(crate) mod rng;
+pub(crate) mod settings;
+pub(crate) mod world;
+
+pub(crate) use program::run;

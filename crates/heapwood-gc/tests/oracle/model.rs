@@ -1,0 +1,145 @@
+//! The object graph as the program means it. Addresses are kept masked, so that a conservative scan of the test's
+//! own memory does not find them.
+
+use std::collections::HashMap;
+
+/// An address that does not look like one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Masked(usize);
+
+const MASK: usize = 0xa5a5_0000_0000_0000;
+
+impl Masked {
+    pub(crate) fn new(addr: usize) -> Self {
+        Masked(addr ^ MASK)
+    }
+
+    pub(crate) fn addr(self) -> usize {
+        self.0 ^ MASK
+    }
+}
+
+/// Names an object of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Id(pub(crate) usize);
+
+/// A pointer to a byte of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub(crate) to: Id,
+    pub(crate) offset: usize,
+}
+
+/// What an ambiguous root word holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Null,
+    To(Edge),
+    /// An address that was once an object's, or near one: it means whatever lies there.
+    Raw(Masked),
+}
+
+pub(crate) struct Object {
+    pub(crate) at: Masked,
+    pub(crate) kind: usize,
+    /// What its contents are made from.
+    pub(crate) serial: u64,
+    /// By word.
+    pub(crate) edges: HashMap<u32, Edge>,
+    /// A word without pointer meaning that holds some object's address.
+    pub(crate) decoy: Option<(u32, Masked)>,
+}
+
+impl Object {
+    /// What word `word` holds if it is no slot.
+    pub(crate) fn pattern(&self, word: u32) -> usize {
+        // The top bits keep it from looking like an address.
+        let mixed = (self.serial ^ (word as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 4) as usize | 0xF000_0000_0000_0000
+    }
+}
+
+/// The objects that may exist.
+#[derive(Default)]
+pub(crate) struct Model {
+    objects: Vec<Option<Object>>,
+    free: Vec<Id>,
+    serials: u64,
+}
+
+impl Model {
+    pub(crate) fn add(&mut self, at: usize, kind: usize) -> Id {
+        self.serials += 1;
+        let object = Object {
+            at: Masked::new(at),
+            kind,
+            serial: self.serials,
+            edges: HashMap::new(),
+            decoy: None,
+        };
+        match self.free.pop() {
+            Some(id) => {
+                self.objects[id.0] = Some(object);
+                id
+            }
+            None => {
+                self.objects.push(Some(object));
+                Id(self.objects.len() - 1)
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, id: Id) -> &Object {
+        self.objects[id.0].as_ref().expect("the program uses only objects it can reach")
+    }
+
+    pub(crate) fn get_mut(&mut self, id: Id) -> &mut Object {
+        self.objects[id.0].as_mut().expect("the program uses only objects it can reach")
+    }
+
+    /// One of the objects, by a random number.
+    pub(crate) fn any(&self, random: u64) -> Option<Id> {
+        let n = self.objects.len().max(1);
+        let from = random as usize % n;
+        (from..n).chain(0..from).take(50).find(|&i| self.objects.get(i).is_some_and(Option::is_some)).map(Id)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Id, &Object)> {
+        self.objects.iter().enumerate().filter_map(|(i, o)| Some((Id(i), o.as_ref()?)))
+    }
+
+    /// What can be reached from `roots`, as flags by id and in order of discovery.
+    pub(crate) fn reachable(&self, roots: impl Iterator<Item = Id>) -> (Vec<bool>, Vec<Id>) {
+        let mut seen = vec![false; self.objects.len()];
+        let mut order: Vec<Id> = Vec::new();
+        for root in roots {
+            if !core::mem::replace(&mut seen[root.0], true) {
+                order.push(root);
+            }
+        }
+        let mut at = 0;
+        while at < order.len() {
+            for edge in self.get(order[at]).edges.values() {
+                if !core::mem::replace(&mut seen[edge.to.0], true) {
+                    order.push(edge.to);
+                }
+            }
+            at += 1;
+        }
+        (seen, order)
+    }
+
+    /// Forgets every object whose flag is not set, and returns where they were.
+    pub(crate) fn forget_all_but(&mut self, keep: &[bool]) -> Vec<Masked> {
+        let mut gone = Vec::new();
+        for (i, object) in self.objects.iter_mut().enumerate() {
+            if !keep.get(i).copied().unwrap_or(false)
+                && let Some(object) = object.take()
+            {
+                gone.push(object.at);
+                self.free.push(Id(i));
+            }
+        }
+        gone
+    }
+}

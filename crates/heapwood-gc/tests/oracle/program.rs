@@ -1,0 +1,501 @@
+//! Random programs: one step is one operation on the heap and on the model. Only objects that could be reached since
+//! the last collection are touched.
+
+use super::check::{self, Depth, Outcome};
+use super::kinds::{Slots, WORD};
+use super::model::{Edge, Id, Masked, Word};
+use super::settings::Settings;
+use super::world::World;
+use heapwood_gc::AllocError;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) steps: usize,
+    pub(crate) collections: u64,
+    pub(crate) overflows: u64,
+    pub(crate) limits: usize,
+    pub(crate) verified: u64,
+    /// Objects found alive, over all collections.
+    pub(crate) seen: usize,
+}
+
+/// Plays `steps` steps from `seed`; an error says what went wrong, and how to play it again.
+pub(crate) fn run(settings: &Settings, seed: u64, steps: usize) -> Result<Done, String> {
+    let mut world = World::new(*settings, seed);
+    play(&mut world, seed, steps)
+}
+
+/// The same in a world made already.
+pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, String> {
+    let mut limits = 0;
+    for step in 0..steps {
+        world.step(&mut limits).map_err(|what| {
+            format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name)
+        })?;
+    }
+    world.collect(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
+    let stats = world.heap.stats();
+    Ok(Done {
+        steps,
+        collections: stats.collections,
+        overflows: stats.mark_overflows,
+        limits,
+        verified: stats.verified,
+        seen: world.seen,
+    })
+}
+
+impl World {
+    fn step(&mut self, limits: &mut usize) -> Outcome {
+        if self.settings.collect_every != usize::MAX && self.rng.one_in(self.settings.collect_every) {
+            let depth = [Depth::Look, Depth::Sweep, Depth::Whole, Depth::Whole][self.rng.below(4)];
+            return self.collect(depth);
+        }
+        // Long stretches of building up, shorter ones of everything mixed.
+        if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
+            self.growing = !self.growing;
+        }
+        let dice = if self.growing { self.rng.below(82) } else { self.rng.below(100) };
+        match dice {
+            0..60 => self.allocate(limits),
+            60..82 => self.link(),
+            82..86 => self.unlink(),
+            86..89 => self.copy(),
+            89..95 => self.change_root(),
+            95 => self.change_frames(),
+            96 => self.change_blocks(),
+            97 => {
+                self.mutator().safepoint();
+                Ok(())
+            }
+            98 => self.blocking(),
+            _ => self.look(),
+        }
+    }
+
+    /// Collects and compares.
+    pub(crate) fn collect(&mut self, depth: Depth) -> Outcome {
+        let before = self.heap.stats().collections;
+        self.mutator().collect();
+        if self.heap.stats().collections != before + 1 {
+            return Err("an explicit collection did not count as one".into());
+        }
+        check::after_collection(self, depth, None)?;
+        self.thin_out();
+        Ok(())
+    }
+
+    /// Drops roots when too much is alive.
+    fn thin_out(&mut self) {
+        if self.live <= self.settings.objects {
+            return;
+        }
+        for block in 0..self.slots.len() {
+            for i in 0..self.slots[block].means.len() {
+                if !self.rng.one_in(3) {
+                    self.set_slot(block, i, None);
+                }
+            }
+        }
+        for block in 0..self.ranges.len() {
+            for i in 0..self.ranges[block].means.len() {
+                self.set_range(block, i, Word::Null);
+            }
+        }
+        for i in (0..self.handles.len()).rev() {
+            match self.rng.below(3) {
+                0 => self.free_handle(i),
+                1 => self.set_handle(i, None),
+                _ => {}
+            }
+        }
+        while self.frames.len() > 1 {
+            self.pop_frame();
+        }
+    }
+
+    fn drop_all_roots(&mut self) {
+        for block in 0..self.slots.len() {
+            (0..self.slots[block].means.len()).for_each(|i| self.set_slot(block, i, None));
+        }
+        for block in 0..self.ranges.len() {
+            (0..self.ranges[block].means.len()).for_each(|i| self.set_range(block, i, Word::Null));
+        }
+        (0..self.handles.len()).for_each(|i| self.set_handle(i, None));
+        while !self.frames.is_empty() {
+            self.pop_frame();
+        }
+    }
+
+    /// Some object: one that was reachable at the last collection or is newer, so that it exists until the next, or
+    /// one found by a walk.
+    fn walk(&mut self) -> Option<Id> {
+        if !self.rng.one_in(3) {
+            return self.model.any(self.rng.next());
+        }
+        let rng = &mut self.rng;
+        let mut at = match rng.below(8) {
+            0 if !self.handles.is_empty() => self.handles[rng.below(self.handles.len())].1,
+            1 if !self.frames.is_empty() => {
+                let means = &self.frames[rng.below(self.frames.len())].means;
+                means[rng.below(means.len())]
+            }
+            2 if !self.ranges.is_empty() => {
+                let means = &self.ranges[rng.below(self.ranges.len())].means;
+                match means[rng.below(means.len())] {
+                    Word::To(edge) => Some(edge.to),
+                    _ => None,
+                }
+            }
+            _ => {
+                let means = &self.slots[rng.below(self.slots.len())].means;
+                means[rng.below(means.len())]
+            }
+        }?;
+        for _ in 0..self.rng.below(30) {
+            let edges = &self.model.get(at).edges;
+            if edges.is_empty() {
+                break;
+            }
+            // Order of iteration differs from run to run: take a slot by number instead.
+            let slots = &self.kinds.all[self.model.get(at).kind].slots;
+            let from = self.rng.below(slots.len());
+            let found = slots[from..].iter().chain(&slots[..from]).take(200).find_map(|s| edges.get(s));
+            match found {
+                Some(edge) => at = edge.to,
+                None => break,
+            }
+        }
+        Some(at)
+    }
+
+    /// A random slot of a reachable object, rather an empty one.
+    fn place(&mut self) -> Option<(Id, u32)> {
+        let mut place = None;
+        for _ in 0..6 {
+            let Some(object) = self.walk() else { continue };
+            let slots = &self.kinds.all[self.model.get(object).kind].slots;
+            if slots.is_empty() {
+                continue;
+            }
+            let word = slots[self.rng.below(slots.len())];
+            place = Some((object, word));
+            if !self.model.get(object).edges.contains_key(&word) {
+                break;
+            }
+        }
+        place
+    }
+
+    fn allocate(&mut self, limits: &mut usize) -> Outcome {
+        let kind = self.kinds.choose(&mut self.rng);
+        let ty = self.kinds.all[kind].ty;
+        let zeroed = self.rng.one_in(4);
+        let before = self.heap.stats().collections;
+        let made = match self.rng.below(3) {
+            0 if ty.cell_size().is_some() && !zeroed => {
+                let cell = ty.cell_size().unwrap_or(0);
+                self.mutator().reserve(ty.shape, cell).inspect(|&object| {
+                    self.mutator().bump(ty.shape).commit(object, cell);
+                })
+            }
+            _ if zeroed => self.mutator().allocate_zeroed(ty),
+            _ => self.mutator().allocate(ty),
+        };
+        let collected = self.heap.stats().collections != before;
+        let newest = made.ok().map(|p| p.as_ptr() as usize);
+        if self.settings.config.stress && ty.cell_size().is_some() && !collected {
+            return Err("an allocation under stress did not collect".into());
+        }
+        if collected {
+            let depth = if self.rng.one_in(4) { Depth::Sweep } else { Depth::Look };
+            check::after_collection(self, depth, newest)?;
+        }
+        let at = match made {
+            Ok(at) => at.as_ptr() as usize,
+            Err(AllocError::Limit { limit, live }) if self.settings.config.limit == Some(limit) => {
+                *limits += 1;
+                if live > limit {
+                    return Err(format!("{live} bytes are alive above the limit of {limit}"));
+                }
+                self.drop_all_roots();
+                self.collect(Depth::Whole)?;
+                if self.settings.exact() && self.heap.stats().in_use_bytes != 0 {
+                    return Err("an empty heap has pages in use".into());
+                }
+                return match self.mutator().allocate(ty) {
+                    Ok(at) => self.fill(at.as_ptr() as usize, kind),
+                    Err(e) => Err(format!("an empty heap has no room: {e}")),
+                };
+            }
+            Err(e) => return Err(format!("an allocation failed: {e}")),
+        };
+        check::newborn(self, at, kind, zeroed)?;
+        self.fill(at, kind)?;
+        if collected {
+            self.thin_out();
+        }
+        Ok(())
+    }
+
+    /// Gives a new object its contents and, mostly, a place in the graph.
+    fn fill(&mut self, at: usize, kind: usize) -> Outcome {
+        let id = self.model.add(at, kind);
+        let words = self.kinds.all[kind].words();
+        let is_data = |k: &super::kinds::Kind, w: usize| !(k.is_slot[w] || k.counted && w == 0);
+        let k = &self.kinds.all[kind];
+        if words > 0 && k.holds == Slots::Precise && self.rng.one_in(8) {
+            let word = self.rng.below(words);
+            let decoy = match self.rng.below(2) {
+                0 => self.graves.last().copied(),
+                _ => self.walk().map(|id| self.model.get(id).at),
+            };
+            if let Some(decoy) = decoy
+                && is_data(&self.kinds.all[kind], word)
+            {
+                self.model.get_mut(id).decoy = Some((word as u32, decoy));
+            }
+        }
+        let (object, k) = (self.model.get(id), &self.kinds.all[kind]);
+        for w in 0..words {
+            let value = match object.decoy {
+                Some((word, at)) if word as usize == w => at.addr(),
+                _ if k.counted && w == 0 => k.slots.len(),
+                _ if is_data(k, w) => object.pattern(w as u32),
+                _ => continue,
+            };
+            // SAFETY: the object is new and has this word.
+            unsafe { (at as *mut usize).add(w).write(value) };
+        }
+        // Stores that initialise need no barrier.
+        let slots = self.kinds.all[kind].slots.len();
+        for _ in 0..self.rng.below(4).min(slots) {
+            let word = self.kinds.all[kind].slots[self.rng.below(slots)];
+            if let Some(to) = self.walk() {
+                let edge = self.edge(id, to);
+                // SAFETY: the object is new, and the word one of its slots.
+                unsafe { self.slot_ptr(id, word).write(self.value(Some(edge))) };
+                self.note_slot(id, word, Some(edge));
+            }
+        }
+        match self.rng.below(20) {
+            0 | 1 => {}
+            2..19 => {
+                let place = self.place();
+                let place = place.filter(|&(o, w)| !self.growing || self.in_slot(o, w).is_none());
+                if let Some((object, word)) = place {
+                    let edge = self.edge(object, id);
+                    self.store(object, word, Some(edge))?;
+                } else {
+                    self.root(id);
+                }
+            }
+            _ => self.root(id),
+        }
+        Ok(())
+    }
+
+    /// Makes some root refer to `id`.
+    fn root(&mut self, id: Id) {
+        match if self.growing { 9 } else { self.rng.below(10) } {
+            0 => {
+                let block = self.rng.below(self.ranges.len());
+                let i = self.rng.below(self.ranges[block].means.len());
+                let size = self.kinds.all[self.model.get(id).kind].ty.size;
+                let offset = self.rng.below(size);
+                self.set_range(block, i, Word::To(Edge { to: id, offset }));
+            }
+            1 if self.handles.len() < 30 => self.new_handle(Some(id)),
+            1 | 2 if !self.handles.is_empty() => {
+                let i = self.rng.below(self.handles.len());
+                self.set_handle(i, Some(id));
+            }
+            3 if !self.frames.is_empty() => {
+                let frame = self.rng.below(self.frames.len());
+                let i = self.rng.below(self.frames[frame].means.len());
+                self.set_frame(frame, i, Some(id));
+            }
+            _ => {
+                // Rather an empty slot, so that the graph can grow.
+                for attempt in 0..4 {
+                    let block = self.rng.below(self.slots.len());
+                    let i = self.rng.below(self.slots[block].means.len());
+                    if attempt == 3 && self.rng.one_in(3) || self.slots[block].means[i].is_none() {
+                        self.set_slot(block, i, Some(id));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores through the barrier.
+    fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
+        let (base, slot) = (self.addr(object), self.slot_ptr(object, word));
+        let (old, new) = (self.value(self.in_slot(object, word)), self.value(edge));
+        match self.rng.below(4) {
+            0 => {
+                // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
+                let done = unsafe { self.mutator().cas(base, slot, old, new) };
+                if done != Ok(()) {
+                    return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
+                }
+            }
+            1 => {
+                let wrong = old ^ 8;
+                // SAFETY: as above.
+                let done = unsafe { self.mutator().cas(base, slot, wrong, new) };
+                if done != Err(old) {
+                    return Err(format!("a compare-and-swap that should fail gave {done:x?}"));
+                }
+                return Ok(());
+            }
+            2 => {
+                // SAFETY: as above; the source is a local.
+                unsafe { self.mutator().copy(base, slot, &raw const new, 1) };
+            }
+            _ => {
+                // SAFETY: as above.
+                unsafe { self.mutator().write(base, slot, new) };
+            }
+        }
+        self.note_slot(object, word, edge);
+        Ok(())
+    }
+
+    fn link(&mut self) -> Outcome {
+        let (Some((object, word)), Some(to)) = (self.place(), self.walk()) else { return Ok(()) };
+        if self.growing && self.in_slot(object, word).is_some() {
+            return Ok(());
+        }
+        let edge = self.edge(object, to);
+        self.store(object, word, Some(edge))
+    }
+
+    fn unlink(&mut self) -> Outcome {
+        let Some(object) = self.walk() else { return Ok(()) };
+        let slots = &self.kinds.all[self.model.get(object).kind].slots;
+        if slots.is_empty() {
+            return Ok(());
+        }
+        let word = slots[self.rng.below(slots.len())];
+        self.store(object, word, None)
+    }
+
+    /// Copies slots of one slice into another, or within one.
+    fn copy(&mut self) -> Outcome {
+        let mut slice = || {
+            let id = self.walk()?;
+            let kind = &self.kinds.all[self.model.get(id).kind];
+            Some((id, kind.run_from?, kind.words() as u32))
+        };
+        let Some((to, to_first, to_end)) = slice() else { return Ok(()) };
+        let (from, from_first, from_end) = slice().unwrap_or((to, to_first, to_end));
+        // Mostly few: long copies of empty slots would prune the graph.
+        let longest = (to_end - to_first).min(from_end - from_first) as usize;
+        let longest = if self.rng.one_in(6) { longest } else { longest.min(6) };
+        let n = 1 + self.rng.below(longest) as u32;
+        let source = from_first + self.rng.below((from_end - from_first - n + 1) as usize) as u32;
+        let target = to_first + self.rng.below((to_end - to_first - n + 1) as usize) as u32;
+        let edges: Vec<_> = (0..n).map(|i| self.in_slot(from, source + i)).collect();
+        let base = self.addr(to);
+        let (slot, words) = (self.slot_ptr(to, target), self.slot_ptr(from, source));
+        // SAFETY: both objects can be reached, and the words are slots of them.
+        unsafe { self.mutator().copy(base, slot, words, n as usize) };
+        for (i, edge) in edges.into_iter().enumerate() {
+            self.note_slot(to, target + i as u32, edge);
+        }
+        Ok(())
+    }
+
+    fn change_root(&mut self) -> Outcome {
+        match self.rng.below(16) {
+            0 => {
+                let block = self.rng.below(self.slots.len());
+                let i = self.rng.below(self.slots[block].means.len());
+                self.set_slot(block, i, None);
+            }
+            1 if !self.handles.is_empty() => {
+                let i = self.rng.below(self.handles.len());
+                self.free_handle(i);
+            }
+            2..5 => {
+                let block = self.rng.below(self.ranges.len());
+                let i = self.rng.below(self.ranges[block].means.len());
+                let word = match self.rng.below(3) {
+                    0 => Word::Null,
+                    1 => Word::Raw(Masked::new(self.rng.next() as usize)),
+                    _ => match self.graves.last() {
+                        Some(at) => Word::Raw(Masked::new(at.addr() + self.rng.below(40))),
+                        None => Word::Raw(Masked::new(self.heap.space().base())),
+                    },
+                };
+                self.set_range(block, i, word);
+            }
+            5 if !self.frames.is_empty() => {
+                let frame = self.rng.below(self.frames.len());
+                let i = self.rng.below(self.frames[frame].means.len());
+                self.set_frame(frame, i, None);
+            }
+            _ => {
+                if let Some(id) = self.walk() {
+                    self.root(id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change_frames(&mut self) -> Outcome {
+        if self.frames.len() < 6 && self.rng.one_in(2) {
+            let n = 1 + self.rng.below(6);
+            self.push_frame(n);
+        } else {
+            self.pop_frame();
+        }
+        Ok(())
+    }
+
+    fn change_blocks(&mut self) -> Outcome {
+        // Removing one drops much at once, so it is rare.
+        match self.rng.below(40) {
+            0 if self.slots.len() < 5 => {
+                let n = 1 + self.rng.below(30);
+                self.add_slots(n);
+            }
+            1 if self.ranges.len() < 4 => {
+                let n = 1 + self.rng.below(20);
+                self.add_range(n);
+            }
+            2 if self.slots.len() > 1 => {
+                let block = self.rng.below(self.slots.len());
+                self.remove_slots(block);
+            }
+            3 if self.ranges.len() > 1 => {
+                let block = self.rng.below(self.ranges.len());
+                self.remove_range(block);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A blocking region; its result comes through.
+    fn blocking(&mut self) -> Outcome {
+        match self.mutator().blocking(|| 42) {
+            42 => Ok(()),
+            other => Err(format!("a blocking region returned {other}")),
+        }
+    }
+
+    /// Looks at one object between collections.
+    fn look(&mut self) -> Outcome {
+        let Some(id) = self.walk() else { return Ok(()) };
+        let (at, size) = (self.addr(id), self.kinds.all[self.model.get(id).kind].ty.size);
+        if at % WORD != 0 || size == 0 {
+            return Err(format!("an object of {size} bytes at {at:#x}"));
+        }
+        check::object(self, id)
+    }
+}

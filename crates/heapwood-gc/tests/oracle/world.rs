@@ -1,0 +1,257 @@
+//! A heap with one attached mutator, roots of every sort in memory of their own, and the model of all that. Every
+//! change is made to both sides here.
+
+use super::kinds::{Kinds, Slots, WORD};
+use super::model::{Edge, Id, Masked, Model, Word};
+use super::rng::Rng;
+use super::settings::Settings;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+use heapwood_gc::roots::Handle;
+use heapwood_gc::{Frame, Heap, HeapBox, Mutator, RootToken};
+use heapwood_os::SYSTEM;
+
+/// Registered precise slots.
+pub(crate) struct SlotBlock {
+    pub(crate) words: Box<[usize]>,
+    pub(crate) means: Vec<Option<Id>>,
+    pub(crate) token: RootToken,
+}
+
+/// A registered ambiguous range.
+pub(crate) struct RangeBlock {
+    pub(crate) words: Box<[usize]>,
+    pub(crate) means: Vec<Word>,
+    pub(crate) token: RootToken,
+}
+
+/// A frame of the shadow stack.
+pub(crate) struct FrameBlock {
+    frame: Box<Frame>,
+    pub(crate) slots: Box<[usize]>,
+    pub(crate) means: Vec<Option<Id>>,
+}
+
+pub(crate) struct World {
+    pub(crate) mutator: NonNull<Mutator>,
+    pub(crate) settings: Settings,
+    pub(crate) kinds: Kinds,
+    pub(crate) model: Model,
+    pub(crate) rng: Rng,
+    pub(crate) slots: Vec<SlotBlock>,
+    pub(crate) ranges: Vec<RangeBlock>,
+    pub(crate) frames: Vec<FrameBlock>,
+    pub(crate) handles: Vec<(Handle, Option<Id>)>,
+    /// Addresses of objects that have died.
+    pub(crate) graves: Vec<Masked>,
+    /// Whether the program adds to the graph only.
+    pub(crate) growing: bool,
+    /// How many objects the last check found reachable.
+    pub(crate) live: usize,
+    /// The sum of that over all checks.
+    pub(crate) seen: usize,
+    /// Collections that have been checked.
+    pub(crate) checked: u64,
+    // Last: dropped after what points to it.
+    pub(crate) heap: HeapBox,
+}
+
+impl World {
+    pub(crate) fn new(settings: Settings, seed: u64) -> Self {
+        let heap = Heap::create(&SYSTEM, settings.config).unwrap();
+        let mutator = Mutator::attach(&heap, None).unwrap();
+        let mut rng = Rng::new(seed);
+        // SAFETY: just attached.
+        let kinds = Kinds::new(&heap, unsafe { mutator.as_ref() }, &mut rng);
+        let mut world = World {
+            mutator,
+            settings,
+            kinds,
+            model: Model::default(),
+            rng,
+            slots: Vec::new(),
+            ranges: Vec::new(),
+            frames: Vec::new(),
+            handles: Vec::new(),
+            graves: Vec::new(),
+            growing: true,
+            live: 0,
+            seen: 0,
+            checked: 0,
+            heap,
+        };
+        world.add_slots(60);
+        world.add_range(10);
+        world
+    }
+
+    pub(crate) fn mutator(&self) -> &Mutator {
+        // SAFETY: attached in `new`, detached in `drop`.
+        unsafe { self.mutator.as_ref() }
+    }
+
+    pub(crate) fn addr(&self, id: Id) -> usize {
+        self.model.get(id).at.addr()
+    }
+
+    pub(crate) fn add_slots(&mut self, n: usize) {
+        let words = vec![0; n].into_boxed_slice();
+        // SAFETY: the slots are in a box of their own until the root is removed, and hold addresses of objects.
+        let token = unsafe { self.heap.add_root_slots(words.as_ptr(), n) }.unwrap();
+        self.slots.push(SlotBlock { words, means: vec![None; n], token });
+    }
+
+    pub(crate) fn remove_slots(&mut self, block: usize) {
+        let block = self.slots.swap_remove(block);
+        assert!(self.heap.remove_root(block.token), "the root is known");
+        assert!(!self.heap.remove_root(block.token), "a root is removed once");
+    }
+
+    pub(crate) fn add_range(&mut self, n: usize) {
+        let words = vec![0; n].into_boxed_slice();
+        // Bounds inside the first word before and the last word after the range do not matter.
+        let (start, end) = (words.as_ptr() as usize, words.as_ptr() as usize + n * WORD);
+        // SAFETY: the range is in a box of its own until the root is removed.
+        let token = unsafe { self.heap.add_root_range(start, end) }.unwrap();
+        self.ranges.push(RangeBlock { words, means: vec![Word::Null; n], token });
+    }
+
+    pub(crate) fn remove_range(&mut self, block: usize) {
+        let block = self.ranges.swap_remove(block);
+        assert!(self.heap.remove_root(block.token), "the root is known");
+    }
+
+    pub(crate) fn set_slot(&mut self, block: usize, i: usize, to: Option<Id>) {
+        let value = to.map_or(0, |id| self.addr(id));
+        let b = &mut self.slots[block];
+        // The collector reads it behind the compiler's back.
+        // SAFETY: the word is the block's own.
+        unsafe { (&raw mut b.words[i]).write_volatile(value) };
+        b.means[i] = to;
+    }
+
+    pub(crate) fn set_range(&mut self, block: usize, i: usize, to: Word) {
+        let value = match to {
+            Word::Null => 0,
+            Word::To(edge) => self.addr(edge.to) + edge.offset,
+            Word::Raw(at) => at.addr(),
+        };
+        let b = &mut self.ranges[block];
+        // SAFETY: the word is the block's own.
+        unsafe { (&raw mut b.words[i]).write_volatile(value) };
+        b.means[i] = to;
+    }
+
+    pub(crate) fn push_frame(&mut self, n: usize) {
+        let mut slots = vec![0; n].into_boxed_slice();
+        let mut frame =
+            Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: slots.as_mut_ptr() });
+        // SAFETY: frame and slots are in boxes that live until the frame is popped.
+        unsafe { self.mutator().push_frame(NonNull::from(&mut *frame)) };
+        self.frames.push(FrameBlock { frame, slots, means: vec![None; n] });
+    }
+
+    pub(crate) fn pop_frame(&mut self) {
+        if let Some(top) = self.frames.pop() {
+            // SAFETY: the frame was pushed, and is the topmost.
+            unsafe { self.mutator().pop_frame() };
+            assert!(top.frame.count == top.means.len());
+        }
+    }
+
+    pub(crate) fn set_frame(&mut self, frame: usize, i: usize, to: Option<Id>) {
+        let value = to.map_or(0, |id| self.addr(id));
+        let f = &mut self.frames[frame];
+        // Through the pointer the frame holds, so that it stays the way to the slots.
+        // SAFETY: the slot is one of the frame's.
+        unsafe { f.frame.slots.add(i).write_volatile(value) };
+        f.means[i] = to;
+        debug_assert_eq!(f.slots.len(), f.means.len());
+    }
+
+    pub(crate) fn new_handle(&mut self, to: Option<Id>) {
+        let value = to.map_or(0, |id| self.addr(id));
+        let handle = self.heap.new_handle(value).unwrap();
+        // SAFETY: just made.
+        assert_eq!(unsafe { handle.get() }, value);
+        self.handles.push((handle, to));
+    }
+
+    pub(crate) fn set_handle(&mut self, i: usize, to: Option<Id>) {
+        let value = to.map_or(0, |id| self.addr(id));
+        let (handle, means) = &mut self.handles[i];
+        // SAFETY: the slot belongs to a handle that is held.
+        unsafe { handle.slot().as_ref() }.store(value, Ordering::Release);
+        *means = to;
+    }
+
+    pub(crate) fn free_handle(&mut self, i: usize) {
+        let (handle, _) = self.handles.swap_remove(i);
+        assert!(self.heap.free_handle(handle), "the handle is held");
+        assert!(!self.heap.free_handle(handle), "a handle is freed once");
+    }
+
+    /// The pointer that `object`'s slot may be made to hold so that it refers to `to`.
+    pub(crate) fn edge(&mut self, object: Id, to: Id) -> Edge {
+        let holds = self.kinds.all[self.model.get(object).kind].holds;
+        let size = self.kinds.all[self.model.get(to).kind].ty.size;
+        let offset = if holds == Slots::Ambiguous && self.rng.one_in(2) { self.rng.below(size) } else { 0 };
+        Edge { to, offset }
+    }
+
+    pub(crate) fn value(&self, edge: Option<Edge>) -> usize {
+        edge.map_or(0, |e| self.addr(e.to) + e.offset)
+    }
+
+    /// What the model says a slot holds.
+    pub(crate) fn in_slot(&self, object: Id, word: u32) -> Option<Edge> {
+        self.model.get(object).edges.get(&word).copied()
+    }
+
+    pub(crate) fn note_slot(&mut self, object: Id, word: u32, edge: Option<Edge>) {
+        let edges = &mut self.model.get_mut(object).edges;
+        match edge {
+            Some(edge) => edges.insert(word, edge),
+            None => edges.remove(&word),
+        };
+    }
+
+    pub(crate) fn slot_ptr(&self, object: Id, word: u32) -> *mut usize {
+        (self.addr(object) + word as usize * WORD) as *mut usize
+    }
+
+    /// Everything that roots name. Raw words mean whatever exists where they point.
+    pub(crate) fn roots(&self) -> Vec<Id> {
+        let mut roots: Vec<Id> = Vec::new();
+        roots.extend(self.slots.iter().flat_map(|b| b.means.iter().flatten()));
+        roots.extend(self.frames.iter().flat_map(|b| b.means.iter().flatten()));
+        roots.extend(self.handles.iter().filter_map(|h| h.1));
+        let mut raw = Vec::new();
+        for word in self.ranges.iter().flat_map(|b| b.means.iter()) {
+            match *word {
+                Word::Null => {}
+                Word::To(edge) => roots.push(edge.to),
+                Word::Raw(at) => raw.push(at.addr()),
+            }
+        }
+        if !raw.is_empty() {
+            for (id, object) in self.model.all() {
+                let (start, reach) = (object.at.addr(), self.kinds.all[object.kind].reach());
+                if raw.iter().any(|&at| at >= start && at < start + reach) {
+                    roots.push(id);
+                }
+            }
+        }
+        roots
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        while !self.frames.is_empty() {
+            self.pop_frame();
+        }
+        // SAFETY: attached in `new` on this thread, and not used afterwards.
+        unsafe { Mutator::detach(self.mutator) };
+    }
+}
