@@ -8,8 +8,8 @@
  *
  *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
  *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
- *   be NULL. No function prints, exits or unwinds; only a heap that is found to be corrupt says so on standard error
- *   and aborts.
+ *   be NULL. No function prints, exits or unwinds, except that verify mode reports to standard error, and a heap that
+ *   is found to be corrupt says there what is wrong and aborts.
  *
  *   Structs begin with their size, so that programs and libraries of different versions understand each other.
  *   A parameter called slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
@@ -18,18 +18,19 @@
  *
  * What a program promises
  *
- *   1. Roots. "May collect" below means: when the function returns, every object no root led to is gone. Roots are
- *      registered slots and ranges, handles, linked frames, and, unless conservative_stacks is 0, whatever in the
+ *   1. Roots. "May collect" below means: when the function returns, an object that no root led to may be gone. Roots
+ *      are registered slots and ranges, handles, linked frames, and, unless conservative_stacks is 0, whatever in the
  *      stacks and registers of attached threads looks like the address of an object or of a byte inside one.
  *      A pointer kept only in malloc'd memory, thread-local variables or unattached threads is not seen.
  *   2. Pointer slots. Root slots, frame slots, handles and the words a type's mask names hold NULL, an address outside
  *      the heap, or the address an allocation returned: never one into the middle of an object, or of an object that
- *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types.
+ *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types; one past an object's
+ *      end is not in it.
  *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas. A new object may be filled with
  *      plain stores until the next poll or allocation of its thread.
- *   4. Polls. A collection waits for every attached thread to allocate, to call hw_safepoint, or to be inside
- *      hw_call_blocking. So a long loop that does not allocate polls, and whatever waits (system calls, locks that
- *      another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
+ *   4. Polls. A collection waits until every attached thread calls hw_safepoint, uses up a run of cells, or is inside
+ *      hw_call_blocking. So a loop that can go on for long with few allocations polls, and whatever waits (system
+ *      calls, locks that another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
  *   5. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
  *      store with release order. No function may be called from a signal handler. After fork, the child
  *      does not use heaps it inherited.
@@ -62,7 +63,7 @@ typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees
 typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
 typedef uint64_t hw_root;             /* a registered root, never 0 */
 
-/* ------------------------------------------------------------------------------------------------------ outcomes -- */
+/* ---------------------------------------------------------------------------------------------------- outcomes -- */
 
 typedef enum hw_status {
     HW_OK = 0,
@@ -88,7 +89,7 @@ const char *hw_strstatus(hw_status status);
  * the next refusal. */
 const hw_error *hw_last_error(const hw_mutator *m);
 
-/* ---------------------------------------------------------------------------------------------------------- heaps -- */
+/* ------------------------------------------------------------------------------------------------------- heaps -- */
 
 /* Fields that are switches are 0 or 1. Sizes are bytes. */
 typedef struct hw_options {
@@ -117,10 +118,10 @@ hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why
  * then goes on as before. NULL is HW_OK. */
 hw_status hw_heap_destroy(hw_heap *heap);
 
-/* -------------------------------------------------------------------------------------------------------- threads -- */
+/* ----------------------------------------------------------------------------------------------------- threads -- */
 
-/* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack that
- * may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. */
+/* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack
+ * that may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. */
 hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
 
 /* Detaches the calling thread, and ends the mutator: it must be the last use of it. Its frames are dropped; objects
@@ -130,23 +131,24 @@ hw_status hw_detach(hw_mutator *m);
 /* The heap a mutator belongs to. */
 hw_heap *hw_mutator_heap(const hw_mutator *m);
 
-/* Calls fn(arg), during which collections go on without this thread. fn must return in the ordinary way (no longjmp,
- * no exception) and not touch objects of the heap or this mutator; objects that it needs outlive it if a root leads to
- * them. May collect. */
+/* Calls fn(arg), during which collections go on without this thread. fn returns in the ordinary way (no longjmp,
+ * no exception), and touches neither objects of the heap, nor its roots, nor this mutator. May collect. */
 hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
-/* ---------------------------------------------------------------------------------------------------------- types -- */
+/* ------------------------------------------------------------------------------------------------------- types -- */
 
-/* A type is registered once for a heap, from any thread, and lasts as long as the heap. Types that are described alike
- * get the same number. Sizes are at least 1, and multiples of 8 where there may be pointers. HW_EDESC tells what is
- * wrong with a description; HW_EFULL: more than 16383 layouts or 262143 types. */
+/* A type is registered for one heap, from any thread, and lasts as long as that heap; its number means nothing to
+ * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
+ * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts or 262143
+ * types. */
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
 
 /* Word i of an object (8 bytes) is a pointer slot if bit i % 64 of mask[i / 64] is set; only the first 256 words can
  * be. mask may be shorter than the type, and is copied. */
-hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t mask_words, hw_type *out, hw_error *why);
+hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t mask_words, hw_type *out,
+                       hw_error *why);
 
 /* The mask of one field among the first 64 words: HW_POINTER(struct node, left) | HW_POINTER(struct node, right). */
 #define HW_POINTER(type, field) (UINT64_C(1) << (offsetof(type, field) / 8))
@@ -166,7 +168,7 @@ void hw_visit(hw_tracer *tracer, const void *slot);
 /* For trace functions: whatever the aligned words from lo up to hi point to, or into, is alive. */
 void hw_visit_range(hw_tracer *tracer, const void *lo, const void *hi);
 
-/* ---------------------------------------------------------------------------------------------------------- roots -- */
+/* ------------------------------------------------------------------------------------------------------- roots -- */
 
 /* Registering returns 0 if an argument is wrong or the table (65536 roots) is full. The memory stays readable
  * until the root is removed. Any thread may call these. */
@@ -202,7 +204,7 @@ typedef struct hw_frame {
     const void *slots;
 } hw_frame;
 
-/* ---------------------------------------------------- the part of a mutator that machine code may use: it is frozen -- */
+/* ----------------------------------------------- the part of a mutator that machine code may use: it is frozen -- */
 
 /* Where a mutator allocates cells of one layout and size class. cursor to limit is a run of free cells, a multiple of
  * cell bytes long; storing cursor + cell takes the first of them. That one store commits: from then on the
@@ -258,11 +260,11 @@ static inline void hw_safepoint(hw_mutator *m) {
     if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
 }
 
-/* ----------------------------------------------------------------------------------------------------- allocation -- */
+/* -------------------------------------------------------------------------------------------------- allocation -- */
 
 /* All of these may collect, and return NULL if there is no memory or an argument is wrong (hw_last_error tells). The
  * object they return is the collector's to free: it is safe until this thread's next poll or allocation, and after
- * that only if a root leads to it. It is aligned to 16 bytes, or to the size of its type if that is less. */
+ * that only if a root leads to it. It is aligned to 16 bytes. */
 
 /* An object. Its memory is zero if it may hold pointers, and holds anything if not. */
 static inline void *hw_alloc(hw_mutator *m, hw_type type) {
@@ -299,7 +301,7 @@ void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
  * those of other threads; and what that collection found dead may still be answered. */
 void *hw_base(hw_mutator *m, const void *address, size_t *size);
 
-/* --------------------------------------------------------------------------------------------- stores of pointers -- */
+/* ------------------------------------------------------------------------------------------ stores of pointers -- */
 
 /* object is the start of the object, slot the address of an aligned word in it. The first argument tells the collector
  * whose slot changes. None of these collects. */
@@ -319,7 +321,7 @@ void hw_copy(hw_mutator *m, void *object, void *slots, const void *source, size_
 /* Stores value if the slot holds expected, and tells whether it did. Acquire and release. */
 bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const void *value);
 
-/* -------------------------------------------------------------------------------------------- control and figures -- */
+/* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* Collects now: what no root led to when it was called is gone when it returns. */
 hw_status hw_collect(hw_mutator *m);

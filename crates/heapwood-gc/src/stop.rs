@@ -9,10 +9,11 @@
 //! ```
 //!
 //! Invariant: between the collector's `request` having seen a state other than RUNNING and its `resume`, the
-//! mutator does not touch the heap. Both sides store their own word before they load the other's, sequentially
-//! consistent (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws.
+//! mutator does not touch the heap. Both sides store their own word, pass a sequentially consistent fence, and load
+//! the other's (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws. The
+//! model below runs under loom.
 
-use crate::sync::{AtomicU32, Ordering, wait, wake};
+use crate::sync::{AtomicU32, Ordering, fence, wait, wake};
 
 const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
@@ -46,19 +47,21 @@ impl Gate<'_> {
     }
 
     fn leave(self, to: u32) {
-        self.state.store(to, Ordering::SeqCst);
-        if self.poll.load(Ordering::SeqCst) != 0 {
+        self.state.store(to, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.poll.load(Ordering::Acquire) != 0 {
             wake(self.state, i32::MAX);
         }
     }
 
     fn enter(self, from: u32) {
         loop {
-            while self.poll.load(Ordering::SeqCst) != 0 {
+            while self.poll.load(Ordering::Acquire) != 0 {
                 wait(self.poll, 1);
             }
-            self.state.store(RUNNING, Ordering::SeqCst);
-            if self.poll.load(Ordering::SeqCst) == 0 {
+            self.state.store(RUNNING, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            if self.poll.load(Ordering::Acquire) == 0 {
                 return;
             }
             self.leave(from);
@@ -67,19 +70,20 @@ impl Gate<'_> {
 
     /// Collector: asks the mutator to stop.
     pub(crate) fn request(self) {
-        self.poll.store(1, Ordering::SeqCst);
+        self.poll.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
     }
 
     /// Collector: waits until the mutator has stopped.
     pub(crate) fn await_stopped(self) {
-        while self.state.load(Ordering::SeqCst) == RUNNING {
+        while self.state.load(Ordering::Acquire) == RUNNING {
             wait(self.state, RUNNING);
         }
     }
 
     /// Collector: lets the mutator go on.
     pub(crate) fn resume(self) {
-        self.poll.store(0, Ordering::SeqCst);
+        self.poll.store(0, Ordering::Release);
         wake(self.poll, i32::MAX);
     }
 }
@@ -133,7 +137,7 @@ mod model {
         model(
             |w| {
                 touch(w);
-                if w.poll.load(Ordering::SeqCst) != 0 {
+                if w.poll.load(Ordering::Relaxed) != 0 {
                     w.gate().park();
                 }
                 touch(w);

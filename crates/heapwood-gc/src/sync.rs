@@ -2,12 +2,12 @@
 //! product's own code.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, Ordering};
+pub(crate) use core::sync::atomic::{AtomicU32, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use heapwood_os::lock::{wait, wake};
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// Under loom a wait is a turn for the others: the loops around every wait make that a faithful, weaker futex.
 #[cfg(loom)]

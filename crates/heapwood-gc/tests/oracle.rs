@@ -19,7 +19,8 @@ fn play(settings: &Settings) {
     let (mut left, mut collections, mut overflows, mut limits, mut verified) = (total, 0, 0, 0, 0);
     let mut seen = 0;
     while left > 0 {
-        let done = shadow::run(settings, seed, left.min(round)).unwrap_or_else(|what| panic!("{what}"));
+        let done =
+            shadow::program::run(settings, seed, left.min(round)).unwrap_or_else(|what| panic!("{what}"));
         left -= done.steps;
         collections += done.collections;
         overflows += done.overflows;

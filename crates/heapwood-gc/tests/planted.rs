@@ -1,1 +1,137 @@
-//! Planted errors.
+//! Tests of the tests: an error planted in the collector must be caught by the oracle, and by verify mode where that
+//! can see it; with nothing planted both are content.
+
+mod common;
+#[path = "oracle/mod.rs"]
+mod shadow;
+
+use common::*;
+use heapwood_gc::Config;
+use heapwood_gc::plant::Planted;
+use shadow::program::play;
+use shadow::settings::ALL;
+use shadow::world::World;
+
+/// Plays until the oracle objects; returns how many of the runs in which the error struck it noticed.
+fn oracle_catches(what: Option<(Planted, u64)>) -> (usize, usize) {
+    let (mut struck, mut caught) = (0, 0);
+    // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
+    let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none());
+    for settings in exact.filter(|s| !s.config.verify && !s.config.stress) {
+        for seed in 1..=5 {
+            let mut world = World::new(*settings, seed);
+            if let Some((what, every)) = what {
+                world.heap.plant().set(what, every);
+            }
+            let outcome = play(&mut world, seed, 3_000);
+            struck += (world.heap.plant().fired() > 0) as usize;
+            caught += outcome.is_err() as usize;
+        }
+    }
+    (struck, caught)
+}
+
+#[test]
+fn nothing_planted_nothing_caught() {
+    assert_eq!(oracle_catches(None), (0, 0));
+}
+
+#[test]
+fn lost_edges_are_caught() {
+    // Many edges lead to objects that others lead to as well, so not each loss loses an object.
+    let (struck, caught) = oracle_catches(Some((Planted::LoseMark, 40)));
+    assert_eq!(struck, 15);
+    assert!(caught >= 14, "{caught} of {struck}");
+}
+
+#[test]
+fn missed_roots_are_caught() {
+    let (struck, caught) = oracle_catches(Some((Planted::MissRoot, 7)));
+    assert_eq!(struck, 15);
+    assert!(caught >= 14, "{caught} of {struck}");
+}
+
+#[test]
+fn wrongly_freed_objects_are_caught() {
+    let (struck, caught) = oracle_catches(Some((Planted::WrongFree, 100)));
+    assert!(struck >= 14);
+    assert_eq!(caught, struck, "each is an object that lives and cannot be found");
+}
+
+/// A list and a handle under verify mode, with an error planted, and one collection.
+fn verified_collection(what: Option<(Planted, u64)>) {
+    let heap = heap(Config { verify: true, ..PRECISE });
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 3);
+    let mut head = 0;
+    extend_list(&mutator, node, 1000, 0, |h| {
+        head = h.unwrap_or(head);
+        roots.set(1, head);
+        head
+    });
+    let handle = heap.new_handle(new(&mutator, node)).unwrap();
+    if let Some((what, every)) = what {
+        heap.plant().set(what, every);
+    }
+    mutator.collect();
+    check_list(roots.get(1), 1000, 0);
+    assert!(heap.free_handle(handle));
+}
+
+#[test]
+fn verify_mode_is_content_with_nothing_planted() {
+    verified_collection(None);
+}
+
+#[test]
+fn verify_mode_catches_lost_edges() {
+    assert_corrupt(&run_alone("child_loses_an_edge"), "which was not marked");
+}
+
+#[test]
+fn verify_mode_catches_a_missed_root() {
+    assert_corrupt(&run_alone("child_misses_a_root"), "a root slot refers to");
+}
+
+#[test]
+fn verify_mode_catches_a_missed_handle() {
+    assert_corrupt(&run_alone("child_misses_a_handle"), "a handle refers to");
+}
+
+#[test]
+fn verify_mode_catches_a_wrongly_freed_object() {
+    assert_corrupt(&run_alone("child_frees_a_survivor"), "which was not marked");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_loses_an_edge() {
+    if alone() {
+        verified_collection(Some((Planted::LoseMark, 500)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_misses_a_root() {
+    if alone() {
+        verified_collection(Some((Planted::MissRoot, 1)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_misses_a_handle() {
+    if alone() {
+        verified_collection(Some((Planted::MissRoot, 2)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_frees_a_survivor() {
+    if alone() {
+        verified_collection(Some((Planted::WrongFree, 321)));
+    }
+}

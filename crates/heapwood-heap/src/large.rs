@@ -33,6 +33,8 @@ impl Space {
             // SAFETY: the pages were just taken by this thread; nobody else knows them.
             unsafe { (object as *mut u8).write_bytes(0, bytes) };
         }
+        // SAFETY: the pages were just taken.
+        unsafe { self.marks.begin_span(self.address_of(page), self.address_of(page) + pages.bytes()) };
         span.set_frontier(span.cells_end);
         let mut central = self.central.lock();
         *span.swept_in.get_mut() = central.cycle;

@@ -30,6 +30,12 @@ impl PageEntry {
         ScanKind::from_bits((self.0 & 15) as u8)
     }
 
+    /// Whether objects here are scanned as `kind`.
+    #[inline(always)]
+    pub fn is(self, kind: ScanKind) -> bool {
+        self.0 & 15 == kind as u64
+    }
+
     /// The shape of the span here.
     #[inline(always)]
     pub fn shape(self) -> ShapeId {

@@ -1,9 +1,13 @@
 /* Every function of the header, and every way it refuses. Objects are kept by precise roots alone, so that what is
  * dead is known to be gone. */
+#ifndef _XOPEN_SOURCE
+#define _XOPEN_SOURCE 600
+#endif
 #include "check.h"
 #include <heapwood.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct list {
     struct list *next;
@@ -186,7 +190,8 @@ static void types(void) {
     CHECK(hw_type_mask(heap, 32, mask, 1, &again, NULL) == HW_OK && again != t);
     CHECK(again % HW_BUMPS == t % HW_BUMPS);
     for (size_t size = 8; size <= 8000; size += 8) {
-        CHECK(hw_type_no_pointers(heap, size, &t, NULL) == HW_OK && hw_type_mask(heap, size, mask, 1, &t, NULL) == HW_OK);
+        CHECK(hw_type_no_pointers(heap, size, &t, NULL) == HW_OK);
+        CHECK(hw_type_mask(heap, size, mask, 1, &t, NULL) == HW_OK);
     }
     CHECK(hw_type_mask(heap, 16, NULL, 0, &t, NULL) == HW_OK);
     CHECK(hw_heap_destroy(heap) == HW_OK);
@@ -321,6 +326,52 @@ static void out_of_memory(void) {
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
 }
 
+/* The system refuses to map anything more. */
+static void no_memory(void) {
+    hw_heap *heap = new_heap(), *second = NULL;
+    hw_mutator *m = NULL;
+    hw_error why;
+    struct rlimit usual, none;
+    CHECK(getrlimit(RLIMIT_AS, &usual) == 0);
+    none = usual;
+    none.rlim_cur = 4096;
+    CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+    hw_status created = hw_heap_create(NULL, &second, &why);
+    hw_status attached = hw_attach(heap, NULL, &m, NULL);
+    CHECK(setrlimit(RLIMIT_AS, &usual) == 0);
+    CHECK(created == HW_ENOMEM && second == NULL && why.status == HW_ENOMEM && why.text[0] != '\0');
+    CHECK(attached == HW_ENOMEM && m == NULL && figures(heap).threads == 0);
+    m = join(heap);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
+static __attribute__((noinline)) struct list *long_list(hw_mutator *m, hw_type type, int n) {
+    struct list *all = NULL;
+    for (int i = 0; i < n; i++) {
+        struct list *l = hw_alloc(m, type);
+        CHECK(l != NULL);
+        l->next = all;
+        all = l;
+    }
+    return all;
+}
+
+/* The stack below an address of the caller's is scanned, and pointers into objects count. */
+static void conservative_stack(void *stack_hi) {
+    hw_heap *heap;
+    hw_mutator *m;
+    CHECK(hw_heap_create(NULL, &heap, NULL) == HW_OK && hw_attach(heap, stack_hi, &m, NULL) == HW_OK);
+    struct list *volatile list = long_list(m, list_type(heap), 10000);
+    CHECK(alive(m) >= 10000);
+    char *volatile inside = (char *)list + 17;
+    list = NULL;
+    CHECK(alive(m) >= 10000);
+    list = (struct list *)(void *)(inside - 17);
+    int n = 0;
+    for (struct list *l = list; l != NULL; l = l->next) n++;
+    CHECK(n == 10000 && hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
 static struct list *global[3];
 
 static void roots(void) {
@@ -434,7 +485,8 @@ static void stores(int verify, int stress) {
     hw_stats s = figures(heap);
     CHECK(s.barrier_violations == 0 && (s.verified == s.collections) == verify);
     CHECK(!stress || s.collections > 10);
-    CHECK(s.collections >= 5 && s.allocated_bytes > 0 && s.live_bytes >= 8 * 24 && s.committed_bytes >= s.in_use_bytes);
+    CHECK(s.collections >= 5 && s.allocated_bytes > 0 && s.live_bytes >= 8 * 24);
+    CHECK(s.committed_bytes >= s.in_use_bytes && s.in_use_bytes > 0);
     CHECK(s.pause_max_ns >= s.pause_p50_ns && s.pause_total_ns >= s.pause_max_ns && s.goal_bytes > 0);
     if (verify) {
         /* Around the barrier, in an object that no frame refers to: it is found and reported. */
@@ -472,6 +524,10 @@ int main(void) {
     types();
     allocation();
     out_of_memory();
+    no_memory();
+    conservative_stack(NULL);
+    void *here[1] = {NULL};
+    conservative_stack(here + 1);
     roots();
     stores(0, 0);
     stores(1, 0);

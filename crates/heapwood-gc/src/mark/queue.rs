@@ -110,18 +110,33 @@ impl<'h> Marker<'h> {
         // What every object needs lives in locals: the compiler cannot keep fields in registers across the stores
         // to mark bits and stack.
         let (marks, base, extent) = (self.marks, self.base, self.extent);
-        let mut ring = [0usize; RING];
-        let (mut at, mut idle, mut pairs) = (0, 0, 0);
+        let (entries, shapes) = (self.entries, self.shapes);
+        if extent == 0 {
+            // A heap that has never grown has no edges, and no first page either.
+            return;
+        }
+        // An empty place in the ring holds the heap's base, where no object is; it counts as marked already.
+        // SAFETY: the first page is committed and never used, and one thread marks.
+        unsafe { marks.set(base) };
+        let mut ring = [base; RING];
+        let (mut at, mut pairs) = (0, 0);
         let bottom = self.stacks.edges.bottom();
         let roomy = self.stacks.edges.room_for(LOOP_PUSHES);
         let mut top = self.stacks.edges.top();
-        while idle <= RING {
+        let mut waiting = 0;
+        #[cfg(feature = "plant")]
+        let plant = self.plant;
+        loop {
             let next = if top != bottom {
                 // SAFETY: entries between bottom and top were written by pushes.
-                unsafe {
+                let edge = unsafe {
                     top = top.sub(1);
                     top.read()
-                }
+                };
+                marks.prefetch(edge);
+                prefetch::for_read(edge as *const u8);
+                waiting = RING;
+                edge
             } else {
                 self.stacks.edges.set_top(top);
                 let more = self.next_range();
@@ -129,29 +144,22 @@ impl<'h> Marker<'h> {
                 if more {
                     continue;
                 }
-                0
+                // Nothing new: the ring runs empty.
+                if waiting == 0 {
+                    break;
+                }
+                waiting -= 1;
+                base
             };
-            if next != 0 {
-                marks.prefetch(next);
-                prefetch::for_read(next as *const u8);
-                idle = 0;
-            } else {
-                idle += 1;
-            }
             let edge = core::mem::replace(&mut ring[at % RING], next);
             at += 1;
             // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
             // look-up), and one thread marks.
-            if edge == 0 || !unsafe { marks.set(edge) } {
+            if !unsafe { marks.set(edge) } {
                 continue;
             }
-            let entry = self.entry(edge);
-            if top >= roomy || !matches!(entry.kind(), Some(ScanKind::Pair | ScanKind::Mask)) {
-                self.stacks.edges.set_top(top);
-                self.visit_marked(edge, entry);
-                top = self.stacks.edges.top();
-                continue;
-            }
+            // SAFETY: edges lie inside the extent, whose entries are committed.
+            let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
             // Written whether or not it is an edge, kept only if it is: leaves are as common as inner nodes, and a
             // branch on null would be guessed wrong every other time.
             let push = |top: &mut *mut usize, word: usize| {
@@ -159,23 +167,33 @@ impl<'h> Marker<'h> {
                 unsafe {
                     let target = (word as *const usize).read();
                     top.write(target);
-                    *top = top.add((target.wrapping_sub(base) < extent) as usize);
+                    let edge = target.wrapping_sub(base) < extent;
+                    #[cfg(feature = "plant")]
+                    let edge = edge && !plant.is_some_and(|p| p.strikes(crate::plant::Planted::LoseMark));
+                    *top = top.add(edge as usize);
                 }
             };
-            if entry.kind() == Some(ScanKind::Pair) {
+            if entry.is(ScanKind::Pair) && top < roomy {
                 pairs += 1;
                 push(&mut top, edge);
                 push(&mut top, edge + 8);
-            } else {
-                let shape = self.shape(entry);
+            } else if entry.is(ScanKind::Mask) && top < roomy {
+                // SAFETY: the entry of a span holds the number of a registered shape.
+                let shape = unsafe { &*shapes.add(entry.shape().index()) };
                 self.count(edge, shape);
                 let mut mask = shape.mask[0];
                 while mask != 0 {
                     push(&mut top, edge + 8 * mask.trailing_zeros() as usize);
                     mask &= mask - 1;
                 }
+            } else {
+                self.stacks.edges.set_top(top);
+                self.visit_marked(edge, entry);
+                top = self.stacks.edges.top();
             }
         }
+        // SAFETY: as above.
+        unsafe { marks.unset(base) };
         self.live_objects += pairs;
         self.live_bytes += pairs * 16;
     }

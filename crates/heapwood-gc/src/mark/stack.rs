@@ -78,12 +78,13 @@ impl<T: Zeroed + Copy> Bounded<T> {
         self.top == 0
     }
 
-    /// Gives memory back after a deep marking. Entries are never all zeros, and untouched memory is: so the entry at
-    /// the mark tells whether the stack was deeper.
+    /// Gives memory back after a deep marking. Entries are not zero, and untouched memory is: so those at the mark
+    /// tell whether the stack was deeper. (Several, since one may have been overwritten by what was not kept.)
     fn settle(&mut self) {
         debug_assert!(self.is_empty());
+        let mut at_the_mark = KEEP..self.memory.len().min(KEEP + 64);
         // SAFETY: the whole array is committed, and an entry begins with a word.
-        if self.memory.len() > KEEP && unsafe { self.memory.at(KEEP).cast::<usize>().read() } != 0 {
+        if at_the_mark.any(|i| unsafe { self.memory.at(i).cast::<usize>().read() } != 0) {
             // SAFETY: the whole array is committed, and an empty stack needs no contents.
             let _ = unsafe { self.memory.shrink(KEEP, self.memory.len()) };
         }

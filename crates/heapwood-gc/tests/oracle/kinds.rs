@@ -78,7 +78,14 @@ impl Maker<'_> {
         self.add(name, weight, ty, slots.to_vec(), Slots::Precise);
     }
 
-    fn slice(&mut self, name: &'static str, weight: usize, header: usize, element: (usize, &[u32]), n: usize) {
+    fn slice(
+        &mut self,
+        name: &'static str,
+        weight: usize,
+        header: usize,
+        element: (usize, &[u32]),
+        n: usize,
+    ) {
         let (words, inside) = element;
         let mut mask = [0u64; 4];
         inside.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));

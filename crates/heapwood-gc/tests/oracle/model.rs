@@ -70,13 +70,8 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn add(&mut self, at: usize, kind: usize) -> Id {
         self.serials += 1;
-        let object = Object {
-            at: Masked::new(at),
-            kind,
-            serial: self.serials,
-            edges: HashMap::new(),
-            decoy: None,
-        };
+        let object =
+            Object { at: Masked::new(at), kind, serial: self.serials, edges: HashMap::new(), decoy: None };
         match self.free.pop() {
             Some(id) => {
                 self.objects[id.0] = Some(object);

@@ -30,9 +30,9 @@ pub(crate) fn run(settings: &Settings, seed: u64, steps: usize) -> Result<Done, 
 pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, String> {
     let mut limits = 0;
     for step in 0..steps {
-        world.step(&mut limits).map_err(|what| {
-            format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name)
-        })?;
+        world
+            .step(&mut limits)
+            .map_err(|what| format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name))?;
     }
     world.collect(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
     let stats = world.heap.stats();

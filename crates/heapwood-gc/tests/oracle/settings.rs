@@ -32,7 +32,7 @@ const PRECISE: Config = Config {
 
 /// The usual collection of heaps.
 pub(crate) const ALL: [Settings; 9] = [
-    Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 1000, share: 34 },
+    Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 600, share: 34 },
     Settings {
         name: "precise, left to itself",
         config: Config { percent: 30, ..PRECISE },
@@ -44,14 +44,14 @@ pub(crate) const ALL: [Settings; 9] = [
         name: "precise, mark stack of 8",
         config: Config { mark_stack: Some(8), ..PRECISE },
         objects: 1500,
-        collect_every: 700,
+        collect_every: 500,
         share: 10,
     },
     Settings {
         name: "precise, mark stack of 1, verify",
         config: Config { mark_stack: Some(1), verify: true, ..PRECISE },
         objects: 800,
-        collect_every: 700,
+        collect_every: 500,
         share: 4,
     },
     Settings {
@@ -65,7 +65,7 @@ pub(crate) const ALL: [Settings; 9] = [
         name: "precise, verify",
         config: Config { verify: true, ..PRECISE },
         objects: 1000,
-        collect_every: 700,
+        collect_every: 500,
         share: 6,
     },
     Settings {
@@ -79,14 +79,14 @@ pub(crate) const ALL: [Settings; 9] = [
         name: "conservative stacks",
         config: Config { conservative_stacks: true, ..PRECISE },
         objects: 1500,
-        collect_every: 1000,
+        collect_every: 600,
         share: 10,
     },
     Settings {
         name: "conservative stacks, mark stack of 8, verify",
         config: Config { conservative_stacks: true, verify: true, mark_stack: Some(8), ..PRECISE },
         objects: 1000,
-        collect_every: 700,
+        collect_every: 500,
         share: 4,
     },
 ];

@@ -144,8 +144,7 @@ impl World {
 
     pub(crate) fn push_frame(&mut self, n: usize) {
         let mut slots = vec![0; n].into_boxed_slice();
-        let mut frame =
-            Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: slots.as_mut_ptr() });
+        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: slots.as_mut_ptr() });
         // SAFETY: frame and slots are in boxes that live until the frame is popped.
         unsafe { self.mutator().push_frame(NonNull::from(&mut *frame)) };
         self.frames.push(FrameBlock { frame, slots, means: vec![None; n] });

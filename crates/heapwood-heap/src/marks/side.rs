@@ -132,6 +132,15 @@ impl Marks {
         unsafe { self.sides[self.allocated() ^ 1].at(first).write_bytes(0, last - first) };
     }
 
+    /// Nothing to do when a span begins: bits of free pages are clear.
+    ///
+    /// # Safety
+    /// 1. The pages were just taken.
+    pub unsafe fn begin_span(&self, _start: usize, _end: usize) {}
+
+    /// Not needed here.
+    pub fn set_table(&mut self, _table: *const u64) {}
+
     /// Whether no mark bit is set for the pages `start..end`.
     pub fn marks_clear(&self, start: usize, end: usize) -> bool {
         let first = (start - self.base) >> WORD_BYTES_LOG;
@@ -181,5 +190,16 @@ impl Marker {
             *word = old | bit;
             old & bit == 0
         }
+    }
+
+    /// Takes the mark of `addr` back.
+    ///
+    /// # Safety
+    /// 1. As for [`Marker::set`]; or `addr` lies in the heap's first page, which holds no objects.
+    #[inline(always)]
+    pub unsafe fn unset(&self, addr: usize) {
+        let offset = addr - self.base;
+        // SAFETY: contract 1.
+        unsafe { *self.words.add(offset >> WORD_BYTES_LOG) &= !(1 << ((offset >> GRANULE_LOG) % WORD_BITS)) };
     }
 }

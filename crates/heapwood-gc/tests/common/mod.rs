@@ -1,0 +1,210 @@
+//! What several tests share: attaching with a guard, root slots with a guard, plain lists of nodes, and running one
+//! test of this binary in a process of its own.
+#![allow(dead_code)]
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use heapwood_gc::{Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootToken};
+use heapwood_layout::TypeDescriptor;
+use heapwood_os::SYSTEM;
+use std::process::{Command, Output};
+
+pub(crate) const WORD: usize = size_of::<usize>();
+
+/// Only precise roots, and a small address range.
+pub(crate) const PRECISE: Config = Config {
+    conservative_stacks: false,
+    huge_pages: false,
+    reserve: Some(2 << 30),
+    min_heap: 1 << 20,
+    ..Config::DEFAULT
+};
+
+pub(crate) fn heap(config: Config) -> HeapBox {
+    Heap::create(&SYSTEM, config).unwrap()
+}
+
+/// The calling thread's mutator, detached when dropped.
+pub(crate) struct Attached<'h> {
+    mutator: NonNull<Mutator>,
+    heap: PhantomData<&'h Heap>,
+}
+
+pub(crate) fn attach(heap: &Heap) -> Attached<'_> {
+    Attached { mutator: Mutator::attach(heap, None).unwrap(), heap: PhantomData }
+}
+
+impl Deref for Attached<'_> {
+    type Target = Mutator;
+    fn deref(&self) -> &Mutator {
+        // SAFETY: attached until dropped.
+        unsafe { self.mutator.as_ref() }
+    }
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        // SAFETY: attached on this thread (the pointer keeps the guard from being sent), and not used again.
+        unsafe { Mutator::detach(self.mutator) };
+    }
+}
+
+/// Registered precise roots.
+pub(crate) struct Slots<'h> {
+    words: Box<[usize]>,
+    token: RootToken,
+    heap: &'h Heap,
+}
+
+impl<'h> Slots<'h> {
+    pub(crate) fn new(heap: &'h Heap, n: usize) -> Self {
+        let words = vec![0; n].into_boxed_slice();
+        // SAFETY: the words live in a box of their own until the root is removed in `drop`.
+        let token = unsafe { heap.add_root_slots(words.as_ptr(), n) }.unwrap();
+        Slots { words, token, heap }
+    }
+
+    pub(crate) fn set(&mut self, i: usize, object: usize) {
+        // SAFETY: a word of the box; volatile, since the collector reads it.
+        unsafe { (&raw mut self.words[i]).write_volatile(object) };
+    }
+
+    pub(crate) fn get(&self, i: usize) -> usize {
+        self.words[i]
+    }
+}
+
+impl Drop for Slots<'_> {
+    fn drop(&mut self) {
+        assert!(self.heap.remove_root(self.token));
+    }
+}
+
+/// A frame of the shadow stack with `N` slots, popped when dropped.
+pub(crate) struct Framed<'m, const N: usize> {
+    mutator: &'m Mutator,
+    frame: Box<Frame>,
+    slots: Box<[usize; N]>,
+}
+
+impl<'m, const N: usize> Framed<'m, N> {
+    pub(crate) fn new(mutator: &'m Mutator) -> Self {
+        let mut slots = Box::new([0; N]);
+        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: N, slots: slots.as_mut_ptr() });
+        // SAFETY: both boxes live until the frame is popped in `drop`; guards are dropped in reverse order.
+        unsafe { mutator.push_frame(NonNull::from(&mut *frame)) };
+        Framed { mutator, frame, slots }
+    }
+
+    pub(crate) fn set(&mut self, i: usize, object: usize) {
+        assert!(i < self.slots.len());
+        // SAFETY: a slot of this frame.
+        unsafe { self.frame.slots.add(i).write_volatile(object) };
+    }
+
+    pub(crate) fn get(&self, i: usize) -> usize {
+        assert!(i < self.slots.len());
+        // SAFETY: a slot of this frame.
+        unsafe { self.frame.slots.add(i).read_volatile() }
+    }
+}
+
+impl<const N: usize> Drop for Framed<'_, N> {
+    fn drop(&mut self) {
+        // SAFETY: pushed in `new`, and the topmost.
+        unsafe { self.mutator.pop_frame() };
+    }
+}
+
+/// A type of `words` words with pointers at `slots`.
+pub(crate) fn masked(heap: &Heap, words: usize, slots: &[usize]) -> ObjectType {
+    let mut mask = vec![0u64; words.div_ceil(64)];
+    slots.iter().for_each(|&s| mask[s / 64] |= 1 << (s % 64));
+    heap.register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
+}
+
+/// Two pointers and two words of data.
+pub(crate) fn node_type(heap: &Heap) -> ObjectType {
+    masked(heap, 4, &[0, 1])
+}
+
+pub(crate) fn pointer_free(heap: &Heap, bytes: usize) -> ObjectType {
+    heap.register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap()
+}
+
+pub(crate) fn new(mutator: &Mutator, ty: ObjectType) -> usize {
+    mutator.allocate(ty).unwrap().as_ptr() as usize
+}
+
+/// Reads a word of an object.
+pub(crate) fn get(object: usize, word: usize) -> usize {
+    assert!(object != 0);
+    // SAFETY: the tests read words that the object's type has.
+    unsafe { (object as *const usize).add(word).read() }
+}
+
+/// Writes a word without the barrier: data, and stores that initialise.
+pub(crate) fn put(object: usize, word: usize, value: usize) {
+    // SAFETY: as above.
+    unsafe { (object as *mut usize).add(word).write(value) };
+}
+
+/// Writes a pointer through the barrier.
+pub(crate) fn link(mutator: &Mutator, object: usize, word: usize, to: usize) {
+    // SAFETY: the tests name slots of objects that exist, and store addresses of objects.
+    unsafe { mutator.write(object, (object as *mut usize).add(word), to) };
+}
+
+/// Puts `n` nodes in front of the list whose head `keep` holds; node `i` holds `seed + i`. Word 0 leads on.
+pub(crate) fn extend_list(
+    mutator: &Mutator,
+    node: ObjectType,
+    n: usize,
+    seed: usize,
+    mut head: impl FnMut(Option<usize>) -> usize,
+) {
+    for i in 0..n {
+        let object = new(mutator, node);
+        // The head is read after the allocation, which may have collected: nothing moves, but it has to be kept.
+        put(object, 0, head(None));
+        put(object, 2, seed + i);
+        head(Some(object));
+    }
+}
+
+/// Checks a list made by [`extend_list`].
+pub(crate) fn check_list(mut at: usize, n: usize, seed: usize) {
+    for i in (0..n).rev() {
+        assert_ne!(at, 0, "the list ends {} nodes early", i + 1);
+        assert_eq!(get(at, 2), seed + i, "node {i} of {n}");
+        at = get(at, 0);
+    }
+    assert_eq!(at, 0, "the list goes on");
+}
+
+const CHILD: &str = "HEAPWOOD_TEST_CHILD";
+
+/// Whether this process was started by [`run_alone`].
+pub(crate) fn alone() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// Runs the ignored test `name` of this binary in a process of its own.
+pub(crate) fn run_alone(name: &str) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--ignored", "--nocapture", "--test-threads", "1"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap()
+}
+
+/// Asserts that the process ended with SIGABRT after a message about corruption that contains `text`.
+pub(crate) fn assert_corrupt(output: &Output, text: &str) {
+    use std::os::unix::process::ExitStatusExt;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(6), "{:?}\n{stderr}", output.status);
+    let line = stderr.lines().find(|l| l.starts_with("heapwood: heap corruption: "));
+    let line = line.unwrap_or_else(|| panic!("no message about corruption in:\n{stderr}"));
+    assert!(line.contains(text), "{line}");
+}

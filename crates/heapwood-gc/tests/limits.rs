@@ -1,0 +1,160 @@
+//! A limit on the heap: what does not fit is an error with the right numbers, and the heap goes on after room was
+//! made.
+
+mod common;
+
+use common::*;
+use heapwood_gc::{AllocError, Config, Heap, HeapError};
+use heapwood_os::SYSTEM;
+
+const LIMIT: usize = 8 << 20;
+const LIMITED: Config = Config { limit: Some(LIMIT), ..PRECISE };
+
+/// Fills the heap with objects of `ty` until it refuses; returns how many fitted and the refusal.
+fn fill(heap: &Heap, ty: heapwood_gc::ObjectType, node: bool) -> (usize, AllocError) {
+    let mutator = attach(heap);
+    let mut roots = Slots::new(heap, 2);
+    let holder = masked(heap, 2, &[0, 1]);
+    for made in 0.. {
+        let next = match mutator.allocate(ty) {
+            Ok(object) => object.as_ptr() as usize,
+            Err(e) => return (made, e),
+        };
+        if node {
+            put(next, 0, roots.get(0));
+            roots.set(0, next);
+            continue;
+        }
+        roots.set(1, next);
+        match mutator.allocate(holder) {
+            Ok(pair) => {
+                let pair = pair.as_ptr() as usize;
+                put(pair, 0, roots.get(0));
+                put(pair, 1, next);
+                roots.set(0, pair);
+            }
+            Err(e) => return (made, e),
+        }
+    }
+    unreachable!("the heap has a limit")
+}
+
+fn refuses_and_recovers(bytes: usize) {
+    let heap = heap(LIMITED);
+    let small = bytes == 32;
+    let ty = if small { node_type(&heap) } else { pointer_free(&heap, bytes) };
+    let mut before = 0;
+    for round in 0..3 {
+        let (made, error) = fill(&heap, ty, small);
+        let AllocError::Limit { limit, live } = error else { panic!("{error}") };
+        assert_eq!(limit, LIMIT);
+        assert!(live <= LIMIT && live >= made.saturating_sub(1) * bytes, "{live} bytes for {made} objects");
+        // Close to the limit, but for what is lost at the ends of cells and spans: at most an eighth each.
+        assert!(live + bytes + LIMIT / 8 > LIMIT, "only {live} bytes are alive");
+        assert!(error.to_string().contains(&format!("limit of {LIMIT} bytes")), "{error}");
+        assert!(heap.stats().in_use_bytes <= LIMIT);
+        assert!(round == 0 || made == before, "the same fits again: {before} then {made}");
+        before = made;
+        let mutator = attach(&heap);
+        mutator.collect();
+        assert_eq!(heap.stats().live_objects, 0);
+        heap.space().finish_sweep();
+        heap.space().is_valid().unwrap();
+        assert_eq!(heap.stats().in_use_bytes, 0);
+    }
+}
+
+#[test]
+fn small_objects_up_to_the_limit() {
+    refuses_and_recovers(32);
+}
+
+#[test]
+fn medium_objects_up_to_the_limit() {
+    refuses_and_recovers(3000);
+}
+
+#[test]
+fn large_objects_up_to_the_limit() {
+    refuses_and_recovers(100_000);
+}
+
+#[test]
+fn garbage_never_reaches_the_limit() {
+    let heap = heap(LIMITED);
+    let mutator = attach(&heap);
+    let types = [node_type(&heap), pointer_free(&heap, 3000), pointer_free(&heap, 200_000)];
+    for i in 0..20_000 {
+        mutator.allocate(types[[0, 0, 1, 0, 2][i % 5]]).unwrap();
+    }
+    assert!(heap.stats().collections > 10);
+    assert!(heap.stats().in_use_bytes <= LIMIT);
+}
+
+#[test]
+fn one_object_above_the_limit_or_the_window() {
+    let heap = heap(LIMITED);
+    let mutator = attach(&heap);
+    let huge = pointer_free(&heap, LIMIT + 1);
+    assert_eq!(mutator.allocate(huge).unwrap_err(), AllocError::Limit { limit: LIMIT, live: 0 });
+    assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
+
+    let heap = self::heap(Config { reserve: Some(32 << 20), ..PRECISE });
+    let mutator = attach(&heap);
+    for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
+        let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
+        assert_eq!(error, AllocError::Window { bytes, window: 32 << 20 });
+    }
+    // The first page is never used.
+    let all = pointer_free(&heap, (32 << 20) - heapwood_pages::PAGE_SIZE);
+    assert!(mutator.allocate(all).is_ok());
+    assert!(mutator.allocate(all).is_ok(), "the first is garbage by now");
+    heap.space().finish_sweep();
+    heap.space().is_valid().unwrap();
+}
+
+#[test]
+fn a_full_window_is_an_error_and_recovers() {
+    let heap = heap(Config { reserve: Some(16 << 20), min_heap: 1 << 30, ..PRECISE });
+    for _ in 0..2 {
+        let (made, error) = fill(&heap, node_type(&heap), true);
+        assert!(matches!(error, AllocError::Window { window, .. } if window == 16 << 20), "{error}");
+        assert!(made * 32 > 15 << 20, "{made} nodes");
+    }
+}
+
+#[test]
+fn bad_settings_are_errors() {
+    let refused = |config| Heap::create(&SYSTEM, config).err();
+    assert_eq!(refused(Config { percent: 0, ..PRECISE }), Some(HeapError::Percent { percent: 0 }));
+    let limit = Config::MIN_LIMIT - 1;
+    assert_eq!(refused(Config { limit: Some(limit), ..PRECISE }), Some(HeapError::LimitTooSmall { limit }));
+    let bytes = usize::MAX;
+    assert_eq!(
+        refused(Config { reserve: Some(bytes), ..PRECISE }),
+        Some(HeapError::ReserveTooLarge { bytes })
+    );
+    assert!(refused(Config { mark_stack: Some(usize::MAX / 4), ..PRECISE }).is_some());
+    assert_eq!(refused(Config { mark_stack: Some(0), ..PRECISE }), None);
+}
+
+#[test]
+fn a_heap_that_has_never_grown_can_be_collected() {
+    for config in [PRECISE, Config { conservative_stacks: true, verify: true, ..PRECISE }] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let words = [0usize, 16, usize::MAX, heap.space().base(), heap.space().base() + 8192];
+        // SAFETY: the words outlive the heap.
+        unsafe {
+            heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+        };
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, words.as_ptr() as usize);
+        for _ in 0..3 {
+            mutator.collect();
+        }
+        assert_eq!((heap.stats().collections, heap.stats().live_objects), (3, 0));
+        heap.space().is_valid().unwrap();
+        core::hint::black_box(&words);
+    }
+}

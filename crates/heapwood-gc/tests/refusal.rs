@@ -1,0 +1,228 @@
+//! Every request to the kernel made to fail in turn, while a heap is made, a thread attached, objects allocated and
+//! collected: each time an error or a detour, never an abort, and a heap that is valid and goes on.
+
+mod common;
+
+use common::*;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator};
+use heapwood_os::faulty::Faulty;
+use heapwood_os::{Kernel, KernelRef, OsError, Request, SYSTEM};
+
+/// What refused, if anything did.
+#[derive(Debug)]
+enum Refused {
+    Create,
+    Attach,
+    Allocate,
+    Handle,
+}
+
+fn kernel_error(e: HeapError) -> OsError {
+    match e {
+        HeapError::Kernel(e) => e,
+        other => panic!("not the kernel's refusal: {other}"),
+    }
+}
+
+/// Allocates small and large objects and handles, keeping all, until something is refused or `bytes` are reached.
+fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refused> {
+    let types = [node_type(heap), masked(heap, 100, &[0, 80]), masked(heap, 5000, &[0, 9])];
+    let mut roots = Slots::new(heap, 1);
+    let (mut used, mut n, mut refused) = (0, 0, None);
+    while used < bytes {
+        let ty = types[[0, 0, 0, 0, 1, 0, 0, 2][n % 8]];
+        match mutator.allocate(ty) {
+            Ok(object) => {
+                let object = object.as_ptr() as usize;
+                put(object, 0, roots.get(0));
+                put(object, 2, n);
+                if ty.shape == types[0].shape {
+                    // A second edge, for which a stack of one has no room.
+                    put(object, 1, roots.get(0));
+                }
+                roots.set(0, object);
+            }
+            Err(AllocError::Kernel(_)) => {
+                refused = Some(Refused::Allocate);
+                break;
+            }
+            Err(other) => panic!("not the kernel's refusal: {other}"),
+        }
+        if n % 2000 == 0 {
+            match heap.new_handle(roots.get(0)) {
+                Ok(handle) => assert!(heap.free_handle(handle)),
+                Err(_) => refused = Some(Refused::Handle),
+            }
+        }
+        used += ty.size;
+        n += 1;
+    }
+    // Whatever was made before the refusal is there, and the heap is consistent.
+    check_list(roots.get(0), n, 0);
+    mutator.collect();
+    check_list(roots.get(0), n, 0);
+    assert_eq!(heap.stats().live_objects, n);
+    assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
+    heap.space().finish_sweep();
+    heap.space().is_valid().unwrap();
+    match refused {
+        Some(what) => Err(what),
+        None => Ok(n),
+    }
+}
+
+fn attempt(kernel: KernelRef, config: Config, bytes: usize) -> Result<(), Refused> {
+    let heap = match Heap::create(kernel, config) {
+        Ok(heap) => heap,
+        Err(e) => {
+            kernel_error(e);
+            return Err(Refused::Create);
+        }
+    };
+    let mutator = match Mutator::attach(&heap, None) {
+        Ok(mutator) => mutator,
+        Err(e) => {
+            kernel_error(e);
+            assert_eq!(heap.mutators(), 0);
+            // The next attempt is served, and everything works.
+            let mutator = Mutator::attach(&heap, None).unwrap();
+            end(&heap, mutator, bytes / 4);
+            return Err(Refused::Attach);
+        }
+    };
+    // SAFETY: just attached.
+    let outcome = work(&heap, unsafe { mutator.as_ref() }, bytes);
+    // After the refusal the same heap serves the same work.
+    end(&heap, mutator, bytes);
+    outcome.map(|_| ())
+}
+
+fn end(heap: &HeapBox, mutator: NonNull<Mutator>, bytes: usize) {
+    // SAFETY: attached by the caller.
+    let n = work(heap, unsafe { mutator.as_ref() }, bytes).unwrap();
+    assert!(n > 100);
+    // SAFETY: attached on this thread, and not used again.
+    unsafe { Mutator::detach(mutator) };
+}
+
+fn every_request_refused(config: Config, bytes: usize) {
+    let kernel: &'static Faulty = Box::leak(Box::default());
+    let before = kernel.requests();
+    attempt(kernel, config, bytes).unwrap();
+    let requests = kernel.requests() - before;
+    assert!(requests > 20, "{requests}");
+    let mut seen = [0; 4];
+    for n in 0..requests {
+        kernel.refuse(n);
+        match attempt(kernel, config, bytes) {
+            // A detour: a smaller window, a smaller step of growth, or a second attempt after a collection.
+            Ok(()) => {}
+            Err(Refused::Create) => seen[0] += 1,
+            Err(Refused::Attach) => seen[1] += 1,
+            Err(Refused::Allocate) => seen[2] += 1,
+            Err(Refused::Handle) => seen[3] += 1,
+        }
+        kernel.relent();
+    }
+    println!("{requests} requests; refused create, attach, allocate, handle: {seen:?}");
+    assert!(seen[0] > 0 && seen[1] > 0 && seen[3] > 0, "{seen:?}");
+}
+
+#[test]
+fn an_unlimited_heap() {
+    every_request_refused(PRECISE, 12 << 20);
+}
+
+#[test]
+fn a_heap_with_a_tiny_mark_stack() {
+    every_request_refused(Config { mark_stack: Some(4), ..PRECISE }, 6 << 20);
+}
+
+#[test]
+fn a_heap_with_a_limit() {
+    every_request_refused(Config { limit: Some(24 << 20), ..PRECISE }, 6 << 20);
+}
+
+/// A kernel that has nothing left from some request on, until it relents.
+struct Exhausted {
+    left: AtomicUsize,
+}
+
+impl Exhausted {
+    fn admit(&self, request: Request, bytes: usize) -> Result<(), OsError> {
+        let spent = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_err();
+        if spent { Err(OsError { request, bytes, errno: 12 }) } else { Ok(()) }
+    }
+}
+
+// SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
+unsafe impl Kernel for Exhausted {
+    fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
+        self.admit(Request::Reserve, len)?;
+        SYSTEM.reserve(len, align)
+    }
+    unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
+        self.admit(Request::Commit, len)?;
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.commit(addr, len) }
+    }
+    unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
+        self.admit(Request::Decommit, len)?;
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.decommit(addr, len) }
+    }
+    unsafe fn advise_huge(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.advise_huge(addr, len) }
+    }
+    unsafe fn release(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.release(addr, len) }
+    }
+}
+
+/// The kernel refuses everything while a heap is at work: collections and allocation from what there is go on.
+fn exhausted_after_creation(config: Config) {
+    let mut refusals = 0;
+    for left in (0..12).chain((12..80).step_by(7)) {
+        let kernel: &'static Exhausted =
+            Box::leak(Box::new(Exhausted { left: AtomicUsize::new(usize::MAX) }));
+        let heap = Heap::create(kernel, config).unwrap();
+        let mutator = Mutator::attach(&heap, None).unwrap();
+        kernel.left.store(left, Ordering::SeqCst);
+        // SAFETY: just attached.
+        let outcome = work(&heap, unsafe { mutator.as_ref() }, 12 << 20);
+        refusals += matches!(outcome, Err(Refused::Allocate)) as usize;
+        if left < 5 {
+            assert!(outcome.is_err());
+        }
+        kernel.left.store(usize::MAX, Ordering::SeqCst);
+        end(&heap, mutator, 12 << 20);
+    }
+    assert!(refusals > 3, "{refusals}");
+}
+
+#[test]
+fn an_exhausted_kernel() {
+    exhausted_after_creation(PRECISE);
+}
+
+#[test]
+fn an_exhausted_kernel_and_a_tiny_mark_stack() {
+    exhausted_after_creation(Config { mark_stack: Some(1), ..PRECISE });
+}
+
+#[test]
+fn an_exhausted_kernel_refuses_creation_and_attaching() {
+    for left in 0..60 {
+        let kernel: &'static Exhausted = Box::leak(Box::new(Exhausted { left: AtomicUsize::new(left) }));
+        if let Ok(heap) = Heap::create(kernel, PRECISE) {
+            kernel.left.store(left % 2, Ordering::SeqCst);
+            let e = Mutator::attach(&heap, None).err();
+            assert!(matches!(e, Some(HeapError::Kernel(_))), "{e:?}");
+            assert_eq!(heap.mutators(), 0);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Several threads on one heap: each builds structures of its own while all collect, attach, detach and block; each
+//! checks that nothing of its own was lost.
+
+mod common;
+
+use common::*;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heapwood_gc::{Config, Heap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Builds lists and checks them, polling and collecting on the way.
+fn build_and_check(heap: &Heap, seed: usize, rounds: usize, collect_every: usize) {
+    let mutator = attach(heap);
+    let node = node_type(heap);
+    let wide = masked(heap, 90, &[0, 70]);
+    let data = pointer_free(heap, 40 + seed % 100);
+    let mut frame = Framed::<2>::new(&mutator);
+    for round in 0..rounds {
+        frame.set(0, 0);
+        let n = 200 + (seed * 31 + round * 17) % 300;
+        extend_list(&mutator, if round % 4 == 0 { wide } else { node }, n, seed << 32 | round, |h| {
+            if let Some(h) = h {
+                frame.set(0, h);
+            }
+            frame.get(0)
+        });
+        new(&mutator, data);
+        mutator.safepoint();
+        if round % collect_every == 0 {
+            mutator.collect();
+        }
+        // The list before stays for one round more, reached from the other slot.
+        check_list(frame.get(0), n, seed << 32 | round);
+        frame.set(1, frame.get(0));
+        assert_eq!(heap.find(0), None);
+    }
+}
+
+fn crowd(config: Config, threads: usize, rounds: usize) {
+    let heap = heap(config);
+    std::thread::scope(|scope| {
+        for t in 0..threads {
+            let heap = &heap;
+            scope.spawn(move || build_and_check(heap, t + 1, rounds, 5 + t));
+        }
+    });
+    assert_eq!(heap.mutators(), 0);
+    assert!(heap.stats().collections as usize >= threads * (rounds / (5 + threads)));
+    let mutator = attach(&heap);
+    mutator.collect();
+    heap.space().finish_sweep();
+    heap.space().is_valid().unwrap();
+    if !config.conservative_stacks {
+        assert_eq!(heap.stats().live_objects, 0);
+    }
+    assert_eq!(heap.stats().barrier_violations, 0);
+}
+
+#[test]
+fn threads_with_precise_roots() {
+    crowd(PRECISE, 4, 1000);
+}
+
+#[test]
+fn threads_with_conservative_stacks() {
+    crowd(Config { conservative_stacks: true, ..PRECISE }, 4, 1000);
+}
+
+#[test]
+fn threads_in_verify_mode() {
+    crowd(Config { verify: true, mark_stack: Some(16), ..PRECISE }, 3, 100);
+}
+
+#[test]
+fn threads_that_attach_and_detach_while_others_collect() {
+    let heap = heap(PRECISE);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (heap, done) = (&heap, &done);
+        let visitors: Vec<_> = (0..3)
+            .map(|t| scope.spawn(move || (0..60).for_each(|i| build_and_check(heap, t * 100 + i, 1, 2))))
+            .collect();
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            while !done.load(Ordering::Relaxed) {
+                mutator.collect();
+            }
+        });
+        // Attaches and leaves at once.
+        let passer = scope.spawn(move || (0..300).for_each(|_| drop(attach(heap))));
+        visitors.into_iter().for_each(|v| v.join().unwrap());
+        passer.join().unwrap();
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(heap.mutators(), 0);
+    assert!(heap.stats().collections > 60);
+}
+
+#[test]
+fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
+    for conservative_stacks in [false, true] {
+        let heap = heap(Config { conservative_stacks, ..PRECISE });
+        let (blocked, collected) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (heap, blocked, collected) = (&heap, &blocked, &collected);
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let node = node_type(heap);
+                let mut frame = Framed::<1>::new(&mutator);
+                extend_list(&mutator, node, 500, 9, |h| {
+                    if let Some(h) = h {
+                        frame.set(0, h);
+                    }
+                    frame.get(0)
+                });
+                let answer = mutator.blocking(|| {
+                    blocked.store(true, Ordering::SeqCst);
+                    while !collected.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                    7
+                });
+                assert_eq!(answer, 7);
+                check_list(frame.get(0), 500, 9);
+                mutator.collect();
+                check_list(frame.get(0), 500, 9);
+            });
+            while !blocked.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let mutator = attach(heap);
+            for _ in 0..20 {
+                extend_list(&mutator, node_type(heap), 100, 0, |h| h.unwrap_or(0));
+                mutator.collect();
+            }
+            assert!(heap.stats().live_objects >= 500);
+            drop(mutator);
+            collected.store(true, Ordering::SeqCst);
+        });
+    }
+}
+
+#[test]
+fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
+    let heap = heap(PRECISE);
+    let panics = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let (heap, panics) = (&heap, &panics);
+        for t in 0..2 {
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let node = node_type(heap);
+                let mut frame = Framed::<1>::new(&mutator);
+                for round in 0..50 {
+                    frame.set(0, new(&mutator, node));
+                    put(frame.get(0), 2, round);
+                    let result = catch_unwind(AssertUnwindSafe(|| {
+                        mutator.blocking(|| std::panic::resume_unwind(Box::new(round)))
+                    }));
+                    let payload: Box<usize> = result.unwrap_err().downcast().unwrap();
+                    assert_eq!(*payload, round);
+                    panics.fetch_add(1, Ordering::Relaxed);
+                    if round % 3 == t {
+                        mutator.collect();
+                    }
+                    mutator.safepoint();
+                    assert_eq!(get(frame.get(0), 2), round);
+                }
+            });
+        }
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 100);
+    assert_eq!(heap.mutators(), 0);
+}
+
+/// Objects travel between threads through handles, and are stored into while young by a thread that did not make
+/// them.
+#[test]
+fn threads_that_share_objects() {
+    for verify in [false, true] {
+        let heap = heap(Config { verify, ..PRECISE });
+        let shared: Vec<_> = (0..4).map(|_| heap.new_handle(0).unwrap()).collect();
+        std::thread::scope(|scope| {
+            for t in 0..3 {
+                let (heap, shared) = (&heap, &shared);
+                scope.spawn(move || {
+                    let mutator = attach(heap);
+                    let node = node_type(heap);
+                    let mut frame = Framed::<2>::new(&mutator);
+                    for i in 0..1500 {
+                        let handle = shared[(i * 7 + t) % shared.len()];
+                        frame.set(0, new(&mutator, node));
+                        put(frame.get(0), 2, 0xFEED);
+                        // SAFETY: the handle is held.
+                        frame.set(1, unsafe { handle.get() });
+                        if frame.get(1) != 0 {
+                            assert_eq!(get(frame.get(1), 2), 0xFEED);
+                            link(&mutator, frame.get(1), 1, frame.get(0));
+                        }
+                        // SAFETY: the handle is held; the slot is a root.
+                        unsafe { handle.slot().as_ref() }.store(frame.get(0), Ordering::Release);
+                        mutator.safepoint();
+                        if i % 200 == t {
+                            mutator.collect();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(heap.stats().barrier_violations, 0);
+        for handle in shared {
+            assert!(heap.free_handle(handle));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Verify mode: stores that went around the barrier are told from those that did not, stores that initialise are
+//! left alone, freed memory is clobbered, and a store that names no object is refused with a message.
+
+mod common;
+
+use common::*;
+use core::hint::black_box;
+use heapwood_gc::Config;
+use heapwood_heap::space::CLOBBER;
+
+const VERIFY: Config = Config { verify: true, ..PRECISE };
+
+/// Three nodes in root slots that have outlived a collection; `store` changes word 0 of the first. Returns the
+/// violations that the next collections find.
+fn violations_after(store: impl Fn(&heapwood_gc::Mutator, usize, usize)) -> u64 {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 3);
+    for i in 0..3 {
+        roots.set(i, new(&mutator, node));
+    }
+    link(&mutator, roots.get(0), 0, roots.get(1));
+    mutator.collect();
+    assert_eq!(heap.stats().barrier_violations, 0);
+    store(&mutator, roots.get(0), roots.get(2));
+    assert_eq!(get(roots.get(0), 0), roots.get(2));
+    mutator.collect();
+    let found = heap.stats().barrier_violations;
+    mutator.collect();
+    assert_eq!(heap.stats().barrier_violations, found, "a violation is told once");
+    assert_eq!(heap.stats().verified, heap.stats().collections);
+    found
+}
+
+#[test]
+fn a_store_around_the_barrier_is_counted() {
+    assert_eq!(violations_after(|_, object, to| put(object, 0, to)), 1);
+}
+
+#[test]
+fn a_store_around_the_barrier_is_reported() {
+    let output = run_alone("child_stores_around_the_barrier");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("heapwood: verify: word 0 of the object at 0x"), "{text}");
+    assert!(text.contains("without the write barrier"), "{text}");
+}
+
+#[test]
+#[ignore = "writes a message: run in a process of its own by the test above"]
+fn child_stores_around_the_barrier() {
+    violations_after(|_, object, to| put(object, 0, to));
+}
+
+#[test]
+fn stores_through_the_barrier_are_not_reported() {
+    assert_eq!(violations_after(|m, object, to| link(m, object, 0, to)), 0);
+    assert_eq!(
+        violations_after(|m, object, to| {
+            // SAFETY: word 0 is a slot of the object, and the source a local.
+            unsafe { m.copy(object, object as *mut usize, &raw const to, 1) }
+        }),
+        0
+    );
+    assert_eq!(
+        violations_after(|m, object, to| {
+            // SAFETY: word 0 is a slot of the object.
+            unsafe { m.cas(object, object as *mut usize, get(object, 0), to) }.unwrap();
+        }),
+        0
+    );
+}
+
+#[test]
+fn data_words_may_change_without_the_barrier() {
+    let same = |m: &heapwood_gc::Mutator, object, to| {
+        link(m, object, 0, to);
+        put(object, 2, 77);
+    };
+    assert_eq!(violations_after(same), 0);
+}
+
+#[test]
+fn a_young_object_may_be_stored_into_through_the_barrier() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let wide = masked(&heap, 100, &[0, 99]);
+    let mut roots = Slots::new(&heap, 200);
+    for i in 0..200 {
+        let object = new(&mutator, wide);
+        link(&mutator, object, 99, roots.get(i / 2));
+        roots.set(i, object);
+        if i % 50 == 49 {
+            mutator.collect();
+        }
+    }
+    assert_eq!(heap.stats().barrier_violations, 0);
+}
+
+#[test]
+fn initialising_an_object_that_a_frame_refers_to_is_not_reported() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut frame = Framed::<2>::new(&mutator);
+    frame.set(0, new(&mutator, node));
+    for _ in 0..3 {
+        // Caught half initialised: the child's allocation collects.
+        mutator.collect();
+        let child = new(&mutator, node);
+        put(frame.get(0), 0, child);
+    }
+    mutator.collect();
+    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.stats().live_objects, 2);
+}
+
+#[test]
+fn initialising_an_object_that_the_stack_refers_to_is_not_reported() {
+    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let object = black_box(new(&mutator, node));
+    mutator.collect();
+    put(object, 0, new(&mutator, node));
+    mutator.collect();
+    black_box(object);
+    assert_eq!(heap.stats().barrier_violations, 0);
+    assert!(heap.stats().live_objects >= 2);
+}
+
+#[test]
+fn freed_memory_is_clobbered() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let mut keep = Slots::new(&heap, 1);
+    for ty in
+        [node_type(&heap), pointer_free(&heap, 999), pointer_free(&heap, 100_000), masked(&heap, 5000, &[7])]
+    {
+        keep.set(0, new(&mutator, ty));
+        let dead = new(&mutator, ty);
+        // SAFETY: the object is new and this large.
+        unsafe { (dead as *mut u8).write_bytes(0, ty.size) };
+        mutator.collect();
+        heap.space().finish_sweep();
+        assert_eq!(heap.find(dead), None);
+        // SAFETY: nobody else uses the heap, and its memory stays readable.
+        let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size) };
+        assert!(bytes.iter().all(|&b| b == CLOBBER), "{} bytes", ty.size);
+        assert_eq!(CLOBBER, 0xDB);
+        // A new object in the same place is zero where it has pointers.
+        let again = new(&mutator, ty);
+        if ty.size != 999 && ty.size != 100_000 {
+            assert!((0..ty.size / WORD).all(|w| get(again, w) == 0));
+        }
+    }
+}
+
+#[test]
+fn a_store_that_names_no_object_is_refused() {
+    assert_corrupt(&run_alone("child_stores_into_no_object"), "as its object, where none exists");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_stores_into_no_object() {
+    if alone() {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        // Eight bytes into the object is the start of none.
+        link(&mutator, object + WORD, 0, 0);
+    }
+}
+
+#[test]
+fn a_store_beyond_the_object_is_refused() {
+    assert_corrupt(&run_alone("child_stores_beyond_the_object"), "which ends at");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_stores_beyond_the_object() {
+    if alone() {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        link(&mutator, object, 4, 0);
+    }
+}
+
+#[test]
+fn a_pointer_to_no_object_is_refused() {
+    assert_corrupt(&run_alone("child_keeps_a_wild_pointer"), "");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_a_wild_pointer() {
+    if alone() {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, object);
+        // A page in which no object has ever been.
+        put(object, 0, heap.space().base() + heap.space().extent() - 4096);
+        mutator.collect();
+    }
+}

@@ -1,0 +1,255 @@
+//! A space without a collector: the test allocates, decides itself what lives, marks that, and compares what exists
+//! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
+
+use heapwood_heap::{
+    Bump, Bumps, GRANULE, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, SizeClass, Space,
+    SpaceConfig,
+};
+use heapwood_layout::{Layout, TypeDescriptor};
+use heapwood_os::{MappedArray, SYSTEM};
+use std::collections::BTreeMap;
+
+const CONFIG: SpaceConfig =
+    SpaceConfig { window: 64 << 20, limit: None, huge_pages: false, clobber: false, single_cells: false };
+
+struct Owner {
+    space: Space,
+    memory: MappedArray<Bump>,
+}
+
+impl Owner {
+    fn new(config: SpaceConfig) -> Self {
+        let space = Space::new(&SYSTEM, config).unwrap();
+        let memory = MappedArray::new(&SYSTEM, MAX_SHAPES).unwrap();
+        memory.commit(0..MAX_SHAPES).unwrap();
+        Owner { space, memory }
+    }
+
+    fn bumps(&self) -> Bumps {
+        // SAFETY: the array is zeroed, as long as it must be, and lives as long as this.
+        unsafe { Bumps::new(core::ptr::NonNull::new(self.memory.as_ptr()).unwrap()) }
+    }
+
+    fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
+        self.space.shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
+    }
+
+    fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, Refused> {
+        let Some(class) = SizeClass::of(bytes) else {
+            return Ok(self.space.allocate_large(shape, bytes, false)?.as_ptr() as usize);
+        };
+        let (bumps, cell) = (self.bumps(), class.cell_size());
+        let bump = bumps.get(shape);
+        if bump.peek(cell).is_none() {
+            self.space.refill(bump, shape, false)?;
+        }
+        let object = bump.peek(cell).unwrap();
+        bump.commit(object, cell);
+        Ok(object.as_ptr() as usize)
+    }
+
+    /// A stopped marking that finds `live`.
+    fn cycle(&self, live: impl Iterator<Item = usize>) {
+        self.space.flush(&self.bumps());
+        self.space.finish_sweep();
+        let marker = self.space.marks().marker();
+        for object in live {
+            // SAFETY: objects of this space; one thread.
+            assert!(unsafe { marker.set(object) }, "marked twice");
+        }
+        self.space.end_marking(usize::MAX);
+    }
+
+    fn objects(&self) -> BTreeMap<usize, usize> {
+        let mut found = BTreeMap::new();
+        self.space.for_each_object(|base, bytes| {
+            assert_eq!(found.insert(base, bytes), None);
+        });
+        found
+    }
+}
+
+fn random(state: &mut u64) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 20) as usize
+}
+
+fn kinds(owner: &Owner) -> Vec<(ShapeId, usize)> {
+    let masked = |bytes, mask: &[u64]| (bytes, TypeDescriptor::masked(bytes, mask).unwrap());
+    let plain = |bytes| (bytes, TypeDescriptor::no_pointers(bytes).unwrap());
+    [
+        masked(16, &[3]),
+        masked(32, &[5]),
+        masked(48, &[1]),
+        masked(800, &[0, 1 << 20]),
+        masked(MAX_SMALL + 8, &[1]),
+        plain(1),
+        plain(200),
+        plain(5000),
+        plain(MAX_SMALL),
+        plain(MAX_SMALL + 1),
+        plain(100_000),
+    ]
+    .map(|(bytes, d)| (owner.shape(bytes, d), bytes))
+    .to_vec()
+}
+
+/// Random cycles; `keep` of 8 objects live on.
+fn play(config: SpaceConfig, seed: u64, keep: usize) {
+    let owner = Owner::new(config);
+    let kinds = kinds(&owner);
+    let mut state = seed * 2 + 1;
+    let mut live: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for cycle in 0..30 {
+        for _ in 0..random(&mut state) % 1500 {
+            let (shape, bytes) = kinds[match random(&mut state) % 40 {
+                39 => 8 + random(&mut state) % 3,
+                38 => 4,
+                n => [0, 0, 1, 2, 3, 5, 6, 7][n % 8],
+            }];
+            let object = owner.allocate(shape, bytes).unwrap();
+            let reach = SizeClass::of(bytes).map_or(bytes, SizeClass::cell_size);
+            assert!(object.is_multiple_of(GRANULE));
+            let next = live.range(object..).next();
+            assert!(next.is_none_or(|(&at, _)| object + reach <= at), "overlaps the next");
+            let last = live.range(..=object).next_back();
+            assert!(last.is_none_or(|(&at, &(_, reach))| at + reach <= object), "overlaps the one before");
+            let kind = owner.space.shape(shape).kind();
+            if kind != ScanKind::NoPointers {
+                // SAFETY: the object is new and this large.
+                let words = unsafe { core::slice::from_raw_parts(object as *const u64, bytes / 8) };
+                assert!(words.iter().all(|&w| w == 0), "a new object is not zero");
+            }
+            // SAFETY: as above.
+            unsafe { (object as *mut u8).write_bytes(0xEE, bytes) };
+            let found = owner.space.find_own(&owner.bumps(), object + bytes - 1).unwrap();
+            assert_eq!((found.base, found.bytes), (object, reach));
+            live.insert(object, (bytes, reach));
+        }
+        live.retain(|_, _| random(&mut state) % 8 < keep);
+        owner.cycle(live.keys().copied());
+        if cycle % 3 == 2 {
+            owner.space.finish_sweep();
+            owner.space.is_valid().unwrap();
+            let wanted: BTreeMap<usize, usize> = live.iter().map(|(&at, &(_, reach))| (at, reach)).collect();
+            assert_eq!(owner.objects(), wanted);
+        }
+        for (&object, &(bytes, reach)) in &live {
+            assert_eq!(
+                owner.space.find(object + bytes / 2).map(|o| (o.base, o.bytes)),
+                Some((object, reach))
+            );
+            // SAFETY: the object lives.
+            let contents = unsafe { core::slice::from_raw_parts(object as *const u8, bytes) };
+            assert!(contents.iter().all(|&b| b == 0xEE), "contents changed");
+        }
+    }
+    owner.cycle(core::iter::empty());
+    owner.space.finish_sweep();
+    owner.space.is_valid().unwrap();
+    assert_eq!(owner.objects().len(), 0);
+    assert_eq!(owner.space.figures().in_use, 0);
+}
+
+#[test]
+fn what_was_marked_exists_and_nothing_else() {
+    for seed in 1..=10 {
+        play(CONFIG, seed, 1);
+        play(CONFIG, seed, 4);
+        play(CONFIG, seed, 7);
+    }
+}
+
+#[test]
+fn the_same_with_clobbering_and_single_cells() {
+    for seed in 1..=4 {
+        play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4);
+        play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4);
+    }
+}
+
+#[test]
+fn cells_written_whole_are_not_zeroed_first_but_others_are() {
+    let owner = Owner::new(SpaceConfig { clobber: true, ..CONFIG });
+    let shape = owner.shape(64, TypeDescriptor::masked(64, &[1]).unwrap());
+    let conservative = owner.shape(64, TypeDescriptor::conservative(64).unwrap());
+    let kept = owner.allocate(shape, 64).unwrap();
+    let kept_too = owner.allocate(conservative, 64).unwrap();
+    owner.cycle([kept, kept_too].into_iter());
+    for (shape, whole, wanted) in [(shape, true, 0xDB), (conservative, true, 0)] {
+        let bumps = owner.bumps();
+        let bump = bumps.get(shape);
+        owner.space.refill(bump, shape, whole).unwrap();
+        // SAFETY: the run has a cell.
+        assert_eq!(unsafe { *bump.peek(64).unwrap().as_ptr() }, wanted);
+    }
+}
+
+#[test]
+fn the_budget_and_the_limit_refuse() {
+    let owner = Owner::new(SpaceConfig { limit: Some(8 << 20), ..CONFIG });
+    let (shape, bytes) = (ShapeId::no_pointers(None), 100_000);
+    owner.space.set_budget(1 << 20);
+    assert!(owner.allocate(shape, 2 << 20).is_ok(), "the first of a cycle is served whatever its size");
+    assert_eq!(owner.allocate(shape, bytes), Err(Refused::CollectionDue));
+    owner.space.set_budget(usize::MAX);
+    let mut made = 0;
+    let refused = loop {
+        match owner.allocate(shape, bytes) {
+            Ok(_) => made += 1,
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(refused, Refused::Limit { limit: 8 << 20 });
+    assert!((50..63).contains(&made), "{made}");
+    owner.cycle(core::iter::empty());
+    assert!(owner.allocate(shape, 8 << 20).is_ok(), "sweeping made room");
+    let too_large = Refused::Window { bytes: 65 << 20, window: 64 << 20 };
+    assert_eq!(owner.allocate(shape, 65 << 20), Err(too_large));
+}
+
+#[test]
+fn the_walker_sees_a_mark_that_should_not_be_there() {
+    let owner = Owner::new(CONFIG);
+    let shape = owner.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    let objects: Vec<usize> = (0..100).map(|_| owner.allocate(shape, 32).unwrap()).collect();
+    owner.cycle(objects.iter().copied());
+    owner.space.finish_sweep();
+    owner.space.is_valid().unwrap();
+    // SAFETY: an object of the space; no marking is under way, which is the point.
+    unsafe { owner.space.marks().marker().set(objects[7]) };
+    let invalid = owner.space.is_valid().unwrap_err();
+    assert_eq!(invalid.what, "a swept span has mark bits");
+    assert!(invalid.to_string().starts_with("page "));
+}
+
+#[test]
+fn the_walker_sees_a_span_that_is_on_no_list() {
+    let owner = Owner::new(CONFIG);
+    let shape = owner.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    owner.allocate(shape, 32).unwrap();
+    // Owned by a bump, and not flushed.
+    assert_eq!(owner.space.is_valid().unwrap_err().what, "a span is on no list, or on two");
+    owner.space.flush(&owner.bumps());
+    owner.space.is_valid().unwrap();
+}
+
+#[test]
+fn types_share_shapes_until_there_are_too_many() {
+    let owner = Owner::new(CONFIG);
+    let of = |bytes: usize, mask: u64| {
+        let d = TypeDescriptor::masked(bytes, &[mask]).unwrap();
+        owner.space.shape_for(bytes, Scan::Layout(d.layout()))
+    };
+    assert_eq!(of(33 * 8, 1), of(34 * 8, 1));
+    assert_ne!(of(33 * 8, 1), of(33 * 8, 2));
+    assert_eq!(of(16, 3), ShapeId::well_known(16, &[3, 0, 0, 0]));
+    assert_eq!(owner.space.shape_for(50, Scan::Layout(Layout::NoPointers)), ShapeId::well_known(50, &[0; 4]));
+    let mut masks = 1..;
+    let last = masks.find(|&mask| of(20 * 8, mask).is_none()).unwrap();
+    assert!(last as usize > MAX_SHAPES / 2);
+    assert_eq!(owner.space.shape_count() as usize, MAX_SHAPES);
+    assert!(of(20 * 8, 1).is_some(), "those that exist are still found");
+}
