@@ -63,7 +63,7 @@ impl<T> Pointer for Option<Gc<T>> {
 /// # let m = heap.attach().unwrap();
 /// let node = m.alloc(Node { next: GcCell::new(None) });
 /// node.next.set(&m, Some(node));
-/// assert_eq!(node.next.get(), Some(node));
+/// assert!(node.next.get() == Some(node));
 /// ```
 #[repr(transparent)]
 pub struct GcCell<P: Pointer> {

@@ -58,3 +58,8 @@ pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;
 pub use trace::{NoPointers, Trace, TypeMap};
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
