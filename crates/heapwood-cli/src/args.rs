@@ -33,7 +33,7 @@ pub(crate) struct Run {
     pub(crate) percent: u32,
 
     /// Let the heap grow to at most SIZE, such as 64MiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_limit)]
     pub(crate) limit: Option<usize>,
 
     /// Check everything after every collection (slow)

@@ -18,6 +18,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    heapwood_os::signals::restore_broken_pipe();
     let args = args::Args::parse();
     let outcome = match args.command {
         args::Command::Run(run) => run::run(&run),

@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Run) -> Result<(), String> {
     } else {
         figures.print();
     }
-    Ok(())
+    match heap.stats().barrier_violations {
+        0 => Ok(()),
+        n => Err(format!("verify: {n} stores went around the write barrier")),
+    }
 }
 
 /// What the heap calls when it cannot serve a workload any further.

@@ -5,10 +5,9 @@ mod common;
 
 use common::*;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator};
 use heapwood_os::faulty::Faulty;
-use heapwood_os::{Kernel, KernelRef, OsError, Request, SYSTEM};
+use heapwood_os::{KernelRef, OsError};
 
 /// What refused, if anything did.
 #[derive(Debug)]
@@ -145,60 +144,21 @@ fn a_heap_with_a_limit() {
     every_request_refused(Config { limit: Some(24 << 20), ..PRECISE }, 6 << 20);
 }
 
-/// A kernel that has nothing left from some request on, until it relents.
-struct Exhausted {
-    left: AtomicUsize,
-}
-
-impl Exhausted {
-    fn admit(&self, request: Request, bytes: usize) -> Result<(), OsError> {
-        let spent = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_err();
-        if spent { Err(OsError { request, bytes, errno: 12 }) } else { Ok(()) }
-    }
-}
-
-// SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
-unsafe impl Kernel for Exhausted {
-    fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
-        self.admit(Request::Reserve, len)?;
-        SYSTEM.reserve(len, align)
-    }
-    unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
-        self.admit(Request::Commit, len)?;
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.commit(addr, len) }
-    }
-    unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
-        self.admit(Request::Decommit, len)?;
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.decommit(addr, len) }
-    }
-    unsafe fn advise_huge(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.advise_huge(addr, len) }
-    }
-    unsafe fn release(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.release(addr, len) }
-    }
-}
-
 /// The kernel refuses everything while a heap is at work: collections and allocation from what there is go on.
 fn exhausted_after_creation(config: Config) {
     let mut refusals = 0;
     for left in (0..12).chain((12..80).step_by(7)) {
-        let kernel: &'static Exhausted =
-            Box::leak(Box::new(Exhausted { left: AtomicUsize::new(usize::MAX) }));
+        let kernel: &'static Faulty = Box::leak(Box::new(Faulty::new()));
         let heap = Heap::create(kernel, config).unwrap();
         let mutator = Mutator::attach(&heap, None).unwrap();
-        kernel.left.store(left, Ordering::SeqCst);
+        kernel.refuse_from(left);
         // SAFETY: just attached.
         let outcome = work(&heap, unsafe { mutator.as_ref() }, 12 << 20);
         refusals += matches!(outcome, Err(Refused::Allocate)) as usize;
         if left < 5 {
             assert!(outcome.is_err());
         }
-        kernel.left.store(usize::MAX, Ordering::SeqCst);
+        kernel.relent();
         end(&heap, mutator, 12 << 20);
     }
     assert!(refusals > 3, "{refusals}");
@@ -217,9 +177,10 @@ fn an_exhausted_kernel_and_a_tiny_mark_stack() {
 #[test]
 fn an_exhausted_kernel_refuses_creation_and_attaching() {
     for left in 0..60 {
-        let kernel: &'static Exhausted = Box::leak(Box::new(Exhausted { left: AtomicUsize::new(left) }));
+        let kernel: &'static Faulty = Box::leak(Box::new(Faulty::new()));
+        kernel.refuse_from(left);
         if let Ok(heap) = Heap::create(kernel, PRECISE) {
-            kernel.left.store(left % 2, Ordering::SeqCst);
+            kernel.refuse_from(left % 2);
             let e = Mutator::attach(&heap, None).err();
             assert!(matches!(e, Some(HeapError::Kernel(_))), "{e:?}");
             assert_eq!(heap.mutators(), 0);

@@ -1,5 +1,5 @@
-//! A kernel that refuses on command: every request is counted, and the one whose turn it is fails. Tests walk the
-//! refusal through all requests of an operation and check that each is survived.
+//! A kernel that refuses on command: every request is counted, and the one whose turn it is fails, or all from then
+//! on. Tests walk the refusal through all requests of an operation and check that each is survived.
 
 use crate::kernel::{Kernel, OsError, Request};
 use crate::linux::SYSTEM;
@@ -9,18 +9,31 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Faulty {
     seen: AtomicUsize,
+    /// The first request to refuse, and how many.
     refuse_at: AtomicUsize,
+    refusals: AtomicUsize,
 }
 
 impl Faulty {
     /// A kernel that refuses nothing yet.
     pub const fn new() -> Self {
-        Faulty { seen: AtomicUsize::new(0), refuse_at: AtomicUsize::new(usize::MAX) }
+        Faulty {
+            seen: AtomicUsize::new(0),
+            refuse_at: AtomicUsize::new(usize::MAX),
+            refusals: AtomicUsize::new(0),
+        }
     }
 
     /// Refuses the `n`-th request from now (0 is the next), and only that one.
     pub fn refuse(&self, n: usize) {
+        self.refusals.store(1, Ordering::SeqCst);
         self.refuse_at.store(self.seen.load(Ordering::SeqCst) + n, Ordering::SeqCst);
+    }
+
+    /// Grants `n` more requests and refuses all that follow, until [`Faulty::relent`].
+    pub fn refuse_from(&self, n: usize) {
+        self.refuse(n);
+        self.refusals.store(usize::MAX, Ordering::SeqCst);
     }
 
     /// Refuses nothing from now on.
@@ -35,7 +48,8 @@ impl Faulty {
 
     fn admit(&self, request: Request, bytes: usize) -> Result<(), OsError> {
         let turn = self.seen.fetch_add(1, Ordering::SeqCst);
-        if turn == self.refuse_at.load(Ordering::SeqCst) {
+        let from = self.refuse_at.load(Ordering::SeqCst);
+        if turn >= from && turn - from < self.refusals.load(Ordering::SeqCst) {
             return Err(OsError { request, bytes, errno: libc::ENOMEM });
         }
         Ok(())

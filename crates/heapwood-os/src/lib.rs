@@ -13,6 +13,7 @@
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | [`usage`] | what the process has used, and what the machine has |
+//! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod clock;
@@ -22,6 +23,7 @@ pub mod linux;
 pub mod lock;
 pub mod message;
 pub mod region;
+pub mod signals;
 pub mod stack;
 pub mod usage;
 

@@ -5,7 +5,7 @@ use crate::mutator::Attached;
 use crate::mutator::Mutator;
 use core::fmt;
 use heapwood_gc::{AllocError, Config, HeapBox, HeapError, Stats};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
 pub type AllocErrorHook = fn(&AllocError);
@@ -13,6 +13,8 @@ pub type AllocErrorHook = fn(&AllocError);
 pub(crate) struct Inner {
     pub(crate) heap: HeapBox,
     pub(crate) hook: OnceLock<AllocErrorHook>,
+    /// The attached threads. One that were attached twice would wait for itself when it collects.
+    pub(crate) threads: Mutex<Vec<u32>>,
 }
 
 /// A garbage-collected heap. Clones are the same heap.
@@ -48,13 +50,16 @@ impl Heap {
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
         let config = Config { conservative_stacks: true, ..config };
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
-        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
+        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), threads: Mutex::default() }) })
     }
 
     /// Attaches the calling thread, until what is returned is dropped.
     ///
     /// # Errors
     /// No memory for the mutator, or the system does not say where the thread's stack ends.
+    ///
+    /// # Panics
+    /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
     pub fn attach(&self) -> Result<Attached, HeapError> {
         Attached::new(self.inner.clone())
     }

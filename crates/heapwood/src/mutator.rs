@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use heapwood_gc::{AllocError, HeapError};
 use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// A thread's part in a heap, borrowed from an [`Attached`].
 ///
@@ -35,18 +35,21 @@ pub struct Mutator(heapwood_gc::Mutator);
 /// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
 pub struct Attached {
     raw: NonNull<heapwood_gc::Mutator>,
-    _inner: Arc<Inner>,
+    inner: Arc<Inner>,
 }
 
 impl Attached {
     pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
+        let thread = heapwood_os::stack::thread_id();
+        assert!(!attached(&inner).contains(&thread), "the thread is attached to this heap already");
         let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
+        attached(&inner).push(thread);
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a masked shape.
         unsafe { raw.as_ref().write_values_whole() };
         // SAFETY: attached just above.
         unsafe { raw.as_ref() }.client().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw, _inner: inner })
+        Ok(Attached { raw, inner })
     }
 }
 
@@ -61,9 +64,16 @@ impl Deref for Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        let thread = self.raw().thread();
         // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
         unsafe { heapwood_gc::Mutator::detach(self.raw) };
+        attached(&self.inner).retain(|&t| t != thread);
     }
+}
+
+/// The threads attached to a heap. Nobody panics while holding the lock.
+fn attached(inner: &Inner) -> MutexGuard<'_, Vec<u32>> {
+    inner.threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Attached {

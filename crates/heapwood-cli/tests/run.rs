@@ -1,0 +1,138 @@
+//! `heapwood run`: the workloads print what they should, for people and for machines, and the options do what they
+//! say.
+
+mod common;
+
+use common::*;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+fn nodes(depth: u64) -> u64 {
+    (2 << depth) - 1
+}
+
+#[test]
+fn trees_prints_the_table() {
+    let out = output("run trees 10");
+    let lines = squeezed(&out);
+    let megabytes = |nodes: u64| format!("{:.1}", (nodes * 16) as f64 / (1 << 20) as f64);
+    let mut table = vec![("stretch tree".to_string(), 11, nodes(11))];
+    for depth in [4, 6, 8, 10] {
+        let trees = 1 << (14 - depth);
+        table.push((format!("{trees} trees"), depth, trees * nodes(depth)));
+    }
+    table.push(("long-lived tree".to_string(), 10, nodes(10)));
+    for (line, (what, depth, nodes)) in lines.iter().zip(&table) {
+        assert_eq!(line, &format!("{what} of depth {depth} nodes: {nodes} MB: {}", megabytes(*nodes)));
+    }
+    let rest = lines[table.len()..].join("\n");
+    for word in ["wall", "user", "system", "max RSS", "minor faults", "collections", "pause", "heap: allocated"] {
+        assert!(rest.contains(word), "{word} is missing:\n{out}");
+    }
+}
+
+#[test]
+fn trees_in_json() {
+    let figures = json("run trees 8");
+    for key in [
+        "n",
+        "wall_s",
+        "user_s",
+        "sys_s",
+        "max_rss_bytes",
+        "minor_faults",
+        "collections",
+        "pause_p50_us",
+        "pause_p99_us",
+        "pause_max_us",
+        "gc_cpu_share",
+        "heap_live_bytes",
+    ] {
+        assert!(figures[key].is_number(), "{key}: {figures}");
+    }
+    assert_eq!((&figures["workload"], &figures["n"]), (&json!("trees"), &json!(8)));
+    assert!(figures["max_rss_bytes"].as_u64().unwrap() > 1 << 20);
+    let line = |trees: u64, depth: u64| json!({"trees": trees, "depth": depth, "nodes": trees * nodes(depth)});
+    assert_eq!(figures["lines"], json!([line(1, 9), line(256, 4), line(64, 6), line(16, 8), line(1, 8)]));
+}
+
+#[test]
+fn churn_agrees_with_the_peers() {
+    let expected = expected("churn-100000.txt");
+    assert_eq!(output("run churn 100000").lines().next(), Some(expected.trim()));
+    let figures = json("run churn 100000");
+    let line = &figures["lines"][0];
+    assert_eq!((&figures["workload"], &line["ops"]), (&json!("churn"), &json!(100_000)));
+    assert!(expected.trim().ends_with(line["checksum"].as_str().unwrap()));
+    for key in ["longest_gap_us", "mops", "requested_live_bytes"] {
+        assert!(line[key].as_f64().unwrap() > 0.0, "{key}: {line}");
+    }
+}
+
+#[test]
+fn mark_reaches_what_the_peers_reach() {
+    let expected = expected("mark-10000.txt");
+    let reached: Vec<&str> = expected.lines().filter(|line| line.contains("reached")).collect();
+    let out = output("run mark 10000");
+    for (line, expected) in out.lines().zip(&reached) {
+        assert!(line.starts_with(&format!("{expected} best_ns_per_object ")), "{line}");
+    }
+    let figures = json("run mark 10000");
+    let lines = figures["lines"].as_array().unwrap();
+    let said: Vec<String> = lines
+        .iter()
+        .map(|l| format!("mark {} objects {} reached {}", l["graph"].as_str().unwrap(), l["objects"], l["reached"]))
+        .collect();
+    assert_eq!(said, reached);
+    assert!(figures["collections"].as_u64().unwrap() >= 9);
+}
+
+fn collections(args: &str) -> u64 {
+    json(args)["collections"].as_u64().unwrap()
+}
+
+#[test]
+fn the_percentage_decides_how_often_it_collects() {
+    let (rare, often) =
+        (collections("run churn 1000000 --percent 200"), collections("run churn 1000000 --percent 25"));
+    assert!(rare >= 1 && often > 2 * rare, "{rare} and {often}");
+    assert_eq!(json("run trees 6 --percent 7")["percent"], 7);
+}
+
+#[test]
+fn a_limit_that_is_enough_is_kept() {
+    let figures = json("run trees 13 --limit 6MiB");
+    assert_eq!(figures["limit_bytes"], 6 << 20);
+    assert_eq!(figures["lines"][0]["nodes"], nodes(14));
+    assert!(figures["heap_committed_bytes"].as_u64().unwrap() <= 16 << 20, "{figures}");
+    assert!(figures["collections"].as_u64().unwrap() > 0);
+    assert_eq!(json("run trees 6")["limit_bytes"], Value::Null);
+}
+
+#[test]
+fn verify_mode_finds_nothing_wrong() {
+    let lines = |args| json(args)["lines"].clone();
+    assert_eq!(lines("run trees 12 --limit 4MiB --verify"), lines("run trees 12"));
+    assert!(collections("run trees 12 --limit 4MiB --verify") > 0);
+    assert!(output("run mark 1000 --verify").starts_with("mark in-order objects 1000 reached 1000 "));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    // Seven lines are written one after the other; the reader takes the first and closes the pipe.
+    for args in ["run trees 12", "run mark 200000", "run trees 10 --json", "--help"] {
+        let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        let mut out = BufReader::with_capacity(16, child.stdout.take().unwrap());
+        if !args.contains("json") {
+            out.read_line(&mut first).unwrap();
+            assert!(!first.is_empty());
+        }
+        drop(out);
+        let mut err = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        child.wait().unwrap();
+        assert_eq!(err, "", "heapwood {args}");
+    }
+}

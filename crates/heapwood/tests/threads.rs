@@ -1,0 +1,167 @@
+//! Threads: attaching and detaching, allocation and collection on many of them at once, blocking, and long loops
+//! that poll.
+
+mod common;
+
+use common::*;
+use heapwood::{Config, Gc, Mutator, Slice};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+/// Builds, drops, changes and checks for a while.
+fn work(m: &Mutator, seed: u64, rounds: u64) {
+    let kept = list(m, 200);
+    let table: Gc<Slice<heapwood::GcCell<Option<Gc<Node>>>>> =
+        m.alloc_slice(64, |_| heapwood::GcCell::new(None));
+    for round in 0..rounds {
+        let slot = &table[(seed.wrapping_mul(31) + round) as usize % 64];
+        if let Some(old) = slot.get() {
+            assert_eq!(old.value, seed);
+        }
+        slot.set(m, Some(node(m, seed, list(m, round % 50))));
+        m.alloc_slice(round as usize % 200, |i| i as u8);
+        if round % 97 == seed % 97 {
+            m.collect();
+        }
+    }
+    assert_list(kept, 200);
+    for old in table.iter().filter_map(|slot| slot.get()) {
+        assert_eq!(old.value, seed);
+        let n = old.next.get().map_or(0, |first| first.value + 1);
+        assert_list(old.next.get(), n);
+    }
+}
+
+fn many(config: Config, threads: u64, rounds: u64) {
+    let heap = heap(config);
+    let together = Barrier::new(threads as usize);
+    thread::scope(|s| {
+        for seed in 0..threads {
+            let (heap, together) = (heap.clone(), &together);
+            s.spawn(move || {
+                together.wait();
+                for part in 0..3 {
+                    let m = heap.attach().unwrap();
+                    work(&m, seed * 10 + part, rounds / 3);
+                }
+            });
+        }
+    });
+    let stats = heap.stats();
+    assert!(stats.collections > 0 && stats.barrier_violations == 0, "{stats:?}");
+}
+
+#[test]
+fn allocation_and_collection_at_once() {
+    many(SMALL, 8, 3000);
+}
+
+#[test]
+fn the_same_in_verify_mode() {
+    many(VERIFY, 4, 300);
+}
+
+#[test]
+fn the_same_in_stress_mode() {
+    many(STRESS, 3, 15);
+}
+
+#[test]
+fn threads_come_and_go() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let kept = list(&m, 1000);
+    for round in 0..50 {
+        let threads: Vec<_> = (0..4)
+            .map(|i| {
+                let heap = heap.clone();
+                thread::spawn(move || {
+                    let m = heap.attach().unwrap();
+                    assert_list(list(&m, 100 + i), 100 + i);
+                    if i == round % 4 {
+                        m.collect();
+                    }
+                })
+            })
+            .collect();
+        m.blocking(|| threads.into_iter().for_each(|t| t.join().unwrap()));
+    }
+    scrub();
+    m.collect();
+    assert_list(kept, 1000);
+    assert!(heap.stats().live_objects < 3000, "threads that ended keep nothing alive");
+}
+
+#[test]
+fn nobody_waits_for_a_blocked_thread() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let kept = list(&m, 1000);
+    let result = m.blocking(|| {
+        let theirs = heap.clone();
+        thread::spawn(move || {
+            let m = theirs.attach().unwrap();
+            (0..20).for_each(|_| m.collect());
+            assert_list(list(&m, 50_000), 50_000);
+        })
+        .join()
+        .unwrap();
+        "done"
+    });
+    assert_eq!(result, "done");
+    assert!(heap.stats().collections >= 20);
+    assert_list(kept, 1000);
+}
+
+#[test]
+fn a_panic_ends_a_blocking_region() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let kept = list(&m, 100);
+    assert_eq!(panic_message(|| m.blocking(|| panic!("interrupted"))), "interrupted");
+    m.collect();
+    assert_list(kept, 100);
+    m.blocking(|| {
+        let theirs = heap.clone();
+        thread::spawn(move || theirs.attach().unwrap().collect()).join().unwrap();
+    });
+    assert_eq!(heap.stats().collections, 2);
+}
+
+#[test]
+fn a_loop_that_polls_lets_others_collect() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let kept = list(&m, 1000);
+    let (done, turns) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|s| {
+        s.spawn(|| {
+            let m = heap.attach().unwrap();
+            (0..50).for_each(|_| m.collect());
+            done.store(true, Ordering::Relaxed);
+        });
+        while !done.load(Ordering::Relaxed) {
+            turns.fetch_add(1, Ordering::Relaxed);
+            m.safepoint();
+        }
+        m.blocking(|| ());
+    });
+    assert!(heap.stats().collections >= 50);
+    assert_list(kept, 1000);
+}
+
+#[test]
+fn a_thread_is_attached_to_a_heap_once_at_a_time() {
+    let (one, other) = (heap(SMALL), heap(SMALL));
+    let m = one.attach().unwrap();
+    let message = panic_message(|| drop(one.clone().attach()));
+    assert_eq!(message, "the thread is attached to this heap already");
+    // To another heap it can be, and to this one again later.
+    let theirs = other.attach().unwrap();
+    theirs.collect();
+    m.collect();
+    drop((m, theirs));
+    one.attach().unwrap().collect();
+    assert_eq!((one.stats().collections, other.stats().collections), (2, 1));
+}

@@ -1,0 +1,128 @@
+//! The workloads do the work that their description says: what they count is what every other program with the same
+//! description counts (`peers/expected`).
+
+use heapwood::{Attached, Config, Heap};
+use heapwood_workloads::trees::{Kind, Line};
+use heapwood_workloads::{churn, mark, trees};
+
+const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected");
+
+fn expected(file: &str) -> String {
+    std::fs::read_to_string(format!("{EXPECTED}/{file}")).unwrap()
+}
+
+fn attach(config: Config) -> Attached {
+    // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
+    let heap = unsafe { Heap::new(config) }.unwrap();
+    heap.attach().unwrap()
+}
+
+/// Collects every megabyte at the latest.
+const SMALL: Config = Config { min_heap: 1 << 20, huge_pages: false, ..Config::DEFAULT };
+
+fn run_trees(n: u32, config: Config) -> Vec<Line> {
+    let m = attach(config);
+    let mut lines = Vec::new();
+    trees::run(&m, n, |line| lines.push(line));
+    assert_eq!(m.heap().stats().barrier_violations, 0);
+    lines
+}
+
+/// The table by its definition.
+fn tree_table(n: u32) -> Vec<Line> {
+    let max = n.max(6);
+    let nodes = |depth: u32| (2u64 << depth) - 1;
+    let mut lines = vec![Line { kind: Kind::Stretch, trees: 1, depth: max + 1, nodes: nodes(max + 1) }];
+    for depth in (4..=max).step_by(2) {
+        let trees = 16 << (max - depth);
+        lines.push(Line { kind: Kind::Short, trees, depth, nodes: trees * nodes(depth) });
+    }
+    lines.push(Line { kind: Kind::LongLived, trees: 1, depth: max, nodes: nodes(max) });
+    lines
+}
+
+#[test]
+fn trees_are_counted_right() {
+    for n in [1, 5, 6, 7, 8, 10, 11] {
+        assert_eq!(run_trees(n, SMALL), tree_table(n), "trees {n}");
+    }
+    assert_eq!(run_trees(7, Config { verify: true, ..SMALL }), tree_table(7));
+}
+
+#[test]
+fn trees_agree_with_the_peers() {
+    let lines = run_trees(10, SMALL).into_iter().map(|line| match line {
+        Line { kind: Kind::Stretch, trees, depth, nodes } => {
+            format!("stretch tree of depth {depth} trees {trees} nodes {nodes}")
+        }
+        Line { kind: Kind::Short, trees, depth, nodes } => {
+            format!("{trees} trees of depth {depth} nodes {nodes}")
+        }
+        Line { kind: Kind::LongLived, depth, nodes, .. } => {
+            format!("long lived tree of depth {depth} nodes {nodes}")
+        }
+    });
+    assert!(lines.eq(expected("trees-10.txt").lines()));
+}
+
+#[test]
+fn a_line_knows_its_megabytes() {
+    let line = Line { kind: Kind::Short, trees: 1, depth: 16, nodes: 1 << 16 };
+    assert_eq!(line.megabytes(), 1.0);
+    assert_eq!(trees::least_bytes(10), 16 << 12);
+    assert!(trees::least_bytes(u32::MAX - 2) > 1 << 90);
+}
+
+#[test]
+fn churn_agrees_with_the_peers() {
+    let m = attach(SMALL);
+    let outcome = churn::run(&m, 100_000);
+    assert_eq!(outcome.ops, 100_000);
+    let line = format!("churn ops {} checksum 0x{:016x}", outcome.ops, outcome.checksum);
+    assert_eq!(line, expected("churn-100000.txt").trim());
+    // Objects have 64 to 128 bytes, rounded down to whole words.
+    let live = outcome.requested_live_bytes / churn::LIVE as u64;
+    assert!((90..=96).contains(&live), "{live} bytes an object");
+    assert!(m.heap().stats().collections > 0);
+}
+
+#[test]
+fn mark_reaches_what_the_peers_reach() {
+    let m = attach(Config { verify: true, ..SMALL });
+    let mut lines = Vec::new();
+    mark::run(&m, 10_000, |line| lines.push(line));
+    let reached: Vec<String> = lines
+        .iter()
+        .map(|line| format!("mark {} objects 10000 reached {}", line.graph, line.reached))
+        .collect();
+    let expected = expected("mark-10000.txt");
+    assert!(reached.iter().eq(expected.lines().filter(|l| l.contains("reached"))), "{reached:?}");
+    for line in lines {
+        // Beside the objects there is the array of roots; a word on the stack may keep others.
+        assert!(line.live_objects > line.reached, "{line:?}");
+    }
+    assert_eq!(m.heap().stats().barrier_violations, 0);
+}
+
+#[test]
+fn mark_of_very_few_objects() {
+    for n in [1, 2, 3, 63, 64, 65, 129] {
+        let m = attach(SMALL);
+        let mut reached = Vec::new();
+        mark::run(&m, n, |line| reached.push((line.graph, line.reached)));
+        assert_eq!(reached[..2], [("in-order", n), ("shuffled", n)]);
+        assert!(reached.len() == 3 && (1..=n).contains(&reached[2].1));
+    }
+}
+
+#[test]
+fn the_numbers_are_those_of_every_peer() {
+    let mut random = heapwood_workloads::random::Random::new();
+    let mut x = 0x9E37_79B9_7F4A_7C15u64;
+    for _ in 0..1000 {
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        assert_eq!(random.next_u64(), x.wrapping_mul(0x2545_F491_4F6C_DD1D));
+    }
+}
