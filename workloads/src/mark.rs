@@ -37,9 +37,10 @@ pub struct Line {
     pub live_objects: u64,
 }
 
-/// The bytes that are alive at once at the least: the objects, and the table they are built from.
+/// The bytes that are alive at once at the least: the objects, the table they are built from, and the plan with its
+/// order.
 pub fn least_bytes(objects: u64) -> u128 {
-    objects as u128 * 40
+    objects as u128 * (32 + 8 + 8 + 4)
 }
 
 /// A graph over indices, in the ordinary heap.

@@ -121,7 +121,9 @@ hw_status hw_heap_destroy(hw_heap *heap);
 /* ----------------------------------------------------------------------------------------------------- threads -- */
 
 /* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack
- * that may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. */
+ * that may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. A
+ * thread may be attached to several heaps, but while it waits in one it polls none of the others: let it be inside
+ * hw_call_blocking of every heap but the one it is using, or two such threads may wait for each other for good. */
 hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
 
 /* Detaches the calling thread, and ends the mutator: it must be the last use of it. Its frames are dropped; objects

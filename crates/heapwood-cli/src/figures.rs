@@ -1,5 +1,6 @@
 //! What a run cost: the operating system's account of the process, and the heap's own.
 
+use crate::output::say;
 use crate::size::show;
 use heapwood::Heap;
 use heapwood_os::clock::monotonic_ns;
@@ -70,8 +71,8 @@ impl Clock {
 
 impl Figures {
     pub(crate) fn print(&self) {
-        println!();
-        println!(
+        say!("");
+        say!(
             "wall {:.2} s   user {:.2} s   system {:.2} s   max RSS {}   minor faults {}",
             self.wall_s,
             self.user_s,
@@ -79,7 +80,7 @@ impl Figures {
             show(self.max_rss_bytes),
             self.minor_faults
         );
-        println!(
+        say!(
             "collections {}   pause p50 / p99 / max {:.0} / {:.0} / {:.0} us   collector's share of CPU {:.1} %",
             self.collections,
             self.pause_p50_us,
@@ -87,7 +88,7 @@ impl Figures {
             self.pause_max_us,
             self.gc_cpu_share * 100.0
         );
-        println!(
+        say!(
             "heap: allocated {}   alive at the last collection {}   committed {}",
             show(self.allocated_bytes),
             show(self.heap_live_bytes),

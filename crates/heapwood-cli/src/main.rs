@@ -5,12 +5,14 @@
 //! | `args` | what can be said on the command line |
 //! | `size` | sizes as people write them |
 //! | `run` | `heapwood run`: a workload on a heap of its own |
+//! | `output` | lines for standard output |
 //! | `figures` | what a run cost, for people and for machines |
 //!
 //! Exit codes: 0 done, 1 the run failed, 2 the command line is wrong.
 
 mod args;
 mod figures;
+mod output;
 mod run;
 mod size;
 

@@ -3,6 +3,7 @@
 
 use crate::args::{Run, Workload};
 use crate::figures::Clock;
+use crate::output::say;
 use crate::size::show;
 use heapwood::{AllocError, Config, Heap, Mutator};
 use heapwood_workloads::{churn, mark, trees};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &Run) -> Result<(), String> {
     };
     let figures = clock.stop(&heap, args, n, lines);
     if args.json {
-        println!("{}", serde_json::to_string(&figures).map_err(|e| e.to_string())?);
+        say!("{}", serde_json::to_string(&figures).map_err(|e| e.to_string())?);
     } else {
         figures.print();
     }
@@ -77,10 +78,7 @@ fn run_trees(m: &Mutator, n: u32, json: bool) -> Vec<Value> {
                 trees::Kind::Short => (trees.to_string(), "trees"),
                 trees::Kind::LongLived => ("long-lived".to_string(), "tree "),
             };
-            println!(
-                "{count:>10} {what} of depth {depth:<2}   nodes: {nodes:<10}  MB: {:.1}",
-                line.megabytes()
-            );
+            say!("{count:>10} {what} of depth {depth:<2}   nodes: {nodes:<10}  MB: {:.1}", line.megabytes());
         }
         lines.push(json!({"trees": trees, "depth": depth, "nodes": nodes}));
     });
@@ -91,10 +89,10 @@ fn run_churn(m: &Mutator, ops: u64, json: bool) -> Vec<Value> {
     let o = churn::run(m, ops);
     let gap_us = o.longest_gap_ns as f64 / 1e3;
     if !json {
-        println!("churn ops {ops} checksum 0x{:016x}", o.checksum);
-        println!("longest gap us {gap_us:.1}");
-        println!("mops {:.3}", o.mops);
-        println!("requested live {}", show(o.requested_live_bytes));
+        say!("churn ops {ops} checksum 0x{:016x}", o.checksum);
+        say!("longest gap us {gap_us:.1}");
+        say!("mops {:.3}", o.mops);
+        say!("requested live {}", show(o.requested_live_bytes));
     }
     vec![json!({
         "ops": ops,
@@ -109,9 +107,12 @@ fn run_mark(m: &Mutator, objects: u64, json: bool) -> Vec<Value> {
     let mut lines = Vec::new();
     mark::run(m, objects, |line| {
         if !json {
-            println!(
+            say!(
                 "mark {} objects {objects} reached {} best_ns_per_object {:.3} median_ns_per_object {:.3}",
-                line.graph, line.reached, line.best_ns, line.median_ns
+                line.graph,
+                line.reached,
+                line.best_ns,
+                line.median_ns
             );
         }
         lines.push(json!({

@@ -75,6 +75,18 @@ fn wrong_options() {
 }
 
 #[test]
+fn an_output_that_is_full() {
+    for args in ["run trees 6", "run trees 6 --json", "run mark 100", "run churn 1"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(args).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.starts_with("heapwood: the output could not be written: No space left"), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+}
+
+#[test]
 fn numbers_that_are_not_text() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

@@ -27,7 +27,9 @@ fn trees_prints_the_table() {
         assert_eq!(line, &format!("{what} of depth {depth} nodes: {nodes} MB: {}", megabytes(*nodes)));
     }
     let rest = lines[table.len()..].join("\n");
-    for word in ["wall", "user", "system", "max RSS", "minor faults", "collections", "pause", "heap: allocated"] {
+    for word in
+        ["wall", "user", "system", "max RSS", "minor faults", "collections", "pause", "heap: allocated"]
+    {
         assert!(rest.contains(word), "{word} is missing:\n{out}");
     }
 }
@@ -53,7 +55,8 @@ fn trees_in_json() {
     }
     assert_eq!((&figures["workload"], &figures["n"]), (&json!("trees"), &json!(8)));
     assert!(figures["max_rss_bytes"].as_u64().unwrap() > 1 << 20);
-    let line = |trees: u64, depth: u64| json!({"trees": trees, "depth": depth, "nodes": trees * nodes(depth)});
+    let line =
+        |trees: u64, depth: u64| json!({"trees": trees, "depth": depth, "nodes": trees * nodes(depth)});
     assert_eq!(figures["lines"], json!([line(1, 9), line(256, 4), line(64, 6), line(16, 8), line(1, 8)]));
 }
 
@@ -82,7 +85,9 @@ fn mark_reaches_what_the_peers_reach() {
     let lines = figures["lines"].as_array().unwrap();
     let said: Vec<String> = lines
         .iter()
-        .map(|l| format!("mark {} objects {} reached {}", l["graph"].as_str().unwrap(), l["objects"], l["reached"]))
+        .map(|l| {
+            format!("mark {} objects {} reached {}", l["graph"].as_str().unwrap(), l["objects"], l["reached"])
+        })
         .collect();
     assert_eq!(said, reached);
     assert!(figures["collections"].as_u64().unwrap() >= 9);

@@ -41,6 +41,17 @@ pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path)
     clause
 }
 
+/// The where clause that demands `bound` of each type parameter. For a trait that a pointer has only if its target
+/// has it: demanded of the fields, a recursive type would demand it of itself.
+pub(crate) fn parameter_clause(generics: &Generics, bound: &Path) -> WhereClause {
+    let mut clause = where_clause(generics, &[], bound);
+    for parameter in generics.type_params() {
+        let name = &parameter.ident;
+        clause.predicates.push(parse_quote!(#name: #bound));
+    }
+    clause
+}
+
 /// Whether `ty` may depend on one of the type parameters.
 fn is_generic(ty: &Type, parameters: &[&Ident]) -> bool {
     struct Search<'a> {

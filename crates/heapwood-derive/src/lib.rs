@@ -40,15 +40,19 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(NoPointers)]
 pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    marker::expand(&input, "NoPointers", "has_no_pointers").unwrap_or_else(Error::into_compile_error).into()
+    marker::expand(&input, "NoPointers", "has_no_pointers", marker::Bound::Fields)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
 }
 
 /// Derives `heapwood::Shared`: several threads may use one value at the same time, so a `Root` of it may be sent to
 /// another thread.
 ///
-/// Every field must implement `Shared`. Derive `Trace` beside it.
+/// Every field must implement `Shared`, and so must the type parameters. Derive `Trace` beside it.
 #[proc_macro_derive(Shared)]
 pub fn derive_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    marker::expand(&input, "Shared", "is_shared").unwrap_or_else(Error::into_compile_error).into()
+    marker::expand(&input, "Shared", "is_shared", marker::Bound::Parameters)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
 }

@@ -7,14 +7,25 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Result, parse_quote};
 
+/// What a generic type's implementation is bound by.
+pub(crate) enum Bound {
+    /// The fields whose types name a parameter.
+    Fields,
+    /// The parameters.
+    Parameters,
+}
+
 /// Implements the marker called `marker`; `check` is the function in `heapwood::__private` that demands it.
-pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str) -> Result<TokenStream> {
+pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str, bound: Bound) -> Result<TokenStream> {
     let fields = fields::all(input, marker)?;
     let (marker, check) = (format_ident!("{marker}"), format_ident!("{check}"));
     let name = &input.ident;
     let (generics, arguments, _) = input.generics.split_for_impl();
-    let with_where =
-        fields::where_clause(&input.generics, &fields, &parse_quote!(::heapwood::__private::#marker));
+    let path = parse_quote!(::heapwood::__private::#marker);
+    let with_where = match bound {
+        Bound::Fields => fields::where_clause(&input.generics, &fields, &path),
+        Bound::Parameters => fields::parameter_clause(&input.generics, &path),
+    };
     let checks = fields.iter().map(|field| {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> ::heapwood::__private::#check::<#ty>();)

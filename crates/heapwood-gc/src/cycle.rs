@@ -27,6 +27,7 @@ impl Mutator {
     #[inline(never)]
     fn collect_if(&self, wanted: impl Fn(&Heap) -> bool) {
         let heap = self.heap();
+        self.assert_running();
         self.with_stack(|| {
             self.gate().block();
             let mut collector = heap.collector.lock();

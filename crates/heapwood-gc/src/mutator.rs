@@ -192,11 +192,26 @@ impl Mutator {
     /// The slow half of [`Mutator::safepoint`].
     #[cold]
     pub fn safepoint_slow(&self) {
+        if self.gate().is_blocked() {
+            return;
+        }
         self.with_stack(|| self.gate().park());
     }
 
+    /// A collector takes a thread in a blocking region for stopped, so using the heap there would race with it.
+    ///
+    /// # Panics
+    /// If the thread is in a blocking region.
+    pub(crate) fn assert_running(&self) {
+        assert!(!self.gate().is_blocked(), "the heap is used inside a blocking region: end the region first");
+    }
+
     /// Runs `f`, during which collections go on without this thread. `f` must not touch objects of the heap.
+    /// Regions may nest.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.gate().is_blocked() {
+            return f();
+        }
         self.with_stack(|| {
             self.gate().block();
             // A panic must not leave the thread blocked for good.
@@ -330,6 +345,7 @@ impl Mutator {
     /// Tries `attempt`, collecting when that is due or may help.
     fn retry<R>(&self, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
         let heap = self.heap();
+        self.assert_running();
         self.safepoint();
         if heap.config.stress {
             self.collect();

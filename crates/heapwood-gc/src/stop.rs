@@ -35,6 +35,11 @@ impl Gate<'_> {
         self.enter(PARKED);
     }
 
+    /// Mutator: whether it is inside a region in which it does not touch the heap.
+    pub(crate) fn is_blocked(self) -> bool {
+        self.state.load(Ordering::Relaxed) == BLOCKED
+    }
+
     /// Mutator: begins a region in which it does not touch the heap. What the collector must see has been
     /// published.
     pub(crate) fn block(self) {

@@ -55,6 +55,10 @@ impl Heap {
 
     /// Attaches the calling thread, until what is returned is dropped.
     ///
+    /// A thread may be attached to several heaps, but while it waits in one, to collect or to be stopped, it polls
+    /// none of the others: two threads that collect two heaps to which both are attached wait for each other for
+    /// good. Let a thread be inside [`Mutator::blocking`] of every heap but the one it is using.
+    ///
     /// # Errors
     /// No memory for the mutator, or the system does not say where the thread's stack ends.
     ///

@@ -50,7 +50,13 @@ shared!(
     &'static str
 );
 shared!(
+    core::time::Duration,
+    std::time::Instant,
+    std::time::SystemTime,
+    core::any::TypeId,
     core::sync::atomic::AtomicU8,
+    core::sync::atomic::AtomicI8,
+    core::sync::atomic::AtomicI16,
     core::sync::atomic::AtomicU16,
     core::sync::atomic::AtomicU32,
     core::sync::atomic::AtomicU64,
@@ -60,6 +66,9 @@ shared!(
     core::sync::atomic::AtomicIsize,
     core::sync::atomic::AtomicBool,
 );
+
+// SAFETY: nothing of a T is there.
+unsafe impl<T: ?Sized> Shared for core::marker::PhantomData<T> {}
 
 // SAFETY: a pointer may be read by all; what it leads to is Shared.
 unsafe impl<T: Shared> Shared for Gc<T> {}

@@ -15,7 +15,10 @@ fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
             let start = object.as_ptr() as usize;
             assert_eq!(start % align_of::<T>().max(8), 0);
             for other in &objects[i + 1..] {
-                assert!(start.abs_diff(other.as_ptr() as usize) >= size_of::<T>().max(1), "two objects overlap");
+                assert!(
+                    start.abs_diff(other.as_ptr() as usize) >= size_of::<T>().max(1),
+                    "two objects overlap"
+                );
             }
         }
         m.alloc([!0u64; 3]);
@@ -123,11 +126,8 @@ fn pointers_are_found_in_structs_enums_arrays_and_large_values() {
         let heap = heap(config);
         let m = heap.attach().unwrap();
         let number = |n: u64| m.alloc(n);
-        let shapes = [
-            m.alloc(Shape::Empty),
-            m.alloc(Shape::Number(5)),
-            m.alloc(Shape::Pair(number(1), number(2))),
-        ];
+        let shapes =
+            [m.alloc(Shape::Empty), m.alloc(Shape::Number(5)), m.alloc(Shape::Pair(number(1), number(2)))];
         let array = m.alloc([0, 1, 2, 3, 4].map(|n| Some(number(n))));
         let big = m.alloc(Big { pad: [1; 240], last: Some(number(77)) });
         let huge = m.alloc(Huge { first: Some(number(88)), pad: [2; 6000] });

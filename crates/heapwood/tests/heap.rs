@@ -174,6 +174,7 @@ fn what_a_thread_leaves_behind_dies_with_it() {
 }
 
 #[derive(Trace)]
+#[allow(clippy::large_enum_variant, reason = "one that is scanned conservatively, and not small")]
 enum Item {
     Nothing,
     Text(Gc<Slice<u8>>),

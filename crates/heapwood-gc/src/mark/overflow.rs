@@ -88,7 +88,7 @@ impl Marker<'_> {
     /// Scans a large object piece by piece without the range stack, which may be full again.
     fn scan_large_now(&mut self, addr: usize) {
         let entry = self.entry(addr);
-        let span = self.space.span(self.space.page_of(addr));
+        let span = self.span_of(addr);
         let end = addr + span.object_bytes() / 8 * 8;
         let shape = self.space.shape(span.shape());
         let (header, words, number) = match shape.kind() {

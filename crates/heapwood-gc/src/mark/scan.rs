@@ -4,10 +4,11 @@
 use super::queue::Marker;
 use super::stack::Range;
 use heapwood_heap::page_table::PageEntry;
+use heapwood_heap::span::Span;
 use heapwood_heap::{ScanKind, Shape};
 use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
-use heapwood_pages::PAGE_SIZE;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 const WORD: usize = size_of::<usize>();
 /// Words scanned at once; more wait on the range stack.
@@ -41,6 +42,12 @@ impl Marker<'_> {
             0 => self.large_bytes(addr),
             cell => cell,
         };
+    }
+
+    /// The span of the object at `addr`.
+    pub(crate) fn span_of(&self, addr: usize) -> &Span {
+        let first = self.space.page_of(addr).0 - self.entry(addr).back().0;
+        self.space.span(PageIndex(first))
     }
 
     /// Finds the edges of an object that is marked already.
@@ -77,12 +84,12 @@ impl Marker<'_> {
 
     #[cold]
     pub(crate) fn large_bytes(&self, addr: usize) -> usize {
-        self.space.span(self.space.page_of(addr)).pages().0 * PAGE_SIZE
+        self.span_of(addr).pages().0 * PAGE_SIZE
     }
 
     fn bytes_of(&self, addr: usize, entry: PageEntry) -> usize {
         match self.shape(entry).cell_size as usize {
-            0 => self.space.span(self.space.page_of(addr)).object_bytes(),
+            0 => self.span_of(addr).object_bytes(),
             cell => cell,
         }
     }

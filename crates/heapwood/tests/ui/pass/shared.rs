@@ -25,9 +25,16 @@ pub struct Pair<A, B> {
     pub b: Option<Gc<B>>,
 }
 
+#[derive(Trace, Shared)]
+pub struct List<T> {
+    pub value: T,
+    pub next: GcCell<Option<Gc<List<T>>>>,
+}
+
 fn on_another_thread<T: Send + Sync>() {}
 
 fn main() {
     on_another_thread::<Root<Node>>();
     on_another_thread::<Root<Slice<Pair<u8, Kind>>>>();
+    on_another_thread::<Root<List<u64>>>();
 }
