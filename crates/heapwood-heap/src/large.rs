@@ -4,7 +4,7 @@ use crate::page_table::PageEntry;
 use crate::refused::Refused;
 use crate::shape::{ScanKind, ShapeId};
 use crate::space::Space;
-use crate::span::{SPAN_HEADER, Span};
+use crate::span::Span;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
@@ -17,7 +17,7 @@ impl Space {
             return Err(too_large);
         }
         let kind = self.shape(id).kind();
-        let pages = PageCount(bytes.div_ceil(PAGE_SIZE - SPAN_HEADER));
+        let pages = PageCount(bytes.div_ceil(PAGE_SIZE));
         let (page, fresh) = {
             let mut central = self.central.lock();
             if central.collection_due(pages.0 * PAGE_SIZE) {
@@ -33,8 +33,6 @@ impl Space {
             // SAFETY: the pages were just taken by this thread; nobody else knows them.
             unsafe { (object as *mut u8).write_bytes(0, bytes) };
         }
-        // SAFETY: the pages were just taken.
-        unsafe { self.marks.begin_span(self.address_of(page), self.address_of(page) + pages.bytes()) };
         span.set_frontier(span.cells_end);
         let mut central = self.central.lock();
         *span.swept_in.get_mut() = central.cycle;

@@ -96,8 +96,6 @@ impl Space {
         let mut span = Span::new(self.address_of(page), pages, cell, 0, id, fresh);
         *span.swept_in.get_mut() = central.cycle;
         central.charge(span.cells() * cell);
-        // SAFETY: the pages were just taken.
-        unsafe { self.marks.begin_span(self.address_of(page), self.address_of(page) + pages.bytes()) };
         bump.own(page, &span, cell);
         // SAFETY: the pages were free, so no one refers to this descriptor; it is committed.
         unsafe { self.span_ptr(page).write(span) };

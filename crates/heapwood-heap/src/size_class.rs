@@ -7,7 +7,6 @@
 //! so that the class of a size is arithmetic, with no table.
 
 use crate::granule::GRANULE;
-use crate::span::SPAN_HEADER;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
 /// How many classes there are.
@@ -15,10 +14,7 @@ pub const CLASSES: usize = 72;
 /// The largest size that has a class; anything larger gets pages of its own.
 pub const MAX_SMALL: usize = 32 << 10;
 /// No span has fewer pages. One page was as fast as four or eight (docs/METADATA.md), and wastes least.
-pub const MIN_SPAN_PAGES: usize = match option_env!("HEAPWOOD_SPAN_PAGES") {
-    Some(text) => (text.as_bytes()[0] - b'0') as usize,
-    None => 1,
-};
+pub const MIN_SPAN_PAGES: usize = 1;
 
 const LINEAR: usize = 16;
 const STEPS: usize = 8;
@@ -80,7 +76,7 @@ impl SizeClass {
         };
         let mut pages = MIN_SPAN_PAGES;
         loop {
-            let bytes = pages * (PAGE_SIZE - SPAN_HEADER);
+            let bytes = pages * PAGE_SIZE;
             let cells = bytes / size;
             if cells >= least && (bytes - cells * size) * 8 <= bytes {
                 return PageCount(pages);
@@ -91,7 +87,7 @@ impl SizeClass {
 
     /// How many cells a span of this class has.
     pub const fn span_cells(self) -> usize {
-        self.span_pages().0 * (PAGE_SIZE - SPAN_HEADER) / self.cell_size()
+        self.span_pages().bytes() / self.cell_size()
     }
 
     /// All classes, smallest first.

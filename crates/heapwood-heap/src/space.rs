@@ -81,7 +81,7 @@ impl Space {
         let base = memory.start();
         let mut central = Central::new(kernel, window)?;
         central.limit = config.limit;
-        let mut space = Space {
+        let space = Space {
             base,
             window,
             extent: AtomicUsize::new(0),
@@ -96,7 +96,6 @@ impl Space {
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
         };
-        space.marks.set_table(space.table.as_ptr().cast());
         space.shapes.commit(0..MAX_SHAPES)?;
         for index in 1..WELL_KNOWN {
             // SAFETY: the shapes are committed, and nobody else has seen this space yet.

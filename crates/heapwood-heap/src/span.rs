@@ -19,9 +19,6 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// Bytes at the start of a span, for each of its pages, that hold no cells.
-pub const SPAN_HEADER: usize = if cfg!(feature = "marks-in-span") { 128 } else { 0 };
-
 /// No span: the end of a list.
 pub(crate) const NO_SPAN: u32 = 0;
 
@@ -62,13 +59,12 @@ impl Span {
         shape: ShapeId,
         fresh: bool,
     ) -> Self {
-        let cells_start = start + SPAN_HEADER * pages.0;
-        let room = pages.0 * (heapwood_pages::PAGE_SIZE - SPAN_HEADER);
+        let room = pages.bytes();
         let used = room.checked_div(cell_size).map_or(object_bytes, |cells| cells * cell_size);
         Span {
-            cells_start,
-            cells_end: cells_start + used,
-            frontier: AtomicUsize::new(cells_start),
+            cells_start: start,
+            cells_end: start + used,
+            frontier: AtomicUsize::new(start),
             reciprocal: if cell_size == 0 { 0 } else { reciprocal(cell_size) },
             pages: pages.0 as u32,
             cell_size: cell_size as u32,

@@ -132,15 +132,6 @@ impl Marks {
         unsafe { self.sides[self.allocated() ^ 1].at(first).write_bytes(0, last - first) };
     }
 
-    /// Nothing to do when a span begins: bits of free pages are clear.
-    ///
-    /// # Safety
-    /// 1. The pages were just taken.
-    pub unsafe fn begin_span(&self, _start: usize, _end: usize) {}
-
-    /// Not needed here.
-    pub fn set_table(&mut self, _table: *const u64) {}
-
     /// Whether no mark bit is set for the pages `start..end`.
     pub fn marks_clear(&self, start: usize, end: usize) -> bool {
         let first = (start - self.base) >> WORD_BYTES_LOG;
