@@ -28,7 +28,7 @@ pub(crate) struct Run {
     pub(crate) n: Option<u64>,
 
     /// Allocate this many percent of what is alive before collecting again
-    #[arg(long, value_name = "PERCENT", default_value_t = 100, allow_negative_numbers = true,
+    #[arg(long, value_name = "PERCENT", default_value_t = heapwood::Config::DEFAULT.percent, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=heapwood::Config::MAX_PERCENT as i64))]
     pub(crate) percent: u32,
 

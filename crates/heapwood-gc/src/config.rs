@@ -2,7 +2,8 @@
 
 use crate::error::HeapError;
 
-/// Settings of a heap. The defaults suit a program that wants Go's balance of memory and time.
+/// Settings of a heap. The defaults take a little more memory than Go for a good deal less time
+/// (docs/PERFORMANCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How much may be allocated between collections, in percent of what was alive at the last one.
@@ -30,7 +31,7 @@ pub struct Config {
 impl Config {
     /// The defaults.
     pub const DEFAULT: Config = Config {
-        percent: 100,
+        percent: 150,
         min_heap: 32 << 20,
         limit: None,
         reserve: None,

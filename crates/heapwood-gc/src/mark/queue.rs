@@ -118,7 +118,12 @@ impl<'h> Marker<'h> {
         // An empty place in the ring holds the heap's base, where no object is; it counts as marked already.
         // SAFETY: the first page is committed and never used, and one thread marks.
         unsafe { marks.set(base) };
-        let mut ring = [base; RING];
+        let entry_of = |edge: usize| {
+            // SAFETY: edges lie inside the extent, whose entries are committed.
+            unsafe { *entries.add((edge - base) / PAGE_SIZE) }
+        };
+        let nothing = (base, entry_of(base));
+        let mut ring = [nothing; RING];
         let (mut at, mut pairs) = (0, 0);
         let bottom = self.stacks.edges.bottom();
         let roomy = self.stacks.edges.room_for(LOOP_PUSHES);
@@ -133,10 +138,14 @@ impl<'h> Marker<'h> {
                     top = top.sub(1);
                     top.read()
                 };
+                let entry = entry_of(edge);
                 marks.prefetch(edge);
-                prefetch::for_read(edge as *const u8);
+                // What has no pointers is marked without being touched.
+                if !entry.is(ScanKind::NoPointers) {
+                    prefetch::for_read(edge as *const u8);
+                }
                 waiting = RING;
-                edge
+                (edge, entry)
             } else {
                 self.stacks.edges.set_top(top);
                 let more = self.next_range();
@@ -149,17 +158,15 @@ impl<'h> Marker<'h> {
                     break;
                 }
                 waiting -= 1;
-                base
+                nothing
             };
-            let edge = core::mem::replace(&mut ring[at % RING], next);
+            let (edge, entry) = core::mem::replace(&mut ring[at % RING], next);
             at += 1;
             // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
             // look-up), and one thread marks.
             if !unsafe { marks.set(edge) } {
                 continue;
             }
-            // SAFETY: edges lie inside the extent, whose entries are committed.
-            let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
             // Written whether or not it is an edge, kept only if it is: leaves are as common as inner nodes, and a
             // branch on null would be guessed wrong every other time.
             let push = |top: &mut *mut usize, word: usize| {
@@ -177,6 +184,9 @@ impl<'h> Marker<'h> {
                 pairs += 1;
                 push(&mut top, edge);
                 push(&mut top, edge + 8);
+            } else if entry.is(ScanKind::NoPointers) {
+                // SAFETY: the entry of a span holds the number of a registered shape.
+                self.count(edge, unsafe { &*shapes.add(entry.shape().index()) });
             } else if entry.is(ScanKind::Mask) && top < roomy {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };
