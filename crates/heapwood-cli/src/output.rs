@@ -12,7 +12,7 @@ pub(crate) fn line(text: Arguments<'_>) {
     }
 }
 
-/// `println!` by way of [`line`].
+/// `println!` by way of [`line()`].
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }

@@ -32,7 +32,7 @@
 //! | [`mutator`] | [`Attached`] and [`Mutator`]: attaching, allocating, polling |
 //! | [`gc`] | [`Gc`] |
 //! | [`gc_cell`] | [`GcCell`] |
-//! | [`slice`] | [`Slice`]: arrays whose length is known at run time |
+//! | [`mod@slice`] | [`Slice`]: arrays whose length is known at run time |
 //! | [`root`] | [`Root`] |
 //! | [`trace`] | [`Trace`] and [`NoPointers`] |
 //! | [`shared`] | [`Shared`] |
