@@ -97,7 +97,7 @@ typedef struct hw_options {
     uint64_t min_heap;            /* no collection is due below this; 32 MiB */
     uint64_t limit;               /* what objects may occupy, at least 4 MiB; 0: no limit, the default */
     uint64_t reserve;             /* address space for objects; 0: from the limit or the machine's memory */
-    uint32_t percent;             /* growth between collections, percent of what was alive, 1 to 100000; 100 */
+    uint32_t percent;             /* growth between collections, percent of what was alive, 1 to 100000; 150 */
     uint32_t huge_pages;          /* ask the kernel for huge pages; 1 */
     uint32_t conservative_stacks; /* scan stacks and registers of attached threads; 1. With 0, frames and handles are
                                      all that keeps a thread's own objects alive */

@@ -90,7 +90,7 @@ static void options(void) {
     memset(&o, 0xff, sizeof o);
     hw_options_init(&o);
     hw_options_defaults(NULL, 8);
-    CHECK(o.size == sizeof o && o.percent == 100 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
+    CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
     CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.reserved == 0);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
