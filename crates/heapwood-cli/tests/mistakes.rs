@@ -98,7 +98,7 @@ fn numbers_that_are_not_text() {
 #[test]
 fn the_help_names_everything() {
     let help = output("run --help");
-    for word in ["trees", "churn", "mark", "--percent", "--limit", "--verify", "--json", "64MiB", "100"] {
+    for word in ["trees", "churn", "mark", "--percent", "--limit", "--verify", "--json", "64MiB", "150"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
     for default in ["21", "20000000", "8000000"] {
