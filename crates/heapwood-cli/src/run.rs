@@ -62,7 +62,7 @@ fn check_size(workload: Workload, n: u64) -> Result<(), String> {
     };
     let machine = heapwood_os::usage::physical_memory();
     if least > machine as u128 {
-        let least = u64::try_from(least).map_or("far more".into(), show);
+        let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
         return Err(format!("{what} would need {least} of memory, but this machine has {}", show(machine)));
     }
     Ok(())

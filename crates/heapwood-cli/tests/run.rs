@@ -141,3 +141,12 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!(err, "", "heapwood {args}");
     }
 }
+
+#[test]
+fn a_small_address_space_is_enough() {
+    let command = format!("ulimit -v 100000; exec '{}' run trees 10", env!("CARGO_BIN_EXE_heapwood"));
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("nodes: 2047"), "{out}");
+}

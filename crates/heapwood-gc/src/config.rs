@@ -13,7 +13,7 @@ pub struct Config {
     /// The bytes that objects may occupy, in whole pages; allocation fails above it.
     pub limit: Option<usize>,
     /// Bytes of address space to reserve. `None`: four times the machine's memory, at least 64 GiB, less if the
-    /// kernel refuses.
+    /// kernel refuses, and a quarter of `ulimit -v` if that is set.
     pub reserve: Option<usize>,
     /// Ask the kernel for huge pages behind objects.
     pub huge_pages: bool,
@@ -69,6 +69,9 @@ impl Config {
         // Room for holes: a heap at its limit may be spread over twice as much address space.
         let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
         let usual = (heapwood_os::usage::physical_memory() as usize).saturating_mul(4).max(64 << 30);
+        // Under `ulimit -v` the program needs address space, too.
+        let usual =
+            heapwood_os::usage::address_space_limit().map_or(usual, |most| usual.min(most as usize / 4));
         self.reserve.unwrap_or_else(|| self.limit.map_or(usual, |l| of_limit(l).min(usual)))
     }
 }

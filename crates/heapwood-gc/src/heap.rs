@@ -4,7 +4,6 @@
 use crate::config::Config;
 use crate::error::{HeapError, TypeError};
 use crate::mark::MarkStacks;
-use crate::mark::stack::USUAL_EDGES;
 use crate::mutator::Mutator;
 use crate::pace;
 use crate::roots::table::RootKind;
@@ -112,7 +111,10 @@ impl Heap {
             percent: AtomicU32::new(config.percent),
             registry: Lock::new(Registry { first: core::ptr::null(), count: 0 }),
             collector: Lock::new(Collector {
-                stacks: MarkStacks::new(kernel, config.mark_stack.unwrap_or(USUAL_EDGES))?,
+                stacks: match config.mark_stack {
+                    Some(edges) => MarkStacks::new(kernel, edges)?,
+                    None => MarkStacks::usual(kernel)?,
+                },
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,
             }),

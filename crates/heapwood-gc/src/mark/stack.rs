@@ -6,6 +6,8 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// Edges the stack holds unless configured otherwise: 128 MiB of address space, touched only as deep as it gets.
 pub const USUAL_EDGES: usize = 1 << 24;
+/// What is made do with where address space is short.
+const LEAST_EDGES: usize = 1 << 14;
 const RANGES: usize = 1 << 12;
 /// Entries kept in memory between collections.
 const KEEP: usize = 1 << 14;
@@ -118,6 +120,17 @@ impl MarkStacks {
             edges: Bounded::new(kernel, edges)?,
             ranges: Bounded::new(kernel, RANGES.min(edges.max(1)))?,
         })
+    }
+
+    /// Stacks of the usual size, or smaller ones where the kernel grants less address space.
+    pub(crate) fn usual(kernel: KernelRef) -> Result<Self, OsError> {
+        let mut edges = USUAL_EDGES;
+        loop {
+            match Self::new(kernel, edges) {
+                Err(_) if edges > LEAST_EDGES => edges /= 4,
+                done => return done,
+            }
+        }
     }
 
     pub(crate) fn settle(&mut self) {

@@ -54,8 +54,15 @@ pub struct Handles {
 }
 
 impl Handles {
+    /// A table of the usual capacity, or a smaller one where the kernel grants less address space.
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let slots = MappedArray::new(kernel, CAPACITY)?;
+        let mut capacity = CAPACITY;
+        let slots = loop {
+            match MappedArray::new(kernel, capacity) {
+                Err(_) if capacity > STEP => capacity /= 4,
+                done => break done?,
+            }
+        };
         Ok(Handles { slots, committed: 0, used: 0, free: NONE, held: 0 })
     }
 
@@ -72,11 +79,11 @@ impl Handles {
             index
         } else {
             if self.used == self.committed {
-                let more = (self.committed + STEP).min(CAPACITY);
+                let more = (self.committed + STEP).min(self.slots.len());
                 if more == self.committed {
                     return Err(OsError {
                         request: heapwood_os::Request::Commit,
-                        bytes: CAPACITY * 8,
+                        bytes: self.slots.len() * 8,
                         errno: 12,
                     });
                 }
