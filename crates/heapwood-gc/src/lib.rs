@@ -17,6 +17,7 @@
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
+//! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 pub mod barrier;
 pub mod config;

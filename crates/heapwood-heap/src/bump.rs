@@ -1,8 +1,8 @@
 //! Bumps: where a mutator allocates next, one for each shape.
 //!
 //! Allocation takes the cell at the cursor if it ends at or below the limit; storing the advanced cursor is the
-//! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where the shape has
-//! pointers. A bump without a run has cursor and limit 0, which sends every request to the slow path.
+//! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where they may hold
+//! pointers unless their mutator writes values whole (see `refill`). A bump without a run has cursor and limit 0, which sends every request to the slow path.
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
 
 use crate::shape::ShapeId;

@@ -28,7 +28,7 @@ impl Marks {
         Ok(Marks { sides, base, allocated: AtomicUsize::new(0) })
     }
 
-    /// Makes the bits for the first `bytes` of the window usable.
+    /// Makes the bits for the bytes `from..to` of the window usable.
     pub fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
         let words = from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS);
         self.sides[0].commit(words.clone())?;
