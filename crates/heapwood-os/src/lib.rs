@@ -12,7 +12,8 @@
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
-//! | [`usage`] | what the process has used, and what the machine has |
+//! | [`usage`] | what a process has used, and what the machine has |
+//! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
@@ -22,6 +23,7 @@ pub mod kernel;
 pub mod linux;
 pub mod lock;
 pub mod message;
+pub mod process;
 pub mod region;
 pub mod signals;
 pub mod stack;

@@ -1,6 +1,6 @@
-//! What the process has used so far, and what the machine has.
+//! What a process has used, and what the machine has.
 
-/// The operating system's account of this process.
+/// The operating system's account of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// CPU seconds in user mode.
@@ -21,12 +21,18 @@ pub fn usage() -> Usage {
         libc::getrusage(libc::RUSAGE_SELF, &mut r);
         r
     };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    Usage {
-        user_s: seconds(r.ru_utime),
-        sys_s: seconds(r.ru_stime),
-        max_rss_bytes: r.ru_maxrss as u64 * 1024,
-        minor_faults: r.ru_minflt as u64,
+    Usage::from(&r)
+}
+
+impl From<&libc::rusage> for Usage {
+    fn from(r: &libc::rusage) -> Self {
+        let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+        Usage {
+            user_s: seconds(r.ru_utime),
+            sys_s: seconds(r.ru_stime),
+            max_rss_bytes: r.ru_maxrss as u64 * 1024,
+            minor_faults: r.ru_minflt as u64,
+        }
     }
 }
 
