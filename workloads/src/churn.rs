@@ -3,13 +3,26 @@
 //! program would notice of collections.
 
 use crate::random::Random;
+use crate::workload::{Figure, Line, N, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice};
 use heapwood_os::clock::monotonic_ns;
+use serde_json::json;
+
+/// This program, to those who run it.
+pub const WORKLOAD: Workload = Workload {
+    name: "churn",
+    about: "A million live objects of 64 to 128 bytes, replaced at random",
+    n: N { unit: "number of replacements", usual: 20_000_000, most: 1 << 48 },
+    least_bytes: |_| least_bytes(),
+    figures: &[
+        Figure { name: "mops", label: "million replacements a second", headline: false },
+        Figure { name: "longest_gap_us", label: "longest gap, us", headline: false },
+    ],
+    run: |m, n, report| report(run(m, n).into()),
+};
 
 /// Objects alive at any time.
 pub const LIVE: usize = 1_000_000;
-/// Replacements if none are asked for.
-pub const USUAL_OPS: u64 = 20_000_000;
 const SAMPLE: u64 = 16;
 
 /// An object: word 0 is its size in bytes, the length word of its slice not counted.
@@ -28,6 +41,29 @@ pub struct Outcome {
     pub mops: f64,
     /// Bytes that were asked for and are alive at the end, length words not counted.
     pub requested_live_bytes: u64,
+}
+
+impl From<Outcome> for Line {
+    fn from(o: Outcome) -> Self {
+        let (ops, mops, gap_us) = (o.ops, o.mops, o.longest_gap_ns as f64 / 1e3);
+        let checksum = format!("0x{:016x}", o.checksum);
+        let check = format!("churn ops {ops} checksum {checksum}");
+        let requested = o.requested_live_bytes as f64 / (1 << 20) as f64;
+        Line {
+            text: format!(
+                "{check}\nlongest gap us {gap_us:.1}\nmops {mops:.3}\nrequested live {requested:.1} MiB"
+            ),
+            check,
+            figures: vec![("mops", mops), ("longest_gap_us", gap_us)],
+            fields: json!({
+                "ops": ops,
+                "checksum": checksum,
+                "longest_gap_us": gap_us,
+                "mops": mops,
+                "requested_live_bytes": o.requested_live_bytes,
+            }),
+        }
+    }
 }
 
 /// The bytes that are alive at once at the least.

@@ -3,11 +3,20 @@
 //! | module | program |
 //! |---|---|
 //! | [`trees`] | binary trees, as the Benchmarks Game defines them |
+//! | [`gcbench`] | Ellis, Kovac and Boehm's: trees top down and bottom up beside a long-lived tree and array |
 //! | [`churn`] | random replacement in a table of a million objects |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`random`] | the random numbers they share |
+//! | [`workload`] | what they are to those who run them; [`ALL`] lists them |
 
 pub mod churn;
+pub mod gcbench;
 pub mod mark;
 pub mod random;
 pub mod trees;
+pub mod workload;
+
+pub use workload::{Figure, Line, N, OutOfRange, Workload};
+
+/// Every workload, in the order they are shown in.
+pub const ALL: &[&Workload] = &[&trees::WORKLOAD, &gcbench::WORKLOAD, &churn::WORKLOAD, &mark::WORKLOAD];

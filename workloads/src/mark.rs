@@ -2,13 +2,26 @@
 //! whose objects lie in preorder, the same tree with the objects shuffled, and a random graph.
 
 use crate::random::Random;
+use crate::workload::{self, Figure, N, Workload};
 use heapwood::{Gc, GcCell, Mutator, Root, Slice, Trace};
 use heapwood_os::clock::monotonic_ns;
+use serde_json::json;
 
-/// Objects if no number is asked for.
-pub const USUAL_OBJECTS: u64 = 8_000_000;
-/// The most objects: indices have 32 bits.
-pub const MOST_OBJECTS: u64 = 1 << 31;
+/// This program, to those who run it.
+pub const WORKLOAD: Workload = Workload {
+    name: "mark",
+    about: "A static graph of 32-byte objects, collected in full",
+    // Indices have 32 bits, and one of them means none.
+    n: N { unit: "number of objects", usual: 8_000_000, most: 1 << 31 },
+    least_bytes,
+    figures: &[
+        Figure { name: "in_order_ns", label: "in order, ns an object", headline: true },
+        Figure { name: "shuffled_ns", label: "shuffled, ns an object", headline: true },
+        Figure { name: "random_ns", label: "random, ns an object", headline: true },
+    ],
+    run: |m, n, report| run(m, n, |line| report(line.of(n))),
+};
+
 const COLLECTIONS: usize = 3;
 const ROOT_STRIDE: usize = 64;
 const NONE: u32 = u32::MAX;
@@ -35,6 +48,31 @@ pub struct Line {
     pub median_ns: f64,
     /// What the last collection found alive.
     pub live_objects: u64,
+}
+
+impl Line {
+    fn of(self, objects: u64) -> workload::Line {
+        let Line { graph, reached, best_ns, median_ns, live_objects } = self;
+        let check = format!("mark {graph} objects {objects} reached {reached}");
+        let figure = match graph {
+            "in-order" => "in_order_ns",
+            "shuffled" => "shuffled_ns",
+            _ => "random_ns",
+        };
+        workload::Line {
+            text: format!("{check} best_ns_per_object {best_ns:.3} median_ns_per_object {median_ns:.3}"),
+            check,
+            figures: vec![(figure, best_ns)],
+            fields: json!({
+                "graph": graph,
+                "objects": objects,
+                "reached": reached,
+                "best_ns_per_object": best_ns,
+                "median_ns_per_object": median_ns,
+                "live_objects": live_objects,
+            }),
+        }
+    }
 }
 
 /// The bytes that are alive at once at the least: the objects, the table they are built from, and the plan with its

@@ -1,7 +1,19 @@
 //! Binary trees, as the Benchmarks Game defines them: a stretch tree, a long-lived one, and many short-lived trees
 //! of growing depth, each built bottom up and counted. A node is two pointers and nothing else.
 
+use crate::workload::{self, N, Workload};
 use heapwood::{Gc, Mutator, Trace};
+use serde_json::json;
+
+/// This program, to those who run it.
+pub const WORKLOAD: Workload = Workload {
+    name: "trees",
+    about: "Binary trees, as the Benchmarks Game defines them",
+    n: N { unit: "depth", usual: 21, most: 40 },
+    least_bytes: |n| least_bytes(n as u32),
+    figures: &[],
+    run: |m, n, report| run(m, n as u32, |line| report(line.into())),
+};
 
 const MIN_DEPTH: u32 = 4;
 /// The bytes of a node as the table counts them.
@@ -58,6 +70,31 @@ impl Line {
     /// The megabytes (2^20) of the nodes.
     pub fn megabytes(&self) -> f64 {
         (self.nodes * NODE_BYTES) as f64 / (1 << 20) as f64
+    }
+}
+
+impl From<Line> for workload::Line {
+    fn from(line: Line) -> Self {
+        let Line { kind, trees, depth, nodes } = line;
+        let (count, what, check) = match kind {
+            Kind::Stretch => (
+                "stretch".into(),
+                "tree ",
+                format!("stretch tree of depth {depth} trees {trees} nodes {nodes}"),
+            ),
+            Kind::Short => {
+                (trees.to_string(), "trees", format!("{trees} trees of depth {depth} nodes {nodes}"))
+            }
+            Kind::LongLived => {
+                ("long-lived".into(), "tree ", format!("long lived tree of depth {depth} nodes {nodes}"))
+            }
+        };
+        let text = format!(
+            "{count:>10} {what} of depth {depth:<2}   nodes: {nodes:<10}  MB: {:.1}",
+            line.megabytes()
+        );
+        let fields = json!({"trees": trees, "depth": depth, "nodes": nodes});
+        workload::Line { text, check, figures: Vec::new(), fields }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use heapwood::{Attached, Config, Heap};
 use heapwood_workloads::trees::{Kind, Line};
-use heapwood_workloads::{churn, mark, trees};
+use heapwood_workloads::{ALL, Workload, churn, mark, trees};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected");
 
@@ -50,19 +50,68 @@ fn trees_are_counted_right() {
 }
 
 #[test]
-fn trees_agree_with_the_peers() {
-    let lines = run_trees(10, SMALL).into_iter().map(|line| match line {
-        Line { kind: Kind::Stretch, trees, depth, nodes } => {
-            format!("stretch tree of depth {depth} trees {trees} nodes {nodes}")
+fn every_workload_agrees_with_the_peers() {
+    for workload in ALL {
+        let prefix = format!("{}-", workload.name);
+        let files =
+            std::fs::read_dir(EXPECTED).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
+        let file = { files }.find(|f| f.starts_with(&prefix)).expect(workload.name);
+        let n = file[prefix.len()..].strip_suffix(".txt").unwrap().parse().unwrap();
+        assert!((workload.least_bytes)(n) > 0 && workload.check(Some(n)) == Ok(n));
+
+        let m = attach(SMALL);
+        let (mut checks, mut figures) = (Vec::new(), Vec::new());
+        (workload.run)(&m, n, &mut |line| {
+            assert!(!line.text.is_empty() && line.fields.is_object(), "{line:?}");
+            checks.push(line.check);
+            figures.extend(line.figures);
+        });
+        // The peers' mark also walks the objects, if asked to.
+        let expected = expected(&file);
+        let expected: Vec<&str> = expected.lines().filter(|l| !l.contains(" walked ")).collect();
+        assert_eq!(checks, expected, "{file}");
+        let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, workload.figures.iter().map(|f| f.name).collect::<Vec<_>>());
+        assert!(figures.iter().all(|(_, value)| *value > 0.0), "{figures:?}");
+    }
+}
+
+#[test]
+fn sizes_out_of_range_are_refused() {
+    for workload in ALL {
+        assert_eq!(workload.check(None), Ok(workload.n.usual));
+        assert_eq!(workload.check(Some(workload.n.most)), Ok(workload.n.most));
+        for wrong in [0, workload.n.most + 1, u64::MAX] {
+            let message = workload.check(Some(wrong)).unwrap_err().to_string();
+            assert!(message.contains(&wrong.to_string()) && message.contains(&workload.n.usual.to_string()));
         }
-        Line { kind: Kind::Short, trees, depth, nodes } => {
-            format!("{trees} trees of depth {depth} nodes {nodes}")
+        assert_eq!(Workload::find(workload.name).map(|w| w.name), Some(workload.name));
+    }
+    assert!(Workload::find("forests").is_none());
+}
+
+/// The table of gcbench by its definition.
+#[test]
+fn gcbench_is_counted_right() {
+    use heapwood_workloads::gcbench::{Kind, Line, run};
+    let nodes = |depth: u32| (2u64 << depth) - 1;
+    for n in [1, 4, 5, 9] {
+        let max = n.max(4);
+        let line = |kind, trees, depth| Line { kind, trees, depth, nodes: nodes(depth) };
+        let mut expected = vec![line(Kind::Stretch, 1, max + 2)];
+        for depth in (4..=max).step_by(2) {
+            let trees = 2 * nodes(max + 2) / nodes(depth);
+            expected.extend([line(Kind::TopDown, trees, depth), line(Kind::BottomUp, trees, depth)]);
         }
-        Line { kind: Kind::LongLived, depth, nodes, .. } => {
-            format!("long lived tree of depth {depth} nodes {nodes}")
-        }
-    });
-    assert!(lines.eq(expected("trees-10.txt").lines()));
+        let sum = (1..250_000).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+        expected.push(line(Kind::LongLived(sum.to_bits()), 1, max));
+        let m = attach(Config { verify: n == 5, ..SMALL });
+        let mut lines = Vec::new();
+        run(&m, n, |line| lines.push(line));
+        assert_eq!(lines, expected, "gcbench {n}");
+        assert_eq!(m.heap().stats().barrier_violations, 0);
+        assert!(n < 9 || m.heap().stats().collections > 0);
+    }
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! What a workload is to those who run it: a name, the sizes it takes, and a function that reports what it finds.
+//! [`ALL`](crate::ALL) lists them; adding one is its file and its entry there.
+
+use heapwood::Mutator;
+use serde_json::Value;
+use std::fmt;
+
+/// A benchmark program.
+pub struct Workload {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// What N counts.
+    pub n: N,
+    /// The bytes that are alive at once at the least, for an N within its range.
+    pub least_bytes: fn(u64) -> u128,
+    /// The figures it measures itself, in the order of its lines.
+    pub figures: &'static [Figure],
+    /// Runs it for an N within its range, reporting each line as soon as it is known.
+    pub run: fn(&Mutator, u64, &mut dyn FnMut(Line)),
+}
+
+/// What a workload's one number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct N {
+    /// What is counted, such as "depth".
+    pub unit: &'static str,
+    /// The number if none is given.
+    pub usual: u64,
+    /// The largest; the smallest is 1.
+    pub most: u64,
+}
+
+/// A figure that a workload measures itself, beside what the operating system says of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Its name in `figure NAME VALUE`.
+    pub name: &'static str,
+    /// What it is called in tables and pictures, with its unit.
+    pub label: &'static str,
+    /// Whether it, rather than the CPU time of the whole process, is what the workload is for.
+    pub headline: bool,
+}
+
+/// A step of a workload.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The step for people to read; may have several lines.
+    pub text: String,
+    /// What every program that does the same work prints at this step.
+    pub check: String,
+    /// What was measured, by the names in [`Workload::figures`].
+    pub figures: Vec<(&'static str, f64)>,
+    /// The step for machines.
+    pub fields: Value,
+}
+
+/// An N that a workload does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    workload: &'static str,
+    n: N,
+    given: u64,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfRange { workload, n, given } = self;
+        write!(f, "{workload} takes a {} of 1 to {} (usually {}), not {given}", n.unit, n.most, n.usual)
+    }
+}
+
+impl std::error::Error for OutOfRange {}
+
+impl Workload {
+    /// The workload of that name.
+    pub fn find(name: &str) -> Option<&'static Workload> {
+        crate::ALL.iter().copied().find(|w| w.name == name)
+    }
+
+    /// `n` if the workload takes it, its usual number if there is none.
+    pub fn check(&self, n: Option<u64>) -> Result<u64, OutOfRange> {
+        match n.unwrap_or(self.n.usual) {
+            n if (1..=self.n.most).contains(&n) => Ok(n),
+            given => Err(OutOfRange { workload: self.name, n: self.n, given }),
+        }
+    }
+}
