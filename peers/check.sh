@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds the peers that can be built here, runs each with a small N, and compares
-# its check lines with those in expected/. Exits with 1 if any differs, and with
-# 2 if nothing could be compared. The optional argument is the output folder.
+# Builds the peers that can be built here, runs each program of peers.toml with
+# a small N, and compares its check lines with those in expected/. Exits with 1
+# if any differs, and with 2 if nothing could be compared. The optional argument
+# is the output folder.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -13,56 +14,74 @@ programs=$(make --no-print-directory -s -C "$here" OUT="$out" list) || exit 2
 
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+cd "$out" || exit 2
 
 compared=0
 differ=0
 
-# check NAME EXPECTED COMMAND...: the lines without the measured values.
+bad() {
+    echo "$1"
+    differ=$((differ + 1))
+}
+
+# check NAME EXPECTED COMMAND...: the lines without the figures.
 check() {
-    name=$1 expected=$here/expected/$2.txt
+    name=$1 expected=$2
     shift 2
-    if ! "$@" >"$scratch/raw"; then
-        echo "failed: $name"
-        differ=$((differ + 1))
+    if ! "$@" >"$scratch/raw" </dev/null; then
+        bad "failed: $name"
         return
     fi
-    sed -e '/^longest gap us /d' -e '/^mops /d' -e 's/ best_ns_per_object .*//' \
-        "$scratch/raw" >"$scratch/lines"
+    sed '/^figure [a-z_]* [0-9]*\.[0-9]*$/d' "$scratch/raw" >"$scratch/lines"
     if diff "$expected" "$scratch/lines" >"$scratch/diff"; then
         echo "same: $name"
         compared=$((compared + 1))
     else
-        echo "differs: $name (< expected, > printed)"
+        bad "differs: $name (< expected, > printed)"
         cat "$scratch/diff"
-        differ=$((differ + 1))
     fi
 }
 
-for program in $programs; do
-    run=$out/$program
-    case $program in
-    go-peer)
-        check "go trees" trees-10 "$run" trees 10
-        check "go churn" churn-100000 "$run" churn 100000
-        check "go mark" mark-10000 "$run" mark 10000 --count
-        ;;
-    libgc-trees)
-        check "libgc trees" trees-10 "$run" 10
-        check "libgc trees --no-interior" trees-10 "$run" 10 --no-interior
-        ;;
-    libgc-churn)
-        check "libgc churn" churn-100000 "$run" 100000
-        check "libgc churn --no-interior" churn-100000 "$run" 100000 --no-interior
-        ;;
-    libgc-mark)
-        check "libgc mark" mark-10000 "$run" 10000 --count
-        check "libgc mark --no-interior" mark-10000 "$run" 10000 --count --no-interior
-        check "libgc mark --parallel" mark-10000 "$run" 10000 --count --parallel
-        ;;
-    *-trees) check "${program%-trees} trees" trees-10 "$run" 10 ;;
-    *-churn) check "${program%-churn} churn" churn-100000 "$run" 100000 ;;
+# One line for each program of the manifest: peer, workload, program, command.
+awk '
+    function flush() {
+        for (i = 1; i <= n; i++) print peer, program[i], "env" env, command[i]
+        n = 0
+        env = ""
+    }
+    /^#/ || !NF { next }
+    /^\[/ { table = $1; if (table == "[[peer]]") flush(); next }
+    { gsub(/[][",]/, " ") }
+    table == "[[peer]]" && $1 == "name" { peer = $3 }
+    table == "[peer.env]" { env = env " " $1 "=" $3 }
+    table == "[peer.programs]" {
+        program[++n] = $1 " " $3
+        command[n] = "./" $3
+        for (i = 4; i <= NF; i++) command[n] = command[n] " " $i
+    }
+    END { flush() }' "$here/peers.toml" >"$scratch/runs"
+
+# shellcheck disable=SC2086 # the command is a list of words, and so is n
+while read -r peer workload program command; do
+    echo "$programs" | grep -qx -e "$program" || continue
+
+    versions=$($command --version </dev/null)
+    [ "$(echo "$versions" | grep -c .)" -eq 1 ] || bad "failed: $peer $workload --version"
+
+    # expected/trees-10.txt has what trees prints for 10.
+    expected=$(echo "$here/expected/$workload"-*.txt)
+    n=${expected##*-}
+    n=${n%.txt}
+    [ "$workload" != mark ] || n="$n --count"
+
+    check "$peer $workload ($versions)" "$expected" $command $n
+    case $peer in
+    libgc*) check "$peer $workload --no-interior" "$expected" $command $n --no-interior ;;
     esac
-done
+    case $peer-$workload in
+    libgc-mark) check "$peer $workload --parallel" "$expected" $command $n --parallel ;;
+    esac
+done <"$scratch/runs"
 
 if [ "$differ" -gt 0 ]; then
     echo "check: $differ of $((compared + differ)) differ"

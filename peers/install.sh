@@ -1,13 +1,27 @@
 #!/bin/sh
 # Installs what the peers need and is missing, with apt-get (Debian and kin).
-# Go is only looked for: Debian's package is too old for many releases.
+# What is there from elsewhere is not installed again. Go is only looked for:
+# Debian's package is too old for many releases.
 set -eu
 
+have() {
+    sh "$(dirname "$0")/have.sh" "$1"
+}
+
 missing=
-for package in gcc libc6-dev make libgc-dev libmimalloc-dev; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing="$missing $package"
-done
+want() {
+    for package; do
+        state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$state" = installed ] || missing="$missing $package"
+    done
+}
+
+command -v make >/dev/null || want make
+have glibc || want gcc libc6-dev
+have libgc || want libgc-dev
+have mimalloc || want libmimalloc-dev
+have java || want default-jdk-headless
+have ocaml || want ocaml-nox
 
 if [ -n "$missing" ]; then
     echo "installing:$missing"
@@ -19,9 +33,11 @@ else
     echo "all Debian packages are installed"
 fi
 
+have java ||
+    echo "java and javac on PATH are older than 17, or missing. The Java peers need 17 or newer."
+
 version=$(GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null || true)
-if echo "$version" |
-    awk '{ sub(/^go/, ""); split($1, v, "."); exit !(v[1] > 1 || v[1] == 1 && v[2] + 0 >= 26) }'; then
+if have go; then
     echo "Go is there: $version"
 elif [ -n "$version" ]; then
     echo "Go is too old: $version. The Go peer needs 1.26 or newer; install it by hand."

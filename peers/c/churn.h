@@ -42,8 +42,8 @@ static inline void gaps_sample(struct gaps *gaps) {
 static inline void churn_report(uint64_t ops, uint64_t checksum, const struct gaps *gaps) {
     double seconds = (double)(monotonic_ns() - gaps->start) / 1e9;
     printf("churn ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", ops, checksum);
-    printf("longest gap us %.1f\n", (double)gaps->longest / 1e3);
-    printf("mops %.3f\n", (double)ops / seconds / 1e6);
+    printf("figure longest_gap_us %.1f\n", (double)gaps->longest / 1e3);
+    printf("figure mops %.3f\n", (double)ops / seconds / 1e6);
 }
 
 #endif

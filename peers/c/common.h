@@ -1,4 +1,4 @@
-/* What the peers in C share: the random numbers, the clock, the argument. */
+/* What the peers in C share: the random numbers, the clock, the arguments. */
 #ifndef PEERS_COMMON_H
 #define PEERS_COMMON_H
 
@@ -48,6 +48,14 @@ static inline bool take_flag(int *argc, char **argv, const char *flag) {
         }
     }
     return false;
+}
+
+/* Prints what the program runs on, and ends, if that is all it is asked. */
+static inline void answer_version(int argc, char **argv, const char *version) {
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        puts(version);
+        exit(0);
+    }
 }
 
 /* The one number a program takes, 1..=limit, or its default. */

@@ -1,35 +1,39 @@
-/* What the trees peers in C share: the node and the walk that counts. */
+/* What the trees peers in C share: the whole workload, apart from where nodes
+   come from and go to, which a peer says before it includes this (node.h). */
 #ifndef PEERS_TREES_H
 #define PEERS_TREES_H
 
-#include "common.h"
+#include "node.h"
 
 enum { MIN_DEPTH = 4, DEFAULT_DEPTH = 21, DEPTH_LIMIT = 40 };
 
-struct node {
-    struct node *left, *right;
-};
-
-static uint64_t count(const struct node *node) {
-    if (node->left == NULL) return 1;
-    return 1 + count(node->left) + count(node->right);
+static uint64_t build_count_drop(int depth) {
+    struct arena arena = {};
+    struct node *tree = bottom_up(&arena, depth);
+    uint64_t nodes = count(tree);
+    drop_tree(&arena, tree);
+    return nodes;
 }
 
-static inline int max_depth(int argc, char **argv) {
-    int n = (int)take_number(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT);
-    return n > MIN_DEPTH + 2 ? n : MIN_DEPTH + 2;
-}
+static void trees(int argc, char **argv) {
+    int max = (int)take_number(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT);
+    if (max < MIN_DEPTH + 2) max = MIN_DEPTH + 2;
 
-static inline void report_stretch(int depth, uint64_t nodes) {
-    printf("stretch tree of depth %d trees 1 nodes %" PRIu64 "\n", depth, nodes);
-}
+    uint64_t stretch = build_count_drop(max + 1);
+    printf("stretch tree of depth %d trees 1 nodes %" PRIu64 "\n", max + 1, stretch);
 
-static inline void report_trees(uint64_t iterations, int depth, uint64_t nodes) {
-    printf("%" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", iterations, depth, nodes);
-}
+    struct arena arena = {};
+    struct node *long_lived = bottom_up(&arena, max);
 
-static inline void report_long_lived(int depth, uint64_t nodes) {
-    printf("long lived tree of depth %d nodes %" PRIu64 "\n", depth, nodes);
+    for (int depth = MIN_DEPTH; depth <= max; depth += 2) {
+        uint64_t iterations = UINT64_C(1) << (max - depth + MIN_DEPTH);
+        uint64_t nodes = 0;
+        for (uint64_t i = 0; i < iterations; i++) nodes += build_count_drop(depth);
+        printf("%" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", iterations, depth, nodes);
+    }
+
+    printf("long lived tree of depth %d nodes %" PRIu64 "\n", max, count(long_lived));
+    drop_tree(&arena, long_lived);
 }
 
 #endif

@@ -53,6 +53,6 @@ func churn(ops uint64) {
 	elapsed := time.Since(start)
 
 	fmt.Printf("churn ops %d checksum 0x%016x\n", ops, checksum)
-	fmt.Printf("longest gap us %.1f\n", float64(longest.Nanoseconds())/1e3)
-	fmt.Printf("mops %.3f\n", float64(ops)/elapsed.Seconds()/1e6)
+	fmt.Printf("figure longest_gap_us %.1f\n", float64(longest.Nanoseconds())/1e3)
+	fmt.Printf("figure mops %.3f\n", float64(ops)/elapsed.Seconds()/1e6)
 }

@@ -1,18 +1,21 @@
-// The Go peer: the workloads trees, churn and mark as a Go user would write
-// them, on one goroutine, to compare Heapwood with Go's concurrent collector.
-// The collector is left at its defaults; GOGC, GOMEMLIMIT and GOMAXPROCS are
-// taken from the environment, as in any Go program.
+// The Go peer: all workloads as a Go user would write them, on one goroutine, to
+// compare Heapwood with Go's concurrent collector. The collector is left at its
+// defaults; GOGC, GOMEMLIMIT and GOMAXPROCS are taken from the environment, as
+// in any Go program.
 package main
 
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 )
 
 const usage = `usage: go-peer trees [N]                  binary trees, default 21
        go-peer churn [OPS]                replace objects in a table, default 20000000
-       go-peer mark [OBJECTS] [--count]   time full collections, default 8000000`
+       go-peer mark [OBJECTS] [--count]   time full collections, default 8000000
+       go-peer gcbench [N]                Ellis, Kovac and Boehm's trees, default 16
+       go-peer [WORKLOAD] --version       what Go it was built with`
 
 func fail() {
 	fmt.Fprintln(os.Stderr, usage)
@@ -24,9 +27,15 @@ func main() {
 		fail()
 	}
 	command := os.Args[1]
-	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mark": 8_000_000}
-	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mark": 1 << 31}
+	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mark": 8_000_000, "gcbench": 16}
+	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mark": 1 << 31, "gcbench": 30}
 	n, known := defaults[command]
+	version := command == "--version" && len(os.Args) == 2 ||
+		known && len(os.Args) == 3 && os.Args[2] == "--version"
+	if version {
+		fmt.Println(runtime.Version())
+		return
+	}
 	if !known {
 		fail()
 	}
@@ -52,5 +61,7 @@ func main() {
 		if !mark(int(n), count) {
 			os.Exit(1)
 		}
+	case "gcbench":
+		gcbench(int(n))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 )
 
@@ -159,24 +158,20 @@ func walk(roots []*object) (count int, checksum uint64) {
 
 // markGraph measures one graph. The plan is made in here and dead before the
 // measuring begins.
-func markGraph(name string, n int, makePlan func() plan, countMode bool) bool {
+func markGraph(name, figure string, n int, makePlan func() plan, countMode bool) bool {
 	reached, roots := func() (int, []*object) {
 		p := makePlan()
 		return p.reached(), p.build()
 	}()
 
-	var times [collections]time.Duration
-	for i := range times {
+	best := time.Duration(math.MaxInt64)
+	for range collections {
 		start := time.Now()
 		runtime.GC()
-		times[i] = time.Since(start)
+		best = min(best, time.Since(start))
 	}
-	slices.Sort(times[:])
-	perObject := func(d time.Duration) float64 {
-		return float64(d.Nanoseconds()) / float64(reached)
-	}
-	fmt.Printf("mark %s objects %d reached %d best_ns_per_object %.3f median_ns_per_object %.3f\n",
-		name, n, reached, perObject(times[0]), perObject(times[collections/2]))
+	fmt.Printf("mark %s objects %d reached %d\n", name, n, reached)
+	fmt.Printf("figure %s %.3f\n", figure, float64(best.Nanoseconds())/float64(reached))
 
 	ok := true
 	if countMode {
@@ -190,16 +185,16 @@ func markGraph(name string, n int, makePlan func() plan, countMode bool) bool {
 
 func mark(n int, countMode bool) bool {
 	graphs := []struct {
-		name string
-		plan func() plan
+		name, figure string
+		plan         func() plan
 	}{
-		{"in-order", func() plan { return treePlan(inOrder(n)) }},
-		{"shuffled", func() plan { return treePlan(shuffled(n)) }},
-		{"random", func() plan { return randomPlan(n) }},
+		{"in-order", "in_order_ns", func() plan { return treePlan(inOrder(n)) }},
+		{"shuffled", "shuffled_ns", func() plan { return treePlan(shuffled(n)) }},
+		{"random", "random_ns", func() plan { return randomPlan(n) }},
 	}
 	ok := true
 	for _, graph := range graphs {
-		ok = markGraph(graph.name, n, graph.plan, countMode) && ok
+		ok = markGraph(graph.name, graph.figure, n, graph.plan, countMode) && ok
 	}
 	return ok
 }

@@ -5,7 +5,7 @@ package main
 
 import "fmt"
 
-const minDepth = 4
+const minDepth = 4 // in gcbench, too
 
 type tree struct {
 	left, right *tree

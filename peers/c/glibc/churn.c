@@ -13,6 +13,7 @@ static uint64_t *new_object(uint64_t r) {
 }
 
 int main(int argc, char **argv) {
+    answer_version(argc, argv, allocator_version());
     uint64_t ops = take_number(argc, argv, DEFAULT_OPS, MAX_OPS);
     uint64_t rng = SEED;
 

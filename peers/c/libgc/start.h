@@ -1,4 +1,4 @@
-/* How the libgc peers start the collector. Its defaults hold, apart from two
+/* How the libgc peers start the collector, or tell its version. Its defaults hold, apart from two
    flags:
    --no-interior  no pointer in the heap points into the middle or past the end
                   of an object (true of all these programs). libgc then need not
@@ -13,7 +13,16 @@
 
 #include "../common.h"
 
+/* Of the library that is linked, not of the header. */
+static inline const char *collector_version(void) {
+    static char text[32];
+    unsigned v = GC_get_version();
+    snprintf(text, sizeof text, "%u.%u.%u", v >> 16, v >> 8 & 0xff, v & 0xff);
+    return text;
+}
+
 static inline void start_collector(int *argc, char **argv) {
+    answer_version(*argc, argv, collector_version());
     if (take_flag(argc, argv, "--no-interior")) GC_set_all_interior_pointers(0);
     bool parallel = take_flag(argc, argv, "--parallel");
     GC_INIT();

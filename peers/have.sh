@@ -1,0 +1,49 @@
+#!/bin/sh
+# Tells by its exit status whether the toolchain of a unit is there, found on
+# PATH (or by CC and GO): have.sh UNIT. For the Makefile and install.sh.
+set -u
+
+cc=${CC:-gcc}
+
+# links FLAGS LIBRARIES: whether an empty C program compiles and links with them.
+# shellcheck disable=SC2086 # lists of words
+links() {
+    echo 'int main(void) { return 0; }' |
+        $cc $1 -x c - -x none $2 -o /dev/null 2>/dev/null
+}
+
+# at_least MAJOR MINOR: whether the version in the first line read is no older.
+at_least() {
+    awk -v major="$1" -v minor="$2" '
+        NR == 1 && match($0, /[0-9]+(\.[0-9]+)*/) {
+            split(substr($0, RSTART, RLENGTH), v, ".")
+            found = v[1] > major || v[1] == major && v[2] + 0 >= minor
+        }
+        END { exit !found }'
+}
+
+# Compiled in a folder of its own, as ocamlopt leaves files beside the source.
+compiles_ocaml() {
+    folder=$(mktemp -d) || return 1
+    : >"$folder/empty.ml"
+    ocamlopt -o "$folder/empty" "$folder/empty.ml" >/dev/null 2>&1
+    status=$?
+    rm -rf "$folder"
+    return $status
+}
+
+case ${1-} in
+go) GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null | at_least 1 26 ;;
+libgc) links '-include gc.h' -lgc ;;
+mimalloc) links '-include mimalloc.h' -lmimalloc ;;
+glibc | bump) links '' '' ;;
+java)
+    java --version 2>/dev/null | at_least 17 0 &&
+        javac --version 2>/dev/null | at_least 17 0
+    ;;
+ocaml) compiles_ocaml ;;
+*)
+    echo "have.sh: unknown unit: ${1-}" >&2
+    exit 2
+    ;;
+esac
