@@ -1,7 +1,10 @@
 //! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
 
 use crate::size::parse_size;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use heapwood_workloads::Workload;
+use std::path::PathBuf;
 
 /// A garbage-collected heap: run workloads on it and see what it does.
 #[derive(Parser)]
@@ -15,16 +18,27 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run a workload and print what it cost
     Run(Run),
+    /// Run a workload side by side with the same program on other memory managers
+    #[command(after_help = BENCH_HELP)]
+    Bench(Bench),
 }
+
+const BENCH_HELP: &str = "\
+Peers are built into the target folder first; one whose toolchain is missing is named, with what to install, and \
+skipped. All programs run in turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check \
+values, or nothing is compared. Times, memory and faults are the operating system's, for each process; shown is the \
+median with the least and the most, and each program's CPU time over Heapwood's in the same round.
+
+Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
 #[derive(Parser)]
 pub(crate) struct Run {
     /// Which workload
-    #[arg(value_enum)]
-    pub(crate) workload: Workload,
+    #[arg(value_parser = workloads())]
+    pub(crate) workload: &'static Workload,
 
-    /// How much of it: the depth of trees (21), the replacements of churn (20000000), the objects of mark (8000000)
-    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
+    /// How much of it
+    #[arg(help = n_help(), allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) n: Option<u64>,
 
     /// Allocate this many percent of what is alive before collecting again
@@ -43,26 +57,87 @@ pub(crate) struct Run {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print check values and figures as the peers do, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) as_peer: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum, PartialEq, Eq, Debug)]
-pub(crate) enum Workload {
-    /// Binary trees, as the Benchmarks Game defines them
-    Trees,
-    /// A million live objects of 64 to 128 bytes, replaced at random
-    Churn,
-    /// A static graph of 32-byte objects, collected in full
-    Mark,
+/// How a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Peer,
 }
 
-impl Workload {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Workload::Trees => "trees",
-            Workload::Churn => "churn",
-            Workload::Mark => "mark",
+impl Run {
+    pub(crate) fn format(&self) -> Format {
+        match (self.json, self.as_peer) {
+            (true, _) => Format::Json,
+            (_, true) => Format::Peer,
+            _ => Format::Text,
         }
     }
+}
+
+#[derive(Parser)]
+pub(crate) struct Bench {
+    /// Which workload
+    #[arg(value_parser = workloads())]
+    pub(crate) workload: &'static Workload,
+
+    /// How much of it
+    #[arg(help = n_help(), allow_negative_numbers = true, value_parser = parse_count)]
+    pub(crate) n: Option<u64>,
+
+    /// Compare with these only, separated by commas: a name such as java-serial, or a family such as java; none runs
+    /// Heapwood alone [default: every peer that has the workload]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) peers: Option<Vec<String>>,
+
+    /// How often each program runs, after the warm-up
+    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+
+    /// Run Heapwood a second time with the growth percentage at which its max RSS is that of PEER
+    #[arg(long, value_name = "PEER")]
+    pub(crate) equal_rss: Option<String>,
+
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Draw a picture, too
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peers_dir: Option<PathBuf>,
+
+    /// Where the peers are built [default: the folder peers in the target folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) build_dir: Option<PathBuf>,
+}
+
+/// The names of all workloads, each with its line of help.
+fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
+    let names = heapwood_workloads::ALL.iter().map(|w| PossibleValue::new(w.name).help(w.about));
+    PossibleValuesParser::new(names)
+        .map(|name| Workload::find(&name).expect("the parser lets through only the names it was given"))
+}
+
+/// What N is, workload by workload.
+fn sizes() -> String {
+    let each =
+        heapwood_workloads::ALL.iter().map(|w| format!("the {} of {} ({})", w.n.unit, w.name, w.n.usual));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn n_help() -> String {
+    format!("How much of it: {}", sizes())
 }
 
 fn parse_count(text: &str) -> Result<u64, String> {
@@ -75,7 +150,7 @@ fn parse_count(text: &str) -> Result<u64, String> {
         Err(_) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
             Err("it is larger than any number this program counts to".into())
         }
-        Err(_) => Err("it must be a whole number".into()),
+        Err(_) => Err(format!("it must be a whole number: {}", sizes())),
     }
 }
 

@@ -47,7 +47,7 @@ impl Clock {
         let (used, stats) = (usage(), heap.stats());
         let us = |ns: u64| ns as f64 / 1e3;
         Figures {
-            workload: run.workload.name(),
+            workload: run.workload.name,
             n,
             lines,
             wall_s,

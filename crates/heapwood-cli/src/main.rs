@@ -7,10 +7,14 @@
 //! | `run` | `heapwood run`: a workload on a heap of its own |
 //! | `output` | lines for standard output |
 //! | `figures` | what a run cost, for people and for machines |
+//! | `bench` | `heapwood bench`: a workload side by side with its peers |
+//! | `failure` | messages and exit codes |
 //!
-//! Exit codes: 0 done, 1 the run failed, 2 the command line is wrong.
+//! Exit codes: 0 done, 1 the run failed, 2 the command line is wrong, 128 + n signal n ended it.
 
 mod args;
+mod bench;
+mod failure;
 mod figures;
 mod output;
 mod run;
@@ -24,12 +28,13 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     let outcome = match args.command {
         args::Command::Run(run) => run::run(&run),
+        args::Command::Bench(bench) => bench::run(&bench),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("heapwood: {message}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            eprintln!("heapwood: {}", failure.message);
+            failure.code()
         }
     }
 }

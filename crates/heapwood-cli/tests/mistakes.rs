@@ -20,23 +20,33 @@ fn fails(args: &str, code: i32, words: &[&str]) {
 
 #[test]
 fn wrong_numbers() {
-    for workload in ["trees", "churn", "mark"] {
-        fails(&format!("run {workload} -5"), 2, &["-5", "must not be negative"]);
-        fails(&format!("run {workload} 0"), 2, &["'0'", "at least 1"]);
-        fails(&format!("run {workload} many"), 2, &["many", "whole number"]);
-        fails(&format!("run {workload} 1.5"), 2, &["1.5", "whole number"]);
-        fails(&format!("run {workload} 10x"), 2, &["10x", "whole number"]);
-        fails(&format!("run {workload} 99999999999999999999"), 2, &["99999999999999999999", "larger"]);
+    for command in ["run", "bench"] {
+        for workload in ["trees", "gcbench", "churn", "mark"] {
+            let fails = |n: &str, words: &[&str]| fails(&format!("{command} {workload} {n}"), 2, words);
+            fails("-5", &["-5", "must not be negative"]);
+            fails("0", &["'0'", "at least 1"]);
+            for text in ["many", "1.5", "10x"] {
+                fails(text, &[text, "whole number", "the depth of trees (21)", "gcbench", "churn", "mark"]);
+            }
+            fails("99999999999999999999", &["99999999999999999999", "larger"]);
+            fails("18446744073709551615", &[workload, "18446744073709551615", "1 to", "usually"]);
+        }
+        for (args, words) in
+            [("trees 41", "1 to 40"), ("gcbench 31", "1 to 30"), ("mark 2147483649", "2147483648")]
+        {
+            fails(&format!("{command} {args}"), 2, &[words]);
+        }
     }
 }
 
 #[test]
 fn sizes_that_the_machine_cannot_hold() {
-    for depth in [44u64, 63, 64, 100, 127, 1000, u32::MAX as u64, 1 << 32, (1 << 32) + 8, u64::MAX] {
-        fails(&format!("run trees {depth}"), 1, &[&format!("trees of depth {depth}"), "memory", "machine"]);
+    for command in ["run", "bench"] {
+        for depth in [37, 40] {
+            let words = [&format!("trees with a depth of {depth}")[..], "memory", "machine"];
+            fails(&format!("{command} trees {depth}"), 1, &words);
+        }
     }
-    fails("run mark 9999999999", 1, &["9999999999", "2147483648"]);
-    fails(&format!("run mark {}", u64::MAX), 1, &[&u64::MAX.to_string()]);
 }
 
 #[test]
@@ -98,14 +108,38 @@ fn numbers_that_are_not_text() {
 #[test]
 fn the_help_names_everything() {
     let help = output("run --help");
-    for word in ["trees", "churn", "mark", "--percent", "--limit", "--verify", "--json", "64MiB", "150"] {
+    for word in
+        ["trees", "gcbench", "churn", "mark", "--percent", "--limit", "--verify", "--json", "64MiB", "150"]
+    {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
     for default in ["21", "20000000", "8000000"] {
         assert!(help.contains(default), "{default} is missing:\n{help}");
     }
+    let help = output("bench --help");
+    for word in [
+        "trees",
+        "gcbench",
+        "churn",
+        "mark",
+        "21",
+        "20000000",
+        "--peers",
+        "java-serial",
+        "none",
+        "--runs",
+        "--equal-rss",
+        "--json",
+        "--plot",
+        "--peers-dir",
+        "--build-dir",
+        "130",
+        "median",
+    ] {
+        assert!(help.contains(word), "{word} is missing:\n{help}");
+    }
     let help = output("--help");
-    for word in ["run", "--help", "--version"] {
+    for word in ["run", "bench", "--help", "--version"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
     assert_eq!(output("--version"), format!("heapwood {}\n", env!("CARGO_PKG_VERSION")));

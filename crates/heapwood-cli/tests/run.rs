@@ -93,6 +93,30 @@ fn mark_reaches_what_the_peers_reach() {
     assert!(figures["collections"].as_u64().unwrap() >= 9);
 }
 
+#[test]
+fn a_run_as_a_peer_prints_what_peers_print() {
+    for (args, file) in [
+        ("trees 10", "trees-10.txt"),
+        ("gcbench 8", "gcbench-8.txt"),
+        ("churn 100000", "churn-100000.txt"),
+        ("mark 10000", "mark-10000.txt"),
+    ] {
+        let out = output(&format!("run --as-peer {args}"));
+        let (figures, checks): (Vec<&str>, Vec<&str>) = out.lines().partition(|l| l.starts_with("figure "));
+        let expected = expected(file);
+        assert_eq!(
+            checks,
+            expected.lines().filter(|l| !l.contains(" walked ")).collect::<Vec<_>>(),
+            "{args}"
+        );
+        for figure in figures {
+            let words: Vec<&str> = figure.split(' ').collect();
+            assert!(words.len() == 3 && words[2].parse::<f64>().is_ok_and(|v| v > 0.0), "{args}: {figure}");
+        }
+    }
+    assert_eq!(heapwood("run trees 8 --as-peer --json").code, Some(2));
+}
+
 fn collections(args: &str) -> u64 {
     json(args)["collections"].as_u64().unwrap()
 }

@@ -1,0 +1,97 @@
+//! `heapwood bench`: a workload on Heapwood and on its peers, side by side in one run. Nothing is compared that did
+//! not do the same work: every program's check values must be Heapwood's, in every round.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `manifest` | which peers there are, from the sources' `peers.toml` |
+//! | `build` | which of them can be built here, and building them |
+//! | `programs` | what runs: Heapwood and the chosen peers, each ready to start |
+//! | `children` | processes: started, measured, ended with this command |
+//! | `protocol` | what a program prints: check values and figures |
+//! | `rounds` | the programs in turn, and what each run cost |
+//! | `equal_rss` | the growth percentage at which Heapwood's memory is a peer's |
+//! | `spread` | median, least and most |
+//! | `report` | all that was measured, and its form for machines |
+//! | `tables` | its form for people |
+//! | `plot` | its form for readers |
+//! | `machine` | what it was measured on |
+//! | `progress` | the bar on a terminal |
+
+mod build;
+mod children;
+mod equal_rss;
+mod machine;
+mod manifest;
+mod plot;
+mod programs;
+mod progress;
+mod protocol;
+mod report;
+mod rounds;
+mod spread;
+mod tables;
+
+use crate::args::Bench;
+use crate::failure::Failure;
+use crate::output::say;
+use crate::run::check_size;
+use children::Children;
+use manifest::Manifest;
+use programs::Program;
+use progress::Progress;
+use report::Report;
+use std::path::Path;
+
+pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
+    let workload = args.workload;
+    let n = workload.check(args.n).map_err(Failure::usage)?;
+    check_size(workload, n)?;
+    let manifest = Manifest::load(args.peers_dir.as_deref())?;
+    let chosen = manifest.choose(workload.name, args.peers.as_deref())?;
+    let equal_rss = args.equal_rss.as_deref().map(|name| manifest.one_of(&chosen, name)).transpose()?;
+    if let Some(path) = &args.plot {
+        check_writable(path)?;
+    }
+
+    let children = Children::new()?;
+    let built = build::build(&children, &manifest, &chosen, args.build_dir.as_deref())?;
+    for skipped in &built.skipped {
+        eprintln!("heapwood: skipped: {}: {}", skipped.name, skipped.why);
+    }
+    let mut programs = vec![Program::heapwood(workload, n)?];
+    for ready in &built.ready {
+        programs.push(Program::peer(&children, ready, workload, n)?);
+    }
+
+    let bar = Progress::new();
+    let mut rounds = rounds::Rounds::new(&children, &bar, workload, programs);
+    rounds.warm_up()?;
+    let tuned = match equal_rss {
+        Some(peer) => Some(equal_rss::tune(&mut rounds, peer)?),
+        None => None,
+    };
+    rounds.measure(args.runs)?;
+    bar.finish();
+
+    let report = Report::new(workload, n, args.runs, rounds, tuned, built.skipped)?;
+    if let Some(path) = &args.plot {
+        let svg = plot::draw(&report).map_err(|e| cannot_write(path, e))?;
+        std::fs::write(path, svg).map_err(|e| cannot_write(path, e))?;
+    }
+    if args.json {
+        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+    } else {
+        tables::print(&report);
+    }
+    report.failure().map_or(Ok(()), Err)
+}
+
+/// Before anything runs for minutes.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    open.map(drop).map_err(|e| cannot_write(path, e))
+}
+
+fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::run(format!("the picture cannot be written to {}: {why}", path.display()))
+}

@@ -1,0 +1,132 @@
+//! Processes: one at a time, each measured by the operating system, none left behind. Each child leads a process group.
+//! The invariant: `current` is the child that runs, from before its first instruction until it has been reaped, so
+//! the thread that hears of Ctrl-C, SIGTERM and SIGHUP ends the right group or none. If this command itself is
+//! killed, the kernel ends its child.
+
+use crate::failure::Failure;
+use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
+use heapwood_os::usage::Usage;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::{self, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The processes of this command, which end with it.
+pub(crate) struct Children {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Pid>,
+    signal: Option<i32>,
+}
+
+/// A process that has ended.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) wall_s: f64,
+    pub(crate) used: Usage,
+}
+
+impl Children {
+    /// From here on, a signal to end this command ends its child first.
+    pub(crate) fn new() -> Result<Children, Failure> {
+        let state = Arc::new(Mutex::new(State::default()));
+        let mut signals =
+            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::run)?;
+        let shared = state.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                interrupt(&shared, signal);
+            }
+        });
+        Ok(Children { state })
+    }
+
+    /// Runs a program to its end, with nothing to read, and keeps what it writes.
+    ///
+    /// # Errors
+    ///
+    /// The inner one if the program cannot be started, the outer one if a signal asks this command to end.
+    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Ended>, Failure> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut state = lock(&self.state);
+        check(&state)?;
+        let started = monotonic_ns();
+        let mut child = match in_own_group(command).spawn() {
+            Ok(child) => child,
+            Err(e) => return Ok(Err(e)),
+        };
+        let pid = Pid::from(&child);
+        state.current = Some(pid);
+        drop(state);
+
+        let ended = follow(&mut child, pid);
+        let wall_s = (monotonic_ns() - started) as f64 / 1e9;
+        let mut state = lock(&self.state);
+        state.current = None;
+        let reaped = reap(pid);
+        check(&state)?;
+        Ok(ended.and_then(|(stdout, stderr)| {
+            let (status, used) = reaped?;
+            Ok(Ended { status, stdout, stderr, wall_s, used })
+        }))
+    }
+}
+
+/// Reads both pipes to their ends, so that neither fills, and waits.
+fn follow(child: &mut std::process::Child, pid: Pid) -> io::Result<(String, String)> {
+    fn read(pipe: Option<impl Read>) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes)?;
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+    let stderr = child.stderr.take();
+    let stderr = std::thread::spawn(move || read(stderr));
+    let stdout = read(child.stdout.take());
+    let stderr =
+        stderr.join().unwrap_or_else(|_| Err(io::Error::other("the reader of standard error failed")));
+    wait_until_ended(pid)?;
+    Ok((stdout?, stderr?))
+}
+
+fn interrupt(state: &Mutex<State>, signal: i32) {
+    let mut state = lock(state);
+    let again = state.signal.replace(signal).is_some();
+    match state.current {
+        Some(pid) => kill_group(pid),
+        // Nothing runs that [`Children::run`] would come back from: end here.
+        None => std::process::exit(128 + signal),
+    }
+    if again {
+        std::process::exit(128 + signal);
+    }
+}
+
+fn check(state: &State) -> Result<(), Failure> {
+    state.signal.map_or(Ok(()), |signal| Err(Failure::interrupted(signal)))
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ended {
+    /// Whether it went well, and otherwise what became of it and what it said.
+    pub(crate) fn failure(&self) -> Option<String> {
+        if self.status.success() {
+            return None;
+        }
+        // The last lines name the cause, most often.
+        let said: Vec<&str> = self.stderr.trim().lines().rev().take(5).collect();
+        let said: Vec<&str> = said.into_iter().rev().collect();
+        let said = if said.is_empty() { String::new() } else { format!(": {}", said.join("\n  ")) };
+        Some(format!("{}{said}", self.status))
+    }
+}

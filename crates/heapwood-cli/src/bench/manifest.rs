@@ -1,0 +1,151 @@
+//! Which peers there are: `peers.toml` in the folder of their sources. It names what builds each, and the program for
+//! each workload; this module alone knows its format.
+
+use crate::failure::Failure;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The peers' sources when this command was built.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers");
+
+/// The peers, in the order they are shown in.
+pub(crate) struct Manifest {
+    pub(crate) folder: PathBuf,
+    peers: Vec<Peer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    peer: Vec<Peer>,
+}
+
+/// A memory manager with its programs.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// What `make` calls it; peers may share one.
+    pub(crate) unit: String,
+    /// By workload: a program, and the arguments that come before N.
+    pub(crate) programs: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+impl Peer {
+    /// `java` stands for `java-serial` and `java-parallel`.
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    fn is_of_family(&self, name: &str) -> bool {
+        self.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'))
+    }
+}
+
+impl Manifest {
+    pub(crate) fn load(folder: Option<&Path>) -> Result<Manifest, Failure> {
+        let given = folder.is_some();
+        let folder = folder.unwrap_or(Path::new(SOURCES));
+        let path = folder.join("peers.toml");
+        let text = std::fs::read_to_string(&path).map_err(|e| {
+            let hint = if given { "" } else { "; --peers-dir DIR says where the peers' sources are now" };
+            Failure::run(format!("the list of peers {} cannot be read: {e}{hint}", path.display()))
+        })?;
+        let wrong = |why: &dyn std::fmt::Display| Failure::run(format!("{} is wrong: {why}", path.display()));
+        let file: File = toml::from_str(&text).map_err(|e| wrong(&e))?;
+        for (k, peer) in file.peer.iter().enumerate() {
+            if peer.programs.values().any(Vec::is_empty) {
+                return Err(wrong(&format!("{} has an empty program", peer.name)));
+            }
+            if peer.name == "none" || file.peer[..k].iter().any(|other| other.name == peer.name) {
+                return Err(wrong(&format!("{} cannot be the name of another peer", peer.name)));
+            }
+        }
+        Ok(Manifest { folder: folder.to_path_buf(), peers: file.peer })
+    }
+
+    /// The peers that have the workload: all of them, or those asked for.
+    pub(crate) fn choose(&self, workload: &str, asked: Option<&[String]>) -> Result<Vec<&Peer>, Failure> {
+        let able: Vec<&Peer> = self.peers.iter().filter(|p| p.programs.contains_key(workload)).collect();
+        let Some(asked) = asked else { return Ok(able) };
+        let mut wanted = Vec::new();
+        for name in asked.iter().map(|name| name.trim()).filter(|name| !matches!(*name, "none" | "")) {
+            let exact = able.iter().filter(|p| p.is_called(name)).count() > 0;
+            let found = wanted.len();
+            let meant = |p: &&&Peer| if exact { p.is_called(name) } else { p.is_of_family(name) };
+            wanted.extend(able.iter().filter(meant).map(|p| p.name.as_str()));
+            if wanted.len() == found {
+                return Err(self.unknown(name, workload, &able));
+            }
+        }
+        Ok(able.into_iter().filter(|p| wanted.contains(&p.name.as_str())).collect())
+    }
+
+    fn unknown(&self, name: &str, workload: &str, able: &[&Peer]) -> Failure {
+        let exists = self.peers.iter().any(|p| p.is_called(name) || p.is_of_family(name));
+        let mut message = match exists {
+            true => format!("the peer {name} has no {workload}; those that have it:"),
+            false => format!("there is no peer {name}; those that have {workload}:"),
+        };
+        for peer in able {
+            message += &format!("\n  {:<14} {}", peer.name, peer.about);
+        }
+        Failure::usage(message)
+    }
+
+    /// The one peer of that name, which must be among the chosen.
+    pub(crate) fn one_of<'a>(&self, chosen: &[&'a Peer], name: &str) -> Result<&'a str, Failure> {
+        chosen.iter().find(|p| p.is_called(name)).map(|p| p.name.as_str()).ok_or_else(|| {
+            let names: Vec<&str> = chosen.iter().map(|p| p.name.as_str()).collect();
+            let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+            Failure::usage(format!("--equal-rss {name}: not one of the peers that would run: {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(chosen: Result<Vec<&Peer>, Failure>) -> Vec<&str> {
+        chosen.unwrap().iter().map(|p| p.name.as_str()).collect()
+    }
+
+    fn list(names: &str) -> Vec<String> {
+        names.split(',').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_real_one_is_right() {
+        let manifest = Manifest::load(None).unwrap();
+        for workload in heapwood_workloads::ALL {
+            assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
+        }
+        for peer in &manifest.peers {
+            for workload in peer.programs.keys() {
+                assert!(heapwood_workloads::Workload::find(workload).is_some(), "{}: {workload}", peer.name);
+            }
+        }
+    }
+
+    #[test]
+    fn peers_are_chosen_by_name_and_by_family() {
+        let manifest = Manifest::load(None).unwrap();
+        let choose = |asked: &str| manifest.choose("trees", Some(&list(asked)));
+        assert_eq!(names(choose("bump,go")), ["go", "bump"]);
+        assert_eq!(names(choose("java")), ["java-serial", "java-parallel"]);
+        assert_eq!(names(choose("libgc, libgc-many")), ["libgc", "libgc-many"]);
+        assert!(names(choose("none")).is_empty());
+        let message = choose("go,python").unwrap_err().message;
+        assert!(message.contains("no peer python") && message.contains("java-serial"), "{message}");
+        let message = manifest.choose("mark", Some(&list("mimalloc"))).unwrap_err().message;
+        assert!(message.contains("mimalloc has no mark") && message.contains("libgc"), "{message}");
+        let chosen = manifest.choose("trees", None).unwrap();
+        assert_eq!(manifest.one_of(&chosen, "go").unwrap(), "go");
+        assert!(manifest.one_of(&chosen[1..], "go").unwrap_err().message.contains("go-1p"));
+    }
+}

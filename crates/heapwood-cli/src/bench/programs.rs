@@ -1,0 +1,89 @@
+//! What runs: a program with all it needs to be started again and again, and what it is called.
+
+use super::build::Ready;
+use super::children::Children;
+use crate::failure::Failure;
+use heapwood_workloads::Workload;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Heapwood's own row.
+pub(crate) const HEAPWOOD: &str = "heapwood";
+/// Heapwood with as much memory as a peer.
+pub(crate) const EQUAL_RSS: &str = "heapwood-equal-rss";
+
+/// A program that can be started.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    path: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(String, String)>,
+    /// Heapwood's growth percentage, if it is not the default.
+    pub(crate) percent: Option<u32>,
+}
+
+impl Program {
+    /// This very command, running the workload as a peer would.
+    pub(crate) fn heapwood(workload: &Workload, n: u64) -> Result<Program, Failure> {
+        let path = std::env::current_exe().map_err(|e| {
+            Failure::run(format!("this command does not find itself, to run it as a child: {e}"))
+        })?;
+        let args = ["run", "--as-peer", workload.name, &n.to_string()].map(OsString::from).into();
+        let version = env!("CARGO_PKG_VERSION").into();
+        Ok(Program { name: HEAPWOOD.into(), version, path, args, env: Vec::new(), percent: None })
+    }
+
+    /// Heapwood with another growth percentage.
+    pub(crate) fn with_percent(&self, percent: u32) -> Program {
+        let mut program = self.clone();
+        program.name = EQUAL_RSS.into();
+        program.version = format!("{}, --percent {percent}", self.version);
+        program.args.push(format!("--percent={percent}").into());
+        program.percent = Some(percent);
+        program
+    }
+
+    /// A peer's program for the workload, asked for its version.
+    pub(crate) fn peer(
+        children: &Children,
+        ready: &Ready<'_>,
+        workload: &Workload,
+        n: u64,
+    ) -> Result<Program, Failure> {
+        let peer = ready.peer;
+        let [file, args @ ..] = &peer.programs[workload.name][..] else {
+            unreachable!("the manifest has no empty programs")
+        };
+        let mut program = Program {
+            name: peer.name.clone(),
+            version: String::new(),
+            path: ready.folder.join(file),
+            args: args.iter().map(OsString::from).collect(),
+            env: peer.env.clone().into_iter().collect(),
+            percent: None,
+        };
+        let mut command = program.command();
+        let asked = children.run(command.arg("--version"))?;
+        let asked = asked.map_err(|e| program.failed(e))?;
+        if let Some(why) = asked.failure() {
+            return Err(program.failed(format!("--version: {why}")));
+        }
+        program.version = asked.stdout.trim().to_string();
+        program.args.push(n.to_string().into());
+        Ok(program)
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
+        command
+    }
+
+    /// What is said if it cannot be run, or not to a good end.
+    pub(crate) fn failed(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::run(format!("{} ({}) failed: {why}", self.name, self.path.display()))
+    }
+}

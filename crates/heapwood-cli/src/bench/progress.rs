@@ -1,0 +1,46 @@
+//! The bar on a terminal: on standard error, and only if that is a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// How far the runs are.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        // indicatif draws on standard error, and nothing at all where that is no terminal.
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed_precise}  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        // Seldom enough not to disturb what is measured.
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Progress(bar)
+    }
+
+    /// So many more runs are to come.
+    pub(crate) fn expect(&self, runs: u64) {
+        self.0.inc_length(runs);
+    }
+
+    /// What runs now.
+    pub(crate) fn show(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// A run has ended.
+    pub(crate) fn advance(&self) {
+        self.0.inc(1);
+    }
+
+    /// All have.
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    /// Leaves the line to the error message.
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

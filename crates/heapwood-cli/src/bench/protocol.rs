@@ -1,0 +1,96 @@
+//! What a program prints: lines `figure NAME VALUE` are what it measured itself; all others are check values, which
+//! are the same in every program that did the same work.
+
+use std::fmt;
+
+/// What one run printed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) checks: Vec<String>,
+    pub(crate) figures: Vec<(String, f64)>,
+}
+
+impl Said {
+    pub(crate) fn parse(stdout: &str) -> Result<Said, String> {
+        let mut said = Said { checks: Vec::new(), figures: Vec::new() };
+        for line in stdout.lines() {
+            match line.strip_prefix("figure ") {
+                None => said.checks.push(line.to_string()),
+                Some(rest) => {
+                    let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
+                    let value = value.parse::<f64>().ok().filter(|v| v.is_finite());
+                    let value = value.ok_or_else(|| format!("it printed a figure that is none: {line:?}"))?;
+                    said.figures.push((name.to_string(), value));
+                }
+            }
+        }
+        match said.checks.is_empty() {
+            true => Err("it printed no check value".into()),
+            false => Ok(said),
+        }
+    }
+
+    /// The first line that is not the same.
+    pub(crate) fn differs_from<'a>(&'a self, other: &'a Said) -> Option<Difference<'a>> {
+        let count = self.checks.len().max(other.checks.len());
+        let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
+        let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
+        let line = line + 1;
+        Some(Difference { line, here: here.map(String::as_str), there: there.map(String::as_str) })
+    }
+}
+
+/// A check value that two programs do not have alike.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Difference<'a> {
+    line: usize,
+    here: Option<&'a str>,
+    there: Option<&'a str>,
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |said: Option<&str>| said.map_or("nothing".into(), |text| format!("{text:?}"));
+        write!(
+            f,
+            "in check value {} it has {}, but Heapwood {}",
+            self.line,
+            show(self.here),
+            show(self.there)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_and_figures_are_told_apart() {
+        let said = Said::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
+        assert_eq!(said.checks, ["churn ops 3", "done"]);
+        assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1000.0)]);
+        for wrong in
+            ["a\nfigure", "a\nfigure ", "a\nfigure mops", "a\nfigure mops fast", "a\nfigure mops inf"]
+        {
+            // A bare word is a check value, and will differ.
+            assert_eq!(Said::parse(wrong).is_err(), wrong != "a\nfigure", "{wrong}");
+        }
+        assert!(Said::parse("").is_err() && Said::parse("figure mops 1\n").is_err());
+    }
+
+    #[test]
+    fn any_difference_is_found() {
+        let said = |text: &str| Said::parse(text).unwrap();
+        let a = said("one\ntwo\nfigure x 1");
+        assert_eq!(a.differs_from(&said("one\ntwo\nfigure x 2")), None);
+        for (other, words) in [
+            ("one\nthree", "value 2 it has \"two\", but Heapwood \"three\""),
+            ("one", "value 2 it has \"two\", but Heapwood nothing"),
+            ("one\ntwo\nthree", "value 3 it has nothing, but Heapwood \"three\""),
+        ] {
+            let message = a.differs_from(&said(other)).unwrap().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! All that was measured. What is serialised here is `--json`; tables and picture show the same numbers. Ratios are a
+//! program's over Heapwood's in the same round: above 1, Heapwood took less.
+
+use super::build::Skipped;
+use super::equal_rss::{EQUAL, Tuned};
+use super::machine::Machine;
+use super::rounds::{Entry, Rounds, Run};
+use super::spread::Spread;
+use crate::failure::Failure;
+use heapwood_workloads::{Figure, Workload};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+#[derive(Serialize)]
+pub(crate) struct Report {
+    #[serde(serialize_with = "name")]
+    pub(crate) workload: &'static Workload,
+    pub(crate) n: u64,
+    /// How often each program ran.
+    pub(crate) runs: u32,
+    /// When it ended, in UTC.
+    pub(crate) date: String,
+    pub(crate) machine: Machine,
+    /// Heapwood first.
+    pub(crate) results: Vec<Row>,
+    pub(crate) equal_rss: Option<EqualRss>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) failed: Vec<Skipped>,
+}
+
+/// A program's row.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// User and system.
+    pub(crate) cpu_s: Spread,
+    pub(crate) wall_s: Spread,
+    pub(crate) user_s: Spread,
+    pub(crate) sys_s: Spread,
+    pub(crate) max_rss_bytes: Spread,
+    pub(crate) minor_faults: Spread,
+    pub(crate) ratio_cpu: Spread,
+    pub(crate) ratio_wall: Spread,
+    pub(crate) ratio_rss: Spread,
+    /// What the program measured itself.
+    pub(crate) figures: BTreeMap<&'static str, OfFigure>,
+}
+
+/// A figure and its ratio.
+#[derive(Serialize)]
+pub(crate) struct OfFigure {
+    #[serde(flatten)]
+    pub(crate) spread: Spread,
+    pub(crate) ratio: Spread,
+}
+
+/// How near Heapwood's memory came to a peer's.
+#[derive(Serialize)]
+pub(crate) struct EqualRss {
+    pub(crate) peer: String,
+    pub(crate) percent: u32,
+    /// Heapwood's over the peer's, by medians.
+    pub(crate) ratio: f64,
+    pub(crate) within_10_percent: bool,
+}
+
+fn name<S: Serializer>(workload: &&'static Workload, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(workload.name)
+}
+
+impl Report {
+    /// Of rounds in which Heapwood did not fail.
+    pub(crate) fn new(
+        workload: &'static Workload,
+        n: u64,
+        runs: u32,
+        rounds: Rounds<'_>,
+        tuned: Option<Tuned<'_>>,
+        skipped: Vec<Skipped>,
+    ) -> Result<Report, Failure> {
+        let entries = &rounds.entries;
+        let base = &entries[0].runs;
+        let good = entries.iter().filter(|e| e.failed.is_none());
+        let results: Vec<Row> = good.map(|e| Row::of(e, base, workload.figures)).collect();
+        let failed = entries
+            .iter()
+            .filter_map(|e| Some(Skipped { name: e.program.name.clone(), why: e.failed.clone()? }));
+        let equal_rss = tuned.map(|tuned| EqualRss::of(tuned, &results)).transpose()?;
+        Ok(Report {
+            workload,
+            n,
+            runs,
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            machine: Machine::this(),
+            failed: failed.collect(),
+            results,
+            equal_rss,
+            skipped,
+        })
+    }
+
+    /// What is said at the end if not every program did what it should.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let each: Vec<String> = self.failed.iter().map(|f| format!("{} failed: {}", f.name, f.why)).collect();
+        (!each.is_empty()).then(|| Failure::run(each.join("\nheapwood: ")))
+    }
+
+    /// The command that would measure this again.
+    pub(crate) fn command(&self) -> String {
+        let equal_rss = self.equal_rss.as_ref().map_or(String::new(), |e| format!(" --equal-rss {}", e.peer));
+        format!("heapwood bench {} {} --runs {}{equal_rss}", self.workload.name, self.n, self.runs)
+    }
+}
+
+impl Row {
+    fn of(entry: &Entry, base: &[Run], figures: &'static [Figure]) -> Row {
+        let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(entry.runs.iter().map(of));
+        let ratio =
+            |of: &dyn Fn(&Run) -> f64| Spread::of_ratios(entry.runs.iter().map(of), base.iter().map(of));
+        let figure = |figure: &'static Figure| {
+            let value = |run: &Run| {
+                let found = run.figures.iter().find(|(name, _)| name == figure.name);
+                found.map_or(f64::NAN, |(_, value)| *value)
+            };
+            (figure.name, OfFigure { spread: spread(&value), ratio: ratio(&value) })
+        };
+        Row {
+            name: entry.program.name.clone(),
+            version: entry.program.version.clone(),
+            cpu_s: spread(&Run::cpu_s),
+            wall_s: spread(&|r| r.wall_s),
+            user_s: spread(&|r| r.used.user_s),
+            sys_s: spread(&|r| r.used.sys_s),
+            max_rss_bytes: spread(&|r| r.used.max_rss_bytes as f64),
+            minor_faults: spread(&|r| r.used.minor_faults as f64),
+            ratio_cpu: ratio(&Run::cpu_s),
+            ratio_wall: ratio(&|r| r.wall_s),
+            ratio_rss: ratio(&|r| r.used.max_rss_bytes as f64),
+            figures: figures.iter().map(figure).collect(),
+        }
+    }
+}
+
+impl EqualRss {
+    fn of(tuned: Tuned<'_>, results: &[Row]) -> Result<EqualRss, Failure> {
+        let rss = |name: &str| {
+            let row = results.iter().find(|row| row.name == name);
+            let gone = || Failure::run(format!("--equal-rss {}: {name} failed on the way", tuned.peer));
+            row.map(|row| row.max_rss_bytes.median).ok_or_else(gone)
+        };
+        let ratio = rss(super::programs::EQUAL_RSS)? / rss(tuned.peer)?;
+        Ok(EqualRss {
+            peer: tuned.peer.to_string(),
+            percent: tuned.percent,
+            ratio,
+            within_10_percent: (1.0 - EQUAL..=1.0 + EQUAL).contains(&ratio),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The programs in turn: a round runs each of them once, so that an hour in which the machine is slow is slow for all.
+//! The first round warms up and sets what all later runs are held to: Heapwood's check values. A peer that fails is
+//! left out from then on and named in the report; one that differs ends everything.
+
+use super::children::Children;
+use super::programs::{HEAPWOOD, Program};
+use super::progress::Progress;
+use super::protocol::Said;
+use crate::failure::Failure;
+use heapwood_os::usage::Usage;
+use heapwood_workloads::Workload;
+
+/// What one run cost.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) wall_s: f64,
+    pub(crate) used: Usage,
+    pub(crate) figures: Vec<(String, f64)>,
+}
+
+impl Run {
+    pub(crate) fn cpu_s(&self) -> f64 {
+        self.used.user_s + self.used.sys_s
+    }
+}
+
+/// A program and its runs, the warm-up not counted.
+pub(crate) struct Entry {
+    pub(crate) program: Program,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) failed: Option<String>,
+}
+
+pub(crate) struct Rounds<'a> {
+    children: &'a Children,
+    bar: &'a Progress,
+    workload: &'static Workload,
+    /// Heapwood first.
+    pub(crate) entries: Vec<Entry>,
+    expected: Option<Said>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Of programs, Heapwood first.
+    pub(crate) fn new(
+        children: &'a Children,
+        bar: &'a Progress,
+        workload: &'static Workload,
+        programs: Vec<Program>,
+    ) -> Rounds<'a> {
+        let entry = |program| Entry { program, runs: Vec::new(), failed: None };
+        Rounds { children, bar, workload, entries: programs.into_iter().map(entry).collect(), expected: None }
+    }
+
+    /// Another program, which shares what the warm-up found.
+    pub(crate) fn add_after_heapwood(&mut self, program: Program) {
+        self.entries.insert(1, Entry { program, runs: Vec::new(), failed: None });
+    }
+
+    /// What runs now that is no round.
+    pub(crate) fn show(&self, what: String) {
+        self.bar.show(what);
+    }
+
+    pub(crate) fn warm_up(&mut self) -> Result<(), Failure> {
+        self.bar.expect(self.entries.len() as u64);
+        self.round("warm-up").map(drop)
+    }
+
+    /// Makes so many rounds.
+    pub(crate) fn measure(&mut self, rounds: u32) -> Result<(), Failure> {
+        self.bar.expect(rounds as u64 * self.entries.iter().filter(|e| e.failed.is_none()).count() as u64);
+        for round in 1..=rounds {
+            for (k, run) in self.round(&format!("round {round} of {rounds}"))? {
+                self.entries[k].runs.push(run);
+            }
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, what: &str) -> Result<Vec<(usize, Run)>, Failure> {
+        let mut runs = Vec::new();
+        for k in 0..self.entries.len() {
+            if self.entries[k].failed.is_some() {
+                continue;
+            }
+            let program = self.entries[k].program.clone();
+            self.bar.show(format!("{what}: {}", program.name));
+            match self.once(&program)? {
+                Ok(run) => runs.push((k, run)),
+                Err(why) if program.name == HEAPWOOD => return Err(program.failed(why)),
+                Err(why) => self.entries[k].failed = Some(why),
+            }
+            self.bar.advance();
+        }
+        Ok(runs)
+    }
+
+    /// Runs a program. The inner error is why it failed; the outer one, why nothing more is to be run.
+    pub(crate) fn once(&mut self, program: &Program) -> Result<Result<Run, String>, Failure> {
+        let ended = match self.children.run(&mut program.command())? {
+            Ok(ended) => ended,
+            Err(e) => return Ok(Err(format!("it cannot be started: {e}"))),
+        };
+        if let Some(why) = ended.failure() {
+            return Ok(Err(why));
+        }
+        let said = match Said::parse(&ended.stdout) {
+            Ok(said) => said,
+            Err(why) => return Ok(Err(why)),
+        };
+        let expected = self.expected.get_or_insert_with(|| said.clone());
+        if let Some(difference) = said.differs_from(expected) {
+            return Err(Failure::run(format!(
+                "{} did not do the same work, so nothing is compared: {difference}",
+                program.name
+            )));
+        }
+        if let Some(figure) =
+            self.workload.figures.iter().find(|f| said.figures.iter().all(|(n, _)| n != f.name))
+        {
+            return Ok(Err(format!("it did not print the figure {}", figure.name)));
+        }
+        Ok(Ok(Run { wall_s: ended.wall_s, used: ended.used, figures: said.figures }))
+    }
+}
