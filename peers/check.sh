@@ -76,7 +76,7 @@ while read -r peer workload program command; do
 
     check "$peer $workload ($versions)" "$expected" $command $n
     case $peer in
-    libgc*) check "$peer $workload --no-interior" "$expected" $command $n --no-interior ;;
+    libgc) check "$peer $workload --no-interior" "$expected" $command $n --no-interior ;;
     esac
     case $peer-$workload in
     libgc-mark) check "$peer $workload --parallel" "$expected" $command $n --parallel ;;

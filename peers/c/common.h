@@ -50,9 +50,9 @@ static inline bool take_flag(int *argc, char **argv, const char *flag) {
     return false;
 }
 
-/* Prints what the program runs on, and ends, if that is all it is asked. */
+/* Prints what the program runs on, and ends, if that is asked in place of N. */
 static inline void answer_version(int argc, char **argv, const char *version) {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    if (argc > 1 && strcmp(argv[argc - 1], "--version") == 0) {
         puts(version);
         exit(0);
     }

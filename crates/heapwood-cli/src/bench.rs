@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     rounds.measure(args.runs)?;
     bar.finish();
 
-    let report = Report::new(workload, n, args.runs, rounds, tuned, built.skipped)?;
+    let report = Report::new(args, n, rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
         let svg = plot::draw(&report).map_err(|e| cannot_write(path, e))?;
         std::fs::write(path, svg).map_err(|e| cannot_write(path, e))?;

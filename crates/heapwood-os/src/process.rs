@@ -97,6 +97,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::zombie_processes, reason = "reap waits for it")]
     fn the_whole_group_is_ended() {
         // The shell's child holds the pipe open; end of file means that it is gone, too.
         let mut command = Command::new("sh");

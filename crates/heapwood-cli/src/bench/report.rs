@@ -6,6 +6,7 @@ use super::equal_rss::{EQUAL, Tuned};
 use super::machine::Machine;
 use super::rounds::{Entry, Rounds, Run};
 use super::spread::Spread;
+use crate::args::Bench;
 use crate::failure::Failure;
 use heapwood_workloads::{Figure, Workload};
 use serde::{Serialize, Serializer};
@@ -19,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) n: u64,
     /// How often each program ran.
     pub(crate) runs: u32,
+    /// The peers asked for, if not all.
+    pub(crate) peers: Option<Vec<String>>,
     /// When it ended, in UTC.
     pub(crate) date: String,
     pub(crate) machine: Machine,
@@ -73,13 +76,13 @@ fn name<S: Serializer>(workload: &&'static Workload, s: S) -> Result<S::Ok, S::E
 impl Report {
     /// Of rounds in which Heapwood did not fail.
     pub(crate) fn new(
-        workload: &'static Workload,
+        args: &Bench,
         n: u64,
-        runs: u32,
         rounds: Rounds<'_>,
         tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
     ) -> Result<Report, Failure> {
+        let workload = args.workload;
         let entries = &rounds.entries;
         let base = &entries[0].runs;
         let good = entries.iter().filter(|e| e.failed.is_none());
@@ -91,7 +94,8 @@ impl Report {
         Ok(Report {
             workload,
             n,
-            runs,
+            runs: args.runs,
+            peers: args.peers.clone(),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             machine: Machine::this(),
             failed: failed.collect(),
@@ -109,8 +113,10 @@ impl Report {
 
     /// The command that would measure this again.
     pub(crate) fn command(&self) -> String {
+        let peers =
+            self.peers.as_ref().map_or(String::new(), |names| format!(" --peers {}", names.join(",")));
         let equal_rss = self.equal_rss.as_ref().map_or(String::new(), |e| format!(" --equal-rss {}", e.peer));
-        format!("heapwood bench {} {} --runs {}{equal_rss}", self.workload.name, self.n, self.runs)
+        format!("heapwood bench {} {}{peers} --runs {}{equal_rss}", self.workload.name, self.n, self.runs)
     }
 }
 

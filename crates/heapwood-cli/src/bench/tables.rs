@@ -49,7 +49,7 @@ fn memory(report: &Report) -> Table {
             row.name.clone(),
             show(row.max_rss_bytes, MIB),
             show(row.ratio_rss, 1.0),
-            show(row.minor_faults, 1.0),
+            show_as(row.minor_faults, |faults| format!("{faults:.0}")),
         ]);
     }
     table
@@ -100,8 +100,11 @@ fn table(header: &[&str]) -> Table {
 
 /// `0.62 (0.60-0.63)`, in units of `unit`.
 fn show(spread: Spread, unit: f64) -> String {
-    let Spread { median, min, max } = spread.over(unit);
-    let [median, min, max] = [median, min, max].map(number);
+    show_as(spread.over(unit), number)
+}
+
+fn show_as(spread: Spread, number: impl Fn(f64) -> String) -> String {
+    let [median, min, max] = [spread.median, spread.min, spread.max].map(number);
     if min == max { median } else { format!("{median} ({min}-{max})") }
 }
 
