@@ -88,8 +88,11 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
 
 /// Before anything runs for minutes.
 fn check_writable(path: &Path) -> Result<(), Failure> {
+    let is_new = !path.exists();
     let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    open.map(drop).map_err(|e| cannot_write(path, e))
+    open.map(drop).map_err(|e| cannot_write(path, e))?;
+    // Nothing is left there if the run comes to nothing.
+    if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, e)) } else { Ok(()) }
 }
 
 fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Failure {

@@ -85,8 +85,10 @@ fn what_a_program_uses_is_what_is_reported() {
 #[test]
 fn a_wrong_check_value_is_refused() {
     let folder = folder("liar");
+    let svg = folder.join("refused.svg");
     for args in ["trees 6 --peers honest,liar --runs 1", "trees 6 --peers liar --runs 1 --json"] {
-        let ran = ran(&mut bench(&folder, args));
+        let ran = ran(bench(&folder, args).arg("--plot").arg(&svg));
+        assert!(!svg.exists());
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
         for word in ["liar", "same work", "64 trees of depth 4 nodes 1985", "Heapwood", "nodes 1984"] {
             assert!(ran.err.contains(word), "{word}: {}", ran.err);
