@@ -41,8 +41,6 @@ pub(crate) struct Central {
     pub(crate) pages: PageAllocator<Bits48>,
     /// Everything below has been grown or skipped; metadata is committed up to here.
     pub(crate) high_water: PageIndex,
-    /// Pages from here on have never been handed out.
-    pub(crate) fresh_from: PageIndex,
     lists: MappedArray<ShapeLists>,
     /// Whether any unswept list may hold a span.
     pub(crate) unswept: bool,
@@ -68,7 +66,6 @@ impl Central {
                 Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
             },
             high_water: PageIndex(0),
-            fresh_from: PageIndex(0),
             lists,
             unswept: false,
             cycle: 1,

@@ -206,7 +206,7 @@ impl Space {
         self.single_cells.load(Ordering::Relaxed)
     }
 
-    /// Finds `count` free pages, sweeping and growing as needed; the flag says they have never been written.
+    /// Finds `count` free pages, sweeping and growing as needed; the flag says that they read as zeros.
     pub(crate) fn take_pages(
         &self,
         central: &mut Central,
@@ -237,11 +237,10 @@ impl Space {
             }
             found = central.pages.allocate(count);
         }
-        let first = found.map_err(|_| window)?;
+        let run = found.map_err(|_| window)?;
         central.pages_in_use = PageCount(central.pages_in_use.0 + count.0);
-        let fresh = first >= central.fresh_from;
-        central.fresh_from = central.fresh_from.max(PageIndex(first.0 + count.0));
-        Ok((first, fresh))
+        // What has no memory behind it will read as zeros.
+        Ok((run.first, run.scavenged == count))
     }
 
     pub(crate) fn give_pages(&self, central: &mut Central, first: PageIndex, count: PageCount) {

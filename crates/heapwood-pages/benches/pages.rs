@@ -121,7 +121,7 @@ fn main() {
             |p| {
                 (0..10_000)
                     .map(|_| {
-                        let page = p.allocate(PageCount(512)).unwrap();
+                        let page = p.allocate(PageCount(512)).unwrap().first;
                         p.free(page, PageCount(512)).unwrap();
                     })
                     .count()

@@ -1,5 +1,7 @@
 //! The page allocator: bits, tree, hint and counts together. Invariants: the tree is true to the bits; no page below
-//! the hint is free; the counts are those of the bits; an operation that fails has changed none of these. First fit
+//! the hint is free; the counts are those of the bits; an operation that fails has changed none of these. Memory is
+//! not touched: the owner is told how many of the pages it takes have none behind them (they were never used, or were
+//! released), and tells what it has released (`scavenge`). First fit
 //! by address with a hint below which nothing is free is the policy of the Go page allocator proposal.
 
 use crate::chunk::{Chunk, Obstacle};
@@ -113,6 +115,17 @@ pub enum ClaimError {
     },
 }
 
+/// Pages that were taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first of them.
+    pub first: PageIndex,
+    /// How many.
+    pub count: PageCount,
+    /// How many of them have no memory behind them: what is there will read as zeros, and cost memory when touched.
+    pub scavenged: PageCount,
+}
+
 /// A first-fit allocator of the pages of a window.
 ///
 /// Pages are counted from the window's start. None exists at first; [`grow`](Self::grow) adds free ones anywhere in
@@ -124,13 +137,15 @@ pub struct PageAllocator<G: Geometry> {
     /// No page below this one is free.
     pub(crate) hint: usize,
     pub(crate) free: usize,
+    /// Of the free pages, how many have no memory behind them.
+    pub(crate) scavenged: usize,
     pub(crate) grown: usize,
     window: usize,
 }
 
 /// The parts of a range by chunk: the chunk, its first page in the range, and how many.
 #[inline]
-fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     let end = first + count;
     (first >> G::LOG_CHUNK_PAGES..((end - 1) >> G::LOG_CHUNK_PAGES) + 1).map(move |chunk| {
         let base = chunk << G::LOG_CHUNK_PAGES;
@@ -159,6 +174,7 @@ impl<G: Geometry> PageAllocator<G> {
             tree: Tree::new(kernel, window.0).map_err(NewError::Refused)?,
             hint: window.0,
             free: 0,
+            scavenged: 0,
             grown: 0,
             window: window.0,
         })
@@ -180,6 +196,12 @@ impl<G: Geometry> PageAllocator<G> {
         PageCount(self.free)
     }
 
+    /// The free pages that have no memory behind them.
+    #[inline]
+    pub fn scavenged_pages(&self) -> PageCount {
+        PageCount(self.scavenged)
+    }
+
     /// A page below which none is free; the search begins here.
     #[inline]
     pub fn hint(&self) -> PageIndex {
@@ -199,7 +221,14 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
     }
 
-    /// Adds `count` free pages from `first` on, anywhere in the window.
+    /// Whether the page is free and has no memory behind it.
+    #[inline]
+    pub fn is_scavenged(&self, page: PageIndex) -> bool {
+        let place = page.in_chunk::<G>();
+        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| !c.is_set(place) && c.is_scavenged(place))
+    }
+
+    /// Adds `count` free pages from `first` on, anywhere in the window. They have no memory behind them.
     ///
     /// # Errors
     /// The range is empty, leaves the window or holds a page that exists, or the kernel refuses memory for the
@@ -220,7 +249,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         let chunks = first >> G::LOG_CHUNK_PAGES..((first + count - 1) >> G::LOG_CHUNK_PAGES) + 1;
         self.chunks
-            .commit(chunks.clone())
+            .commit_filled(chunks.clone(), Chunk::ABSENT)
             .and_then(|()| self.tree.commit(chunks))
             .map_err(|cause| GrowError::Refused { page: PageIndex(first), cause })?;
         // From here on nothing fails.
@@ -232,16 +261,17 @@ impl<G: Geometry> PageAllocator<G> {
         self.summarize_ends(first, count, true);
         self.grown += count;
         self.free += count;
+        self.scavenged += count;
         self.hint = self.hint.min(first);
         Ok(())
     }
 
-    /// Takes the first run of `count` free pages, in the order of addresses, and returns its first page.
+    /// Takes the first run of `count` free pages, in the order of addresses.
     ///
     /// # Errors
     /// The request is for nothing or for more than the window, or no run is long enough. Nothing is taken then.
     #[inline]
-    pub fn allocate(&mut self, count: PageCount) -> Result<PageIndex, AllocateError> {
+    pub fn allocate(&mut self, count: PageCount) -> Result<Run, AllocateError> {
         // Zero wraps around, so one comparison guards against it too.
         if count.0.wrapping_sub(1) >= self.free {
             return Err(self.no_run(count));
@@ -250,7 +280,7 @@ impl<G: Geometry> PageAllocator<G> {
         if count.0 == 1 {
             let found = self.take_first(chunk, self.hint % Self::CHUNK_PAGES);
             return match found.or_else(|| self.take_first_anywhere()) {
-                Some(page) => Ok(PageIndex(page)),
+                Some(run) => Ok(run),
                 None => Err(self.no_run(count)),
             };
         }
@@ -259,35 +289,41 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// Takes the chunk's first free page, which is the window's first: none is free below `from` in it.
     #[inline]
-    fn take_first(&mut self, chunk: usize, from: usize) -> Option<usize> {
+    fn take_first(&mut self, chunk: usize, from: usize) -> Option<Run> {
         let bits = self.chunks.get_mut(chunk)?;
         let old = self.tree.leaf(chunk);
         if old.max() == 0 {
             return None;
         }
         let place = bits.first_free(from)?;
-        bits.set(place, 1);
+        let scavenged = bits.take(place, 1);
         let new = bits.after_taken(place, 1, true, old);
         let page = chunk * Self::CHUNK_PAGES + place;
         self.tree.taken_first(chunk, new, page, 1);
         self.free -= 1;
+        self.scavenged -= scavenged;
         self.hint = page + 1;
-        Some(page)
+        Some(Run { first: PageIndex(page), count: PageCount(1), scavenged: PageCount(scavenged) })
     }
 
-    fn take_first_anywhere(&mut self) -> Option<usize> {
+    fn take_first_anywhere(&mut self) -> Option<Run> {
         match self.tree.find(self.hint, 1)? {
             Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
             Place::Chunk(chunk) => self.take_first(chunk.0, 0),
         }
     }
 
-    fn allocate_run(&mut self, count: PageCount) -> Result<PageIndex, AllocateError> {
+    fn allocate_run(&mut self, count: PageCount) -> Result<Run, AllocateError> {
         let first = self.find(count.0).ok_or_else(|| self.no_run(count))?;
+        Ok(self.take_run(first, count))
+    }
+
+    /// Takes free pages, before which none is free directly.
+    pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> Run {
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % Self::CHUNK_PAGES);
-        match self.chunks.get_mut(chunk) {
+        let scavenged = match self.chunks.get_mut(chunk) {
             Some(bits) if count.0 <= Self::CHUNK_PAGES - place => {
-                bits.set(place, count.0);
+                let scavenged = bits.take(place, count.0);
                 let only = first == self.hint;
                 let new = bits.after_taken(place, count.0, only, self.tree.leaf(chunk));
                 if only {
@@ -295,15 +331,16 @@ impl<G: Geometry> PageAllocator<G> {
                 } else {
                     self.tree.taken(chunk, new);
                 }
+                scavenged
             }
-            _ => self.mark(first, count.0),
-        }
-        self.account_taken(first, count.0);
-        Ok(PageIndex(first))
+            _ => return self.take_exactly(first, count),
+        };
+        self.account_taken(first, count.0, scavenged);
+        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
     /// The first run of `count` free pages.
-    fn find(&self, count: usize) -> Option<usize> {
+    pub(crate) fn find(&self, count: usize) -> Option<usize> {
         // A run inside the hint's chunk comes before any that leaves it.
         let chunk = self.hint >> G::LOG_CHUNK_PAGES;
         let place = if self.tree.leaf(chunk).max() as usize >= count {
@@ -322,23 +359,37 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// Marks free pages used, in bits and tree.
-    fn mark(&mut self, first: usize, count: usize) {
+    /// Takes free pages, wherever in a run they lie.
+    pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> Run {
+        let scavenged = self.mark(first, count.0);
+        self.account_taken(first, count.0, scavenged);
+        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
+    }
+
+    /// Marks free pages used, in bits and tree; returns how many were scavenged.
+    pub(crate) fn mark(&mut self, first: usize, count: usize) -> usize {
+        let mut scavenged = 0;
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
-                c.set(from, len);
+                scavenged += c.take(from, len);
             }
         }
         self.summarize_ends(first, count, false);
+        scavenged
     }
 
-    /// Brings count and hint up to date after pages were marked used.
-    fn account_taken(&mut self, first: usize, count: usize) {
+    /// Brings counts and hint up to date after pages were marked used.
+    fn account_taken(&mut self, first: usize, count: usize, scavenged: usize) {
         self.free -= count;
+        self.scavenged -= scavenged;
         if first == self.hint {
             self.hint = first + count;
         }
-        // A hint in a full chunk would cost every later search; find where free pages begin.
+        self.settle_hint();
+    }
+
+    /// A hint in a full chunk would cost every later search; finds where free pages begin.
+    pub(crate) fn settle_hint(&mut self) {
         if self.free > 0 && self.tree.leaf(self.hint >> G::LOG_CHUNK_PAGES).max() == 0 {
             match self.tree.find(self.hint, 1) {
                 Some(Place::Page(page)) => self.hint = page.0,
@@ -354,7 +405,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
     /// then.
-    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<(), ClaimError> {
+    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<Run, ClaimError> {
         if count.0 == 0 {
             return Err(ClaimError::Zero);
         }
@@ -364,11 +415,7 @@ impl<G: Geometry> PageAllocator<G> {
         match self.obstacle(first.0, count.0, false) {
             Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),
             Some(Obstacle::WrongState(page)) => Err(ClaimError::InUse { page: PageIndex(page) }),
-            None => {
-                self.mark(first.0, count.0);
-                self.account_taken(first.0, count.0);
-                Ok(())
-            }
+            None => Ok(self.take_exactly(first.0, count)),
         }
     }
 
@@ -386,7 +433,7 @@ impl<G: Geometry> PageAllocator<G> {
             && let Some(bits) = self.chunks.get_mut(chunk)
             && bits.obstacle(place, count.0, true).is_none()
         {
-            bits.clear(place, count.0);
+            bits.give(place, count.0);
             let new = bits.after_freed(place, count.0, self.tree.leaf(chunk));
             self.tree.freed(chunk, new);
             self.free += count.0;
@@ -398,21 +445,11 @@ impl<G: Geometry> PageAllocator<G> {
 
     #[cold]
     fn free_across(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
-        if count.0 == 0 {
-            return Err(FreeError::Zero);
-        }
-        if let Some(page) = self.outside(first, count) {
-            return Err(FreeError::BeyondWindow { page });
-        }
+        self.check_free(first, count)?;
         let (first, count) = (first.0, count.0);
-        match self.obstacle(first, count, true) {
-            Some(Obstacle::NotGrown(page)) => return Err(FreeError::NotGrown { page: PageIndex(page) }),
-            Some(Obstacle::WrongState(page)) => return Err(FreeError::AlreadyFree { page: PageIndex(page) }),
-            None => {}
-        }
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
-                c.clear(from, len);
+                c.give(from, len);
             }
         }
         self.summarize_ends(first, count, true);
@@ -436,7 +473,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// The first page of the range that is not in the window.
     #[inline]
-    fn outside(&self, first: PageIndex, count: PageCount) -> Option<PageIndex> {
+    pub(crate) fn outside(&self, first: PageIndex, count: PageCount) -> Option<PageIndex> {
         match first.0.checked_add(count.0) {
             Some(end) if end <= self.window => None,
             _ => Some(PageIndex(first.0.max(self.window))),
@@ -444,7 +481,7 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     /// The first page of a range in the window that is missing or, unless `in_use` is its state, wrong.
-    fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
+    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
         parts::<G>(first, count).find_map(|(chunk, from, len)| {
             let base = chunk * Self::CHUNK_PAGES;
             match self.chunks.get(chunk) {
@@ -475,6 +512,7 @@ impl<G: Geometry> fmt::Debug for PageAllocator<G> {
             .field("window", &self.window)
             .field("grown", &self.grown)
             .field("free", &self.free)
+            .field("scavenged", &self.scavenged)
             .field("hint", &self.hint)
             .finish_non_exhaustive()
     }

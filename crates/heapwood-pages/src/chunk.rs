@@ -1,18 +1,25 @@
-//! The bits of one chunk: which of its pages are in use (1) or free (0), and which exist (were grown). A page that
-//! does not exist has its in-use bit set once any page of the chunk exists, as have the unused bits of a chunk of
-//! fewer than 64 pages, so the search looks at one bitmap only; a chunk without any page is never searched. The
-//! bitmap is that of the Go page allocator proposal; runs are found by shrinking them in doubling steps, as in
-//! Hacker's Delight (Warren), "Finding the longest string of 1-bits".
+//! The bits of one chunk, two a page: whether it is in use, and whether it is scavenged, that is, has no memory behind
+//! it. A page in use is never marked scavenged; both bits together say that the page does not exist.
+//!
+//! | in use | scavenged | the page |
+//! |---|---|---|
+//! | 0 | 0 | is free and may have memory behind it |
+//! | 0 | 1 | is free and has none |
+//! | 1 | 0 | is in use |
+//! | 1 | 1 | does not exist (was never grown, or is padding of a chunk of fewer than 64) |
+//!
+//! So the search looks at one bitmap only. The bitmaps are those of the Go page allocator proposal; runs are found by
+//! shrinking them in doubling steps, as in Hacker's Delight (Warren), "Finding the longest string of 1-bits".
 
 use crate::geometry::{Geometry, Shape, Words};
 use crate::summary::Summary;
 
-/// One chunk's bits. The in-use words fill a cache line in the ordinary geometry.
+/// One chunk's bits. Either half fills a cache line in the ordinary geometry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Chunk<G: Geometry> {
     in_use: G::Words,
-    grown: G::Words,
+    scavenged: G::Words,
 }
 
 /// Why a range cannot be marked, and where that begins.
@@ -28,68 +35,119 @@ impl<G: Geometry> Chunk<G> {
     /// The bits above the pages of a chunk that has fewer than 64.
     const PADDING: u32 = if Self::PAGES < 64 { 64 - Self::PAGES as u32 } else { 0 };
 
-    /// Whether no page exists yet; the in-use bits then mean nothing.
-    #[inline]
-    pub(crate) fn is_absent(&self) -> bool {
-        self.grown.as_ref().iter().all(|&w| w == 0)
-    }
+    /// A chunk of which no page exists.
+    pub(crate) const ABSENT: Self = Chunk { in_use: G::Words::SET, scavenged: G::Words::SET };
 
     #[inline]
     pub(crate) fn is_grown(&self, page: usize) -> bool {
-        bit(self.grown.as_ref(), page)
+        !(self.is_set(page) && self.is_scavenged(page))
     }
 
-    /// The bit of the page, which means something if any page of the chunk exists.
+    /// Whether the page is in use or does not exist.
     #[inline]
     pub(crate) fn is_set(&self, page: usize) -> bool {
         bit(self.in_use.as_ref(), page)
     }
 
-    /// Whether the padding is set.
+    /// Whether the page has no memory behind it.
+    #[inline]
+    pub(crate) fn is_scavenged(&self, page: usize) -> bool {
+        bit(self.scavenged.as_ref(), page)
+    }
+
+    /// Whether the padding counts as pages that do not exist.
     pub(crate) fn padding_is_set(&self) -> bool {
-        Self::PADDING == 0 || self.in_use.as_ref()[0] >> (Self::PAGES % 64) == u64::MAX >> (Self::PAGES % 64)
+        let set = |words: &[u64]| words[0] >> (Self::PAGES % 64) == u64::MAX >> (Self::PAGES % 64);
+        Self::PADDING == 0 || set(self.in_use.as_ref()) && set(self.scavenged.as_ref())
     }
 
     /// The first existing page of the range.
     pub(crate) fn first_grown(&self, first: usize, count: usize) -> Option<usize> {
-        pieces(first, count).find_map(|(word, mask)| lowest(word, self.grown.as_ref()[word] & mask))
+        let (in_use, scavenged) = (self.in_use.as_ref(), self.scavenged.as_ref());
+        pieces(first, count).find_map(|(word, mask)| lowest(word, !(in_use[word] & scavenged[word]) & mask))
     }
 
     /// The first page of the range that cannot be freed (`in_use`) or claimed (not `in_use`).
     #[inline]
     pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
-        let wrong = if in_use { u64::MAX } else { 0 };
-        let (bits, grown) = (self.in_use.as_ref(), self.grown.as_ref());
-        let page = pieces(first, count)
-            .find_map(|(word, mask)| lowest(word, (bits[word] ^ wrong | !grown[word]) & mask))?;
-        Some(if bit(grown, page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
+        let (bits, scavenged) = (self.in_use.as_ref(), self.scavenged.as_ref());
+        // What is in use exists unless it counts as scavenged; what is free exists.
+        let wrong = |word: usize| if in_use { !bits[word] | scavenged[word] } else { bits[word] };
+        let page = pieces(first, count).find_map(|(word, mask)| lowest(word, wrong(word) & mask))?;
+        Some(if self.is_grown(page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
     }
 
-    /// Makes the pages exist, free.
+    /// Makes the pages exist, free and without memory.
     pub(crate) fn grow(&mut self, first: usize, count: usize) {
-        if self.is_absent() {
-            self.in_use = G::Words::SET;
-        }
         for (word, mask) in pieces(first, count) {
-            self.grown.as_mut()[word] |= mask;
             self.in_use.as_mut()[word] &= !mask;
         }
     }
 
+    /// Marks free pages in use; returns how many had no memory behind them.
     #[inline]
-    pub(crate) fn set(&mut self, first: usize, count: usize) {
+    pub(crate) fn take(&mut self, first: usize, count: usize) -> usize {
+        let (in_use, scavenged) = (self.in_use.as_mut(), self.scavenged.as_mut());
+        let mut without = 0;
+        for (word, mask) in pieces(first, count) {
+            in_use[word] |= mask;
+            without += (scavenged[word] & mask).count_ones();
+            scavenged[word] &= !mask;
+        }
+        without as usize
+    }
+
+    /// Marks pages in use free; they may have memory behind them.
+    #[inline]
+    pub(crate) fn give(&mut self, first: usize, count: usize) {
         let words = self.in_use.as_mut();
+        for (word, mask) in pieces(first, count) {
+            words[word] &= !mask;
+        }
+    }
+
+    /// Says that free pages have no memory behind them.
+    #[inline]
+    pub(crate) fn mark_scavenged(&mut self, first: usize, count: usize) {
+        let words = self.scavenged.as_mut();
         for (word, mask) in pieces(first, count) {
             words[word] |= mask;
         }
     }
 
+    /// Takes all free pages of one word; returns which those are and which of them had no memory.
     #[inline]
-    pub(crate) fn clear(&mut self, first: usize, count: usize) {
-        let words = self.in_use.as_mut();
-        for (word, mask) in pieces(first, count) {
-            words[word] &= !mask;
-        }
+    pub(crate) fn take_word(&mut self, word: usize) -> (u64, u64) {
+        let (in_use, scavenged) = (&mut self.in_use.as_mut()[word], &mut self.scavenged.as_mut()[word]);
+        let free = !core::mem::replace(in_use, u64::MAX);
+        let without = *scavenged & free;
+        *scavenged &= !free;
+        (free, without)
+    }
+
+    /// Gives pages of one word back, those in `without` having no memory. All must be in use.
+    #[inline]
+    pub(crate) fn give_word(&mut self, word: usize, pages: u64, without: u64) {
+        self.in_use.as_mut()[word] &= !pages;
+        self.scavenged.as_mut()[word] |= without;
+    }
+
+    /// The pages of a word that are free and may have memory behind them.
+    #[inline]
+    pub(crate) fn releasable(&self, word: usize) -> u64 {
+        !(self.in_use.as_ref()[word] | self.scavenged.as_ref()[word])
+    }
+
+    /// The free pages of a word.
+    #[inline]
+    pub(crate) fn free_in(&self, word: usize) -> u64 {
+        !self.in_use.as_ref()[word]
+    }
+
+    /// How many pages are in use or do not exist.
+    pub(crate) fn set_pages(&self) -> usize {
+        let padding = Self::PADDING as usize;
+        self.in_use.as_ref().iter().map(|w| w.count_ones() as usize).sum::<usize>() - padding
     }
 
     /// The first free page, where none is free below the word that holds `from`.
@@ -249,7 +307,7 @@ fn pieces(first: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
 
 /// Where the first run of `count` (1 to 64) ones begins.
 #[inline]
-fn first_run(ones: u64, count: u32) -> Option<u32> {
+pub(crate) fn first_run(ones: u64, count: u32) -> Option<u32> {
     let left = shrink(ones, count);
     (left != 0).then(|| left.trailing_zeros())
 }
@@ -301,7 +359,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn chunk_of(in_use: [u64; 8]) -> Chunk<Bits48> {
-        Chunk { in_use, grown: [u64::MAX; 8] }
+        Chunk { in_use, scavenged: [0; 8] }
     }
 
     fn free_bits(c: &Chunk<Bits48>) -> Vec<bool> {
@@ -355,7 +413,7 @@ mod tests {
             for n in [1, 2, count.min(9), count] {
                 if let Some(at) = c.find(0, n) {
                     let mut taken = c;
-                    taken.set(at, n);
+                    taken.take(at, n);
                     let only = c.first_free(0) == Some(at);
                     prop_assert_eq!(taken.after_taken(at, n, only, before), slow_summary(&free_bits(&taken)));
                     prop_assert_eq!(taken.after_taken(at, n, false, before), slow_summary(&free_bits(&taken)));
@@ -363,12 +421,13 @@ mod tests {
             }
 
             let count = count.min(512 - first);
-            c.set(first, count);
+            c.give(first, count);
+            prop_assert_eq!(c.take(first, count), 0);
             prop_assert!((first..first + count).all(|p| c.is_set(p)));
             let before = c.summarize();
             prop_assert_eq!(c.obstacle(first, count, true), None);
             prop_assert_eq!(c.obstacle(first, count, false), Some(Obstacle::WrongState(first)));
-            c.clear(first, count);
+            c.give(first, count);
             prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
         }
 
@@ -384,7 +443,7 @@ mod tests {
     #[test]
     fn a_tiny_chunk_in_every_state() {
         for bits in 0u64..16 {
-            let c = Chunk::<Tiny> { in_use: [bits | !15], grown: [15] };
+            let c = Chunk::<Tiny> { in_use: [bits | !15], scavenged: [!15] };
             let free: Vec<bool> = (0..4).map(|p| !c.is_set(p)).collect();
             assert_eq!(c.summarize(), slow_summary(&free), "{bits:04b}");
             assert!(c.padding_is_set());
@@ -393,7 +452,7 @@ mod tests {
             }
             for p in (0..4).filter(|&p| !free[p]) {
                 let mut after = c;
-                after.clear(p, 1);
+                after.give(p, 1);
                 assert_eq!(after.after_freed(p, 1, c.summarize()), after.summarize());
             }
         }
@@ -410,8 +469,8 @@ mod tests {
 
     #[test]
     fn growing_marks_the_rest_of_the_chunk_in_use() {
-        let mut c = Chunk::<Bits48> { in_use: [0; 8], grown: [0; 8] };
-        assert!(c.is_absent());
+        let mut c = Chunk::<Bits48>::ABSENT;
+        assert_eq!(c.first_grown(0, 512), None);
         c.grow(100, 50);
         assert_eq!(c.summarize(), Summary::new(0, 50, 0));
         assert_eq!(c.first_grown(0, 512), Some(100));

@@ -43,8 +43,17 @@ impl<T: Zeroed> Sparse<T> {
         Ok(Sparse { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
     }
 
-    /// Makes the elements `range` exist. On refusal some more elements, all zero, may exist than before.
+    /// Makes the elements `range` exist, zero. On refusal some more elements may exist than before.
     pub(crate) fn commit(&mut self, range: Range<usize>) -> Result<(), OsError> {
+        self.commit_with(range, |_, _| {})
+    }
+
+    /// The same, with `fill` told which elements are new.
+    fn commit_with(
+        &mut self,
+        range: Range<usize>,
+        fill: impl Fn(&MappedArray<T>, Range<usize>),
+    ) -> Result<(), OsError> {
         let Some(array) = &self.array else { return Ok(()) };
         assert!(range.start < range.end && range.end <= self.len);
         let mut granule = range.start >> self.log_granule;
@@ -53,7 +62,9 @@ impl<T: Zeroed> Sparse<T> {
             // One request for each stretch of granules that are missing.
             let missing = (granule..end).take_while(|&g| !self.is_committed(g)).count();
             if missing > 0 {
-                array.commit(granule << self.log_granule..(granule + missing) << self.log_granule)?;
+                let elements = granule << self.log_granule..(granule + missing) << self.log_granule;
+                array.commit(elements.clone())?;
+                fill(array, elements);
                 for g in granule..granule + missing {
                     self.committed[g / 64] |= 1 << (g % 64);
                 }
@@ -126,6 +137,16 @@ impl<T: Zeroed> Sparse<T> {
 }
 
 impl<T: Zeroed + Copy> Sparse<T> {
+    /// Makes the elements `range` exist; whatever is new has the value.
+    pub(crate) fn commit_filled(&mut self, range: Range<usize>, value: T) -> Result<(), OsError> {
+        self.commit_with(range, |array, new| {
+            for index in new {
+                // SAFETY: the element was committed just now, and nobody else has seen it.
+                unsafe { array.at(index).write(value) };
+            }
+        })
+    }
+
     /// Overwrites the elements of `range` that exist.
     pub(crate) fn fill(&mut self, range: Range<usize>, value: T) {
         for index in range {
@@ -192,5 +213,14 @@ mod tests {
         assert!(a.get(0).is_some() && a.get(1024).is_none());
         a.commit(0..2048).unwrap();
         assert_eq!(a.existing().count(), 2048);
+    }
+
+    #[test]
+    fn new_elements_have_the_value_asked_for() {
+        let mut a = Sparse::<u64>::new(&SYSTEM, 1 << 14).unwrap();
+        a.commit_filled(512..513, 7).unwrap();
+        *a.get_mut(600).unwrap() = 8;
+        a.commit_filled(0..1024, 9).unwrap();
+        assert_eq!([0, 511, 512, 600, 1023].map(|i| *a.get(i).unwrap()), [9, 9, 7, 8, 7]);
     }
 }

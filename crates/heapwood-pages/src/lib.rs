@@ -12,9 +12,15 @@
 //! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
 //! | [`allocator`] | [`PageAllocator`]: grow, allocate, claim, free |
+//! | [`cache`] | [`PageCache`]: pages set aside for one mutator |
+//! | `batch` | many frees with one update of the tree |
+//! | [`scavenge`] | which free pages to release, and what is known of them |
+//! | [`index`] | which chunks may have some, found without a lock |
+//! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
+//! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
-//! | `level` | lazily committed arrays; the crate's only unsafe code |
+//! | `level` | lazily committed arrays; with `index`, the crate's only unsafe code |
 //! | `tree` | finding a run, and keeping the summaries true |
 //!
 //! ```
@@ -26,9 +32,9 @@
 //! pages.grow(PageIndex(0), PageCount(1024))?;
 //! pages.grow(PageIndex(50_000), PageCount(1024))?;
 //!
-//! assert_eq!(pages.allocate(PageCount(1000))?, PageIndex(0));
-//! assert_eq!(pages.allocate(PageCount(100))?, PageIndex(50_000));
-//! assert_eq!(pages.allocate(PageCount(24))?, PageIndex(1000));
+//! assert_eq!(pages.allocate(PageCount(1000))?.first, PageIndex(0));
+//! assert_eq!(pages.allocate(PageCount(100))?.first, PageIndex(50_000));
+//! assert_eq!(pages.allocate(PageCount(24))?.first, PageIndex(1000));
 //! assert!(matches!(pages.allocate(PageCount(925)), Err(AllocateError::NoRun { .. })));
 //!
 //! pages.free(PageIndex(0), PageCount(1000))?;
@@ -40,17 +46,28 @@
 #![deny(unsafe_code)]
 
 pub mod allocator;
+mod batch;
+pub mod cache;
 mod chunk;
 pub mod geometry;
 #[allow(unsafe_code)]
+pub mod index;
+#[allow(unsafe_code)]
 mod level;
+pub mod pacer;
+pub mod scavenge;
+pub mod shared;
 pub mod summary;
 mod tree;
 pub mod units;
 pub mod walker;
 
-pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator};
+pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator, Run};
+pub use cache::PageCache;
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
+pub use pacer::Pacer;
+pub use scavenge::{Release, ReleasePolicy};
+pub use shared::{Effort, PageFigures, SharedPages};
 pub use summary::Summary;
 pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
 pub use walker::Invalid;

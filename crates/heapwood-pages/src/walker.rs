@@ -10,9 +10,9 @@ use core::fmt;
 /// What an allocator has wrong about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
-    /// A page that does not exist is not marked in use, so it could be handed out.
+    /// A bit without a page is wrong, so that what does not exist could be handed out.
     Stray {
-        /// The page, or the first page of a chunk whose unused bits are wrong.
+        /// The first page of the chunk.
         page: PageIndex,
     },
     /// A summary differs from what the bits below it say.
@@ -40,6 +40,13 @@ pub enum Invalid {
         /// The count of the bits.
         computed: PageCount,
     },
+    /// The count of free pages without memory is wrong.
+    ScavengedPages {
+        /// The count kept.
+        stored: PageCount,
+        /// The count of the bits.
+        computed: PageCount,
+    },
     /// The count of existing pages is wrong.
     GrownPages {
         /// The count kept.
@@ -53,6 +60,11 @@ pub enum Invalid {
         hint: PageIndex,
         /// The free page.
         free: PageIndex,
+    },
+    /// A chunk has pages to release, but no note of it in the index.
+    NotNoted {
+        /// The first page of the chunk.
+        page: PageIndex,
     },
     /// A page outside the window exists.
     BeyondWindow {
@@ -116,29 +128,30 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     fn check_bits(&self) -> Result<(), Invalid> {
-        let (mut free, mut grown, mut first_free) = (0, 0, None);
+        let (mut free, mut scavenged, mut grown, mut first_free) = (0, 0, 0, None);
         for index in self.chunks.existing() {
-            let Some(chunk) = self.chunks.get(index).filter(|c| !c.is_absent()) else { continue };
+            let Some(chunk) = self.chunks.get(index) else { continue };
+            let grown_before = grown;
             let base = ChunkIndex(index).first_page::<G>();
             if !chunk.padding_is_set() {
                 return Err(Invalid::Stray { page: base });
             }
             for place in 0..Shape::<G>::CHUNK_PAGES {
                 let page = PageIndex(base.0 + place);
-                match (chunk.is_grown(place), chunk.is_set(place)) {
-                    (false, true) => {}
-                    (false, false) => return Err(Invalid::Stray { page }),
-                    (true, _) if page.0 >= self.window().0 => return Err(Invalid::BeyondWindow { page }),
-                    (true, true) => grown += 1,
-                    (true, false) => {
-                        grown += 1;
+                match (chunk.is_set(place), chunk.is_scavenged(place)) {
+                    (true, true) => continue,
+                    _ if page.0 >= self.window().0 => return Err(Invalid::BeyondWindow { page }),
+                    (true, false) => {}
+                    (false, without) => {
                         free += 1;
+                        scavenged += without as usize;
                         first_free = first_free.or(Some(page));
                     }
                 }
+                grown += 1;
             }
             // The tree must reach everything that exists.
-            for level in 0..G::LEVELS {
+            for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
                 let entry = base.0 >> Shape::<G>::LOG_PAGES[level];
                 if self.tree.get(level, entry).is_none() {
                     return Err(Invalid::Unreachable { page: base, level });
@@ -152,6 +165,10 @@ impl<G: Geometry> PageAllocator<G> {
         if stored.0 != free {
             return Err(Invalid::FreePages { stored, computed: PageCount(free) });
         }
+        let stored = self.scavenged_pages();
+        if stored.0 != scavenged {
+            return Err(Invalid::ScavengedPages { stored, computed: PageCount(scavenged) });
+        }
         let stored = self.grown_pages();
         if stored.0 != grown {
             return Err(Invalid::GrownPages { stored, computed: PageCount(grown) });
@@ -160,7 +177,7 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     fn leaf_from_bits(&self, index: usize) -> Summary {
-        let Some(chunk) = self.chunks.get(index).filter(|c| !c.is_absent()) else { return Summary::FULL };
+        let Some(chunk) = self.chunks.get(index) else { return Summary::FULL };
         let mut runs = Runs::default();
         for place in 0..Shape::<G>::CHUNK_PAGES {
             runs.push(Runs::page(!chunk.is_set(place)));
@@ -182,7 +199,7 @@ impl<G: Geometry> PageAllocator<G> {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Invalid::Stray { page } => write!(f, "{page} does not exist but its bit says free"),
+            Invalid::Stray { page } => write!(f, "the unused bits of the chunk of {page} are wrong"),
             Invalid::Summary { level, entry, stored, computed } => {
                 write!(f, "level {level}, entry {entry}: stored {stored:?}, computed {computed:?}")
             }
@@ -192,10 +209,16 @@ impl fmt::Display for Invalid {
             Invalid::FreePages { stored, computed } => {
                 write!(f, "free: {stored} stored, {computed} counted")
             }
+            Invalid::ScavengedPages { stored, computed } => {
+                write!(f, "scavenged: {stored} stored, {computed} counted")
+            }
             Invalid::GrownPages { stored, computed } => {
                 write!(f, "grown: {stored} stored, {computed} counted")
             }
             Invalid::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
+            Invalid::NotNoted { page } => {
+                write!(f, "the chunk of {page} has pages to release, but the index does not say so")
+            }
             Invalid::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
         }
     }
@@ -249,8 +272,15 @@ mod tests {
         assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
 
         let mut pages = allocator();
+        // A page that does not exist looks free.
         *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
-        assert_eq!(pages.is_valid(), Err(Invalid::Stray { page: PageIndex(2047) }));
+        let (stored, computed) = (PageCount(3900), PageCount(3901));
+        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+
+        let mut pages = allocator();
+        pages.scavenged -= 1;
+        let (stored, computed) = (PageCount(3899), PageCount(3900));
+        assert_eq!(pages.is_valid(), Err(Invalid::ScavengedPages { stored, computed }));
 
         let mut pages = allocator();
         pages.grown += 1;

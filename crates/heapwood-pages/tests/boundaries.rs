@@ -31,7 +31,7 @@ fn finds_around(window: usize, at: usize, before: usize, after: usize) {
     let decoys = [(first - count - 2, count - 1), (first + count + 2, count - 1)];
     let mut pages = only_free(window, &[decoys[0], (first, count), decoys[1]]);
     let state = seen(&pages);
-    assert_eq!(pages.allocate(PageCount(count)), Ok(PageIndex(first)));
+    assert_eq!(pages.allocate(PageCount(count)).map(|run| run.first), Ok(PageIndex(first)));
     pages.is_valid().unwrap();
     assert!(matches!(pages.allocate(PageCount(count)), Err(AllocateError::NoRun { .. })));
     pages.free(PageIndex(first), PageCount(count)).unwrap();
@@ -99,7 +99,7 @@ fn a_full_entry_between_two_others_is_no_bridge() {
     for (level, entry) in ENTRY.into_iter().enumerate() {
         let later = 6 * entry + 5;
         let mut pages = only_free(8 * entry, &[(3 * entry - 4, 4), (4 * entry, 4), (later, 8)]);
-        assert_eq!(pages.allocate(PageCount(8)), Ok(PageIndex(later)), "level {level}");
+        assert_eq!(pages.allocate(PageCount(8)).map(|run| run.first), Ok(PageIndex(later)), "level {level}");
         pages.is_valid().unwrap();
     }
 }
@@ -109,15 +109,15 @@ fn longer_than_an_entry_of_the_root() {
     // 2^21 is the count that needs the top bit; one more takes the next entry in.
     let mut pages = fresh::<Bits48>(3 << 21);
     for count in [(1 << 21) - 1, 1 << 21, (1 << 21) + 1, (2 << 21) + 5, 3 << 21] {
-        assert_eq!(pages.allocate(PageCount(count)), Ok(PageIndex(0)));
+        assert_eq!(pages.allocate(PageCount(count)).map(|run| run.first), Ok(PageIndex(0)));
         pages.is_valid().unwrap();
         pages.free(PageIndex(0), PageCount(count)).unwrap();
         pages.is_valid().unwrap();
     }
     pages.claim(PageIndex(0), PageCount(1)).unwrap();
-    assert_eq!(pages.allocate(PageCount(2 << 21)), Ok(PageIndex(1)));
+    assert_eq!(pages.allocate(PageCount(2 << 21)).map(|run| run.first), Ok(PageIndex(1)));
     assert_eq!(pages.allocate(PageCount(1 << 21)).ok(), None);
-    assert_eq!(pages.allocate(PageCount((1 << 21) - 1)), Ok(PageIndex((2 << 21) + 1)));
+    assert_eq!(pages.allocate(PageCount((1 << 21) - 1)).map(|run| run.first), Ok(PageIndex((2 << 21) + 1)));
     assert_eq!(pages.free_pages(), PageCount(0));
     pages.is_valid().unwrap();
 }
@@ -129,13 +129,13 @@ fn first_and_last_page_of_the_address_space() {
     pages.grow(PageIndex(0), PageCount(1)).unwrap();
     assert_eq!(pages.hint(), PageIndex(0));
     assert!(matches!(pages.allocate(PageCount(2)), Err(AllocateError::NoRun { .. })));
-    assert_eq!(pages.allocate(PageCount(1)), Ok(PageIndex(0)));
-    assert_eq!(pages.allocate(PageCount(1)), Ok(PageIndex(ALL - 1)));
+    assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(0)));
+    assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(ALL - 1)));
     assert!(pages.is_in_use(PageIndex(ALL - 1)) && !pages.is_in_use(PageIndex(ALL)));
     assert!(matches!(pages.allocate(PageCount(1)), Err(AllocateError::NoRun { .. })));
     pages.free(PageIndex(ALL - 1), PageCount(1)).unwrap();
     assert_eq!(pages.hint(), PageIndex(ALL - 1));
-    assert_eq!(pages.allocate(PageCount(1)), Ok(PageIndex(ALL - 1)));
+    assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(ALL - 1)));
     pages.is_valid().unwrap();
     let beyond = Err(FreeError::BeyondWindow { page: PageIndex(ALL) });
     assert_eq!(pages.free(PageIndex(ALL - 1), PageCount(2)), beyond);
@@ -146,12 +146,12 @@ fn first_and_last_page_of_the_address_space() {
 #[test]
 fn the_whole_of_32_bits() {
     let mut pages = fresh::<Bits32>(1 << 19);
-    assert_eq!(pages.allocate(PageCount(1 << 18)), Ok(PageIndex(0)));
-    assert_eq!(pages.allocate(PageCount(1 << 18)), Ok(PageIndex(1 << 18)));
+    assert_eq!(pages.allocate(PageCount(1 << 18)).map(|run| run.first), Ok(PageIndex(0)));
+    assert_eq!(pages.allocate(PageCount(1 << 18)).map(|run| run.first), Ok(PageIndex(1 << 18)));
     pages.is_valid().unwrap();
     pages.free(PageIndex(1000), PageCount((1 << 19) - 2000)).unwrap();
     pages.is_valid().unwrap();
-    assert_eq!(pages.allocate(PageCount((1 << 19) - 2000)), Ok(PageIndex(1000)));
+    assert_eq!(pages.allocate(PageCount((1 << 19) - 2000)).map(|run| run.first), Ok(PageIndex(1000)));
     pages.is_valid().unwrap();
 }
 
@@ -160,9 +160,9 @@ fn windows_end_anywhere() {
     for window in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
         let mut pages = fresh::<Bits48>(window);
         pages.is_valid().unwrap();
-        assert_eq!(pages.allocate(PageCount(window)), Ok(PageIndex(0)));
+        assert_eq!(pages.allocate(PageCount(window)).map(|run| run.first), Ok(PageIndex(0)));
         pages.free(PageIndex(window - 1), PageCount(1)).unwrap();
-        assert_eq!(pages.allocate(PageCount(1)), Ok(PageIndex(window - 1)));
+        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(window - 1)));
         let beyond = Err(GrowError::BeyondWindow { page: PageIndex(window) });
         assert_eq!(pages.grow(PageIndex(window), PageCount(1)), beyond);
         pages.is_valid().unwrap();
@@ -189,8 +189,8 @@ fn adjacent_regions_join() {
         pages.grow(PageIndex(first), PageCount(end - first)).unwrap();
         pages.is_valid().unwrap();
     }
-    assert_eq!(pages.allocate(PageCount(970)), Ok(PageIndex(30)));
-    assert_eq!(pages.allocate(PageCount(16)), Ok(PageIndex((1 << 21) - 7)));
+    assert_eq!(pages.allocate(PageCount(970)).map(|run| run.first), Ok(PageIndex(30)));
+    assert_eq!(pages.allocate(PageCount(16)).map(|run| run.first), Ok(PageIndex((1 << 21) - 7)));
     assert_eq!(pages.free_pages(), PageCount(0));
     pages.is_valid().unwrap();
 }
@@ -207,7 +207,7 @@ fn distant_regions_do_not_join() {
     let mut sorted = regions;
     sorted.sort();
     for first in sorted {
-        assert_eq!(pages.allocate(PageCount(100)), Ok(PageIndex(first)));
+        assert_eq!(pages.allocate(PageCount(100)).map(|run| run.first), Ok(PageIndex(first)));
     }
     assert_eq!(pages.free_pages(), PageCount(0));
     let missing = Err(FreeError::NotGrown { page: PageIndex(177) });
@@ -231,7 +231,7 @@ fn growing_twice_is_refused_whole() {
     pages.is_valid().unwrap();
     pages.grow(PageIndex(1100), PageCount(3000)).unwrap();
     pages.grow(PageIndex(0), PageCount(1000)).unwrap();
-    assert_eq!(pages.allocate(PageCount(4100)), Ok(PageIndex(0)));
+    assert_eq!(pages.allocate(PageCount(4100)).map(|run| run.first), Ok(PageIndex(0)));
 }
 
 #[test]
@@ -267,12 +267,12 @@ fn exhaustion_leaves_everything_as_it_was() {
     assert_eq!(pages.allocate(PageCount(10_001)), Err(beyond));
     assert_eq!(seen(&pages), state);
     pages.is_valid().unwrap();
-    assert_eq!(pages.allocate(PageCount(4)), Ok(PageIndex(9996)));
+    assert_eq!(pages.allocate(PageCount(4)).map(|run| run.first), Ok(PageIndex(9996)));
     assert_eq!(pages.free_pages(), PageCount(0));
     // And from nothing back to something.
     pages.free(PageIndex(700), PageCount(7)).unwrap();
     assert_eq!(pages.hint(), PageIndex(700));
-    assert_eq!(pages.allocate(PageCount(7)), Ok(PageIndex(700)));
+    assert_eq!(pages.allocate(PageCount(7)).map(|run| run.first), Ok(PageIndex(700)));
     pages.is_valid().unwrap();
 }
 
@@ -284,11 +284,11 @@ fn the_hint_skips_what_is_full() {
     pages.free(PageIndex(700), PageCount(2)).unwrap();
     assert_eq!(pages.hint(), PageIndex(700));
     // The first fit lies higher, the hint stays where the two pages are.
-    assert_eq!(pages.allocate(PageCount(3)), Ok(PageIndex(1 << 15)));
+    assert_eq!(pages.allocate(PageCount(3)).map(|run| run.first), Ok(PageIndex(1 << 15)));
     assert_eq!(pages.hint(), PageIndex(700));
     // When they go, it moves to the first free chunk at once.
-    assert_eq!(pages.allocate(PageCount(2)), Ok(PageIndex(700)));
+    assert_eq!(pages.allocate(PageCount(2)).map(|run| run.first), Ok(PageIndex(700)));
     assert!(pages.hint() >= PageIndex(702));
-    assert_eq!(pages.allocate(PageCount(1)), Ok(PageIndex((1 << 15) + 3)));
+    assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex((1 << 15) + 3)));
     pages.is_valid().unwrap();
 }

@@ -53,12 +53,12 @@ fn every_request<G: Geometry>(pages: &mut PageAllocator<G>, model: &Model, walk:
     for count in 1..=window.0 {
         let hint = pages.hint();
         match (pages.allocate(PageCount(count)), model.find(count)) {
-            (Ok(page), Some(expected)) => {
-                assert_eq!(page.0, expected, "{count} of {model:?}");
+            (Ok(run), Some(expected)) => {
+                assert_eq!(run.first.0, expected, "{count} of {model:?}");
                 if walk {
                     pages.is_valid().unwrap_or_else(|e| panic!("{count} of {model:?}: {e}"));
                 }
-                pages.free(page, PageCount(count)).unwrap();
+                pages.free(run.first, PageCount(count)).unwrap();
             }
             (Err(e), None) => {
                 assert_eq!(e, AllocateError::NoRun { asked: PageCount(count), free });
@@ -118,7 +118,7 @@ fn every_range_freed_from_every_state() {
                     other => panic!("{range:?} of {model:?}: {other:?}"),
                 }
                 match (pages.claim(range.0, range.1), model.first_not(first, count, State::Free)) {
-                    (Ok(()), None) => {
+                    (Ok(_), None) => {
                         pages.is_valid().unwrap();
                         pages.free(range.0, range.1).unwrap();
                     }

@@ -44,9 +44,9 @@ fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
         let before = seen(&pages);
         let failed = match step {
             Step::Allocate(count) => match pages.allocate(PageCount(count)) {
-                Ok(page) => {
-                    assert_eq!(Some(page.0), model.find(count), "{step:?}");
-                    model.set(page.0, count, State::Used);
+                Ok(run) => {
+                    assert_eq!(Some(run.first.0), model.find(count), "{step:?}");
+                    model.set(run.first.0, count, State::Used);
                     false
                 }
                 Err(AllocateError::Zero) => count == 0,
@@ -69,7 +69,7 @@ fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
                 Err(e) => panic!("{step:?}: {e}"),
             },
             Step::Claim(first, count) => match pages.claim(PageIndex(first), PageCount(count)) {
-                Ok(()) => {
+                Ok(_) => {
                     assert_eq!(model.first_not(first, count, State::Free), None, "{step:?}");
                     model.set(first, count, State::Used);
                     false

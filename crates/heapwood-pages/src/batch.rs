@@ -1,0 +1,71 @@
+//! Frees in batches: the runs of one chunk change its bits one by one, but its summary and the tree above it once.
+//! A sweep gives back many spans of a chunk at a time; that it pays to batch them is from the Go page allocator
+//! proposal. Invariant: either the whole batch is freed or none of it.
+
+use crate::allocator::{FreeError, PageAllocator, parts};
+use crate::chunk::Obstacle;
+use crate::geometry::Geometry;
+use crate::units::{PageCount, PageIndex};
+
+impl<G: Geometry> PageAllocator<G> {
+    /// Gives back runs of pages in use. Runs of one chunk should follow one another; in which order is all the same.
+    ///
+    /// # Errors
+    /// As [`free`](Self::free), for the first run at fault; also if a page is in the batch twice. Nothing is freed
+    /// then.
+    pub fn free_batch(&mut self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
+        let hint = self.hint;
+        let mut open: Option<usize> = None;
+        let mut freed = 0;
+        for (done, &(first, count)) in runs.iter().enumerate() {
+            if let Err(e) = self.check_free(first, count) {
+                self.take_back(&runs[..done], open, hint);
+                return Err(e);
+            }
+            for (chunk, from, len) in parts::<G>(first.0, count.0) {
+                if open != Some(chunk) {
+                    open.replace(chunk).into_iter().for_each(|before| self.summarize_freed(before));
+                }
+                if let Some(bits) = self.chunks.get_mut(chunk) {
+                    bits.give(from, len);
+                }
+            }
+            freed += count.0;
+            self.hint = self.hint.min(first.0);
+        }
+        open.into_iter().for_each(|chunk| self.summarize_freed(chunk));
+        self.free += freed;
+        Ok(())
+    }
+
+    pub(crate) fn check_free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        if count.0 == 0 {
+            return Err(FreeError::Zero);
+        }
+        if let Some(page) = self.outside(first, count) {
+            return Err(FreeError::BeyondWindow { page });
+        }
+        match self.obstacle(first.0, count.0, true) {
+            None => Ok(()),
+            Some(Obstacle::NotGrown(page)) => Err(FreeError::NotGrown { page: PageIndex(page) }),
+            Some(Obstacle::WrongState(page)) => Err(FreeError::AlreadyFree { page: PageIndex(page) }),
+        }
+    }
+
+    pub(crate) fn summarize_freed(&mut self, chunk: usize) {
+        if let Some(bits) = self.chunks.get(chunk) {
+            let new = bits.summarize();
+            self.tree.freed(chunk, new);
+        }
+    }
+
+    /// Marks the runs in use again, after the tree has been brought up to date for them.
+    #[cold]
+    fn take_back(&mut self, runs: &[(PageIndex, PageCount)], open: Option<usize>, hint: usize) {
+        open.into_iter().for_each(|chunk| self.summarize_freed(chunk));
+        for &(first, count) in runs {
+            self.mark(first.0, count.0);
+        }
+        self.hint = hint;
+    }
+}

@@ -1,0 +1,136 @@
+//! The page cache of a mutator: the free pages of one aligned block of 64, taken from the allocator at once, so that
+//! small requests need neither a lock nor a line that other threads write. Invariant: a cached page counts as in use
+//! in the allocator, whose other callers cannot see it; of its scavenged pages only the cache knows. A base, a word of
+//! free bits and a word of scavenged bits are the page cache of the Go page allocator proposal.
+//!
+//! What differs: Go keeps a cache until it is empty, so that a stream of 15-page requests leaves four pages that
+//! serve nothing, and every later request takes the lock. Here a request that the cache cannot serve changes the block,
+//! for the first one that can: the rest of the old block goes back in the same visit.
+
+use crate::allocator::{AllocateError, PageAllocator, Run};
+use crate::chunk::first_run;
+use crate::geometry::{Geometry, Shape};
+use crate::units::{PageCount, PageIndex};
+
+/// Pages set aside for one mutator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageCache {
+    base: PageIndex,
+    free: u64,
+    scavenged: u64,
+}
+
+impl PageCache {
+    /// A cache without pages.
+    pub const EMPTY: PageCache = PageCache { base: PageIndex(0), free: 0, scavenged: 0 };
+
+    /// The pages of a block, which is what a cache holds at most.
+    pub const BLOCK: usize = 64;
+
+    /// The largest request that is worth changing the block for; longer ones go to the allocator directly.
+    pub const MOST: PageCount = PageCount(16);
+
+    /// Takes the first run of `count` pages in the cache; `None` if it has none.
+    #[inline]
+    pub fn allocate(&mut self, count: PageCount) -> Option<Run> {
+        let at = match count.0 {
+            1 if self.free != 0 => self.free.trailing_zeros(),
+            2..=Self::BLOCK => first_run(self.free, count.0 as u32)?,
+            _ => return None,
+        };
+        let mask = u64::MAX >> (Self::BLOCK - count.0) << at;
+        let scavenged = PageCount((self.scavenged & mask).count_ones() as usize);
+        self.free &= !mask;
+        self.scavenged &= !mask;
+        Some(Run { first: PageIndex(self.base.0 + at as usize), count, scavenged })
+    }
+
+    /// The first page of the block.
+    pub fn base(&self) -> PageIndex {
+        self.base
+    }
+
+    /// How many pages are left.
+    pub fn pages(&self) -> PageCount {
+        PageCount(self.free.count_ones() as usize)
+    }
+
+    /// Whether none is left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.free == 0
+    }
+
+    /// Whether the page is in the cache, and if so, whether it has no memory behind it.
+    pub fn get(&self, page: PageIndex) -> Option<bool> {
+        let at = page.0.checked_sub(self.base.0).filter(|&at| at < Self::BLOCK)?;
+        (self.free >> at & 1 == 1).then_some(self.scavenged >> at & 1 == 1)
+    }
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    /// The pages of a block: those of a word, or of a chunk that has fewer.
+    const BLOCK_PAGES: usize =
+        if PageCache::BLOCK < Shape::<G>::CHUNK_PAGES { PageCache::BLOCK } else { Shape::<G>::CHUNK_PAGES };
+
+    /// Takes a run of `count` pages, for a cache that could not serve the request itself. A small request fills the
+    /// cache with the rest of the block where the first such run lies, and what the cache held before goes back.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate), which see. The cache then has what it had.
+    #[inline]
+    pub fn allocate_into(&mut self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+        if count > PageCache::MOST || count.0.wrapping_sub(1) >= self.free {
+            return self.allocate(count);
+        }
+        let Some(first) = self.find(count.0) else { return self.allocate(count) };
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (Shape::<G>::CHUNK_PAGES - 1));
+        if place % Self::BLOCK_PAGES + count.0 > Self::BLOCK_PAGES {
+            // The run lies across blocks.
+            return Ok(self.take_run(first, count));
+        }
+        // First, since the old pages may lie in the same block.
+        self.flush(cache);
+        *cache = self.take_block(chunk, place / 64);
+        match cache.allocate(count) {
+            Some(run) => Ok(run),
+            None => self.allocate(count),
+        }
+    }
+
+    /// Takes back what the cache holds.
+    pub fn flush(&mut self, cache: &mut PageCache) {
+        self.flush_pages(core::mem::take(cache));
+    }
+
+    fn take_block(&mut self, chunk: usize, word: usize) -> PageCache {
+        let base = (chunk << G::LOG_CHUNK_PAGES) + word * 64;
+        let Some(bits) = self.chunks.get_mut(chunk) else { return PageCache::EMPTY };
+        let (free, scavenged) = bits.take_word(word);
+        let new = bits.summarize();
+        self.tree.taken(chunk, new);
+        self.free -= free.count_ones() as usize;
+        self.scavenged -= scavenged.count_ones() as usize;
+        // If the hint lies in the block, no page before its end is free any more.
+        let end = base + Self::BLOCK_PAGES;
+        if (base..end).contains(&self.hint) {
+            self.hint = end;
+        }
+        self.settle_hint();
+        PageCache { base: PageIndex(base), free, scavenged }
+    }
+
+    fn flush_pages(&mut self, PageCache { base, free, scavenged }: PageCache) {
+        if free == 0 {
+            return;
+        }
+        let (chunk, place) = (base.chunk::<G>().0, base.in_chunk::<G>());
+        let Some(bits) = self.chunks.get_mut(chunk) else { return };
+        bits.give_word(place / 64, free, scavenged);
+        let new = bits.summarize();
+        self.tree.freed(chunk, new);
+        self.free += free.count_ones() as usize;
+        self.scavenged += scavenged.count_ones() as usize;
+        self.hint = self.hint.min(base.0 + free.trailing_zeros() as usize);
+    }
+}

@@ -1,0 +1,129 @@
+//! Giving memory back: which free pages to release, and what the allocator knows of it.
+//!
+//! A release has two ends, between which the owner tells the kernel, without any lock:
+//!
+//! ```text
+//! free with memory --begin_release--> in use --end_release--> free, scavenged
+//!                                                         \-> free with memory (the kernel refused)
+//! ```
+//!
+//! So nobody can be given pages that are being released. Within a chunk the highest addresses go first, as in the Go
+//! page allocator proposal, and huge pages whole: where all of one is free it is released in one piece, even if a part
+//! has been already, and before anything that would split another. Invariant: a release is one run in one chunk, all
+//! of it marked in use.
+
+use crate::allocator::{PageAllocator, Run};
+use crate::geometry::{Geometry, Shape};
+use crate::units::{ChunkIndex, PageCount, PageIndex};
+
+/// The pages of a huge page of 2 MiB.
+pub const HUGE_PAGES: usize = heapwood_os::HUGE_PAGE / crate::PAGE_SIZE;
+
+/// A chunk with at least this share of its pages in use, in 1/32, is dense: what is free in it will soon be used.
+const DENSE: usize = 31;
+
+/// Pages that are being released: they count as in use.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "the pages stay in use until end_release"]
+pub struct Release {
+    first: PageIndex,
+    count: PageCount,
+    had_memory: PageCount,
+}
+
+impl Release {
+    /// The first page.
+    pub fn first(&self) -> PageIndex {
+        self.first
+    }
+
+    /// How many pages, including those that have no memory already.
+    pub fn count(&self) -> PageCount {
+        self.count
+    }
+
+    /// How many of them may have memory behind them.
+    pub fn had_memory(&self) -> PageCount {
+        self.had_memory
+    }
+}
+
+/// What may be released of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReleasePolicy {
+    /// The most pages at once; a whole huge page may be more.
+    pub most: PageCount,
+    /// Release free huge pages whole, and first.
+    pub huge_pages: bool,
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    /// Whether so much of the chunk is in use that its free pages are better left alone.
+    pub fn is_dense(&self, chunk: ChunkIndex) -> bool {
+        self.in_use_in(chunk).0 * 32 >= Shape::<G>::CHUNK_PAGES * DENSE
+    }
+
+    /// How many pages of the chunk are in use or do not exist.
+    pub fn in_use_in(&self, chunk: ChunkIndex) -> PageCount {
+        PageCount(self.chunks.get(chunk.0).map_or(Shape::<G>::CHUNK_PAGES, |bits| bits.set_pages()))
+    }
+
+    /// Begins to release memory of the chunk; `None` if it has no free page with memory behind it.
+    pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<Release> {
+        let (from, len) = self.releasable(chunk, policy)?;
+        let first = chunk.first_page::<G>().0 + from;
+        let Run { first, count, scavenged } = self.take_exactly(first, PageCount(len));
+        Some(Release { first, count, had_memory: PageCount(count.0 - scavenged.0) })
+    }
+
+    /// Ends a release: the pages are free again, without memory if the kernel has taken it.
+    pub fn end_release(&mut self, release: Release, released: bool) {
+        let Release { first, count, .. } = release;
+        let (chunk, place) = (first.chunk::<G>().0, first.in_chunk::<G>());
+        if let Some(bits) = self.chunks.get_mut(chunk) {
+            bits.give(place, count.0);
+            if released {
+                bits.mark_scavenged(place, count.0);
+                self.scavenged += count.0;
+            }
+            self.free += count.0;
+            self.hint = self.hint.min(first.0);
+        }
+        self.summarize_freed(chunk);
+    }
+
+    /// Whether the chunk has free pages that may have memory behind them.
+    pub fn has_releasable(&self, chunk: ChunkIndex) -> bool {
+        let words = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+        self.chunks.get(chunk.0).is_some_and(|bits| (0..words).any(|word| bits.releasable(word) != 0))
+    }
+
+    /// The run to release, as a place in the chunk and a length.
+    fn releasable(&self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<(usize, usize)> {
+        let bits = self.chunks.get(chunk.0)?;
+        let words = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+        if policy.huge_pages {
+            let per_huge = HUGE_PAGES / 64;
+            for low in (0..words / per_huge).rev().map(|huge| huge * per_huge) {
+                let huge = low..low + per_huge;
+                if huge.clone().all(|word| bits.free_in(word) == u64::MAX)
+                    && huge.clone().any(|word| bits.releasable(word) != 0)
+                {
+                    return Some((low * 64, HUGE_PAGES));
+                }
+            }
+        }
+        // The highest run, from its last page down.
+        let last = (0..words).rev().find(|&word| bits.releasable(word) != 0)?;
+        let end = last * 64 + 64 - bits.releasable(last).leading_zeros() as usize;
+        let (mut begin, most) = (end, policy.most.0.max(1));
+        while begin > 0 && end - begin < most {
+            let (word, at) = ((begin - 1) / 64, (begin - 1) % 64);
+            if bits.releasable(word) >> at & 1 == 0 {
+                break;
+            }
+            begin -= 1;
+        }
+        Some((begin, end - begin))
+    }
+}

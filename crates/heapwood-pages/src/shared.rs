@@ -1,0 +1,204 @@
+//! A page allocator that threads share: the allocator behind one lock, and beside it the scavenger's index, which is
+//! read without. Mutators come here with their page cache when that cannot serve them. Invariant: everything that
+//! changes the allocator holds the lock, and notes in the index what it frees before it lets go.
+//!
+//! Every visit is counted, so that what sharing costs can be reported and not only timed.
+
+use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, Run, parts};
+use crate::cache::PageCache;
+use crate::geometry::{Geometry, Shape};
+use crate::index::ScavengeIndex;
+use crate::scavenge::{Release, ReleasePolicy};
+use crate::units::{ChunkIndex, PageCount, PageIndex};
+use heapwood_os::{KernelRef, Lock, LockGuard};
+
+/// A page allocator for many threads.
+pub struct SharedPages<G: Geometry> {
+    locked: Lock<Locked<G>>,
+    index: ScavengeIndex<G>,
+}
+
+struct Locked<G: Geometry> {
+    pages: PageAllocator<G>,
+    visits: u64,
+}
+
+/// How it stands with the pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageFigures {
+    /// Pages that exist.
+    pub grown: PageCount,
+    /// Pages that are free; those in caches are not.
+    pub free: PageCount,
+    /// Free pages without memory behind them.
+    pub scavenged: PageCount,
+    /// How often the lock was taken.
+    pub visits: u64,
+}
+
+/// How much a scavenger takes upon itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// In the background: leaves dense chunks alone, and those that were dense in this cycle or the one before.
+    Gentle,
+    /// At once, because memory is needed or was asked for: whatever is free.
+    Full,
+}
+
+impl<G: Geometry> SharedPages<G> {
+    /// Reserves the tables for a window of so many pages, of which none exists yet.
+    ///
+    /// # Errors
+    /// As [`PageAllocator::new`].
+    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
+        let pages = PageAllocator::new(kernel, window)?;
+        let index = ScavengeIndex::new(kernel, window).map_err(NewError::Refused)?;
+        Ok(SharedPages { locked: Lock::new(Locked { pages, visits: 0 }), index })
+    }
+
+    fn visit(&self) -> LockGuard<'_, Locked<G>> {
+        let mut locked = self.locked.lock();
+        locked.visits += 1;
+        locked
+    }
+
+    /// Adds free pages: [`PageAllocator::grow`].
+    pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
+        let mut locked = self.visit();
+        let end = PageCount(first.0.saturating_add(count.0).min(locked.pages.window().0));
+        self.index.grow(end).map_err(|cause| GrowError::Refused { page: first, cause })?;
+        locked.pages.grow(first, count)
+    }
+
+    /// Takes a run of pages, out of the cache if that has one, and so without the lock:
+    /// [`PageAllocator::allocate_into`].
+    #[inline]
+    pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+        match cache.allocate(count) {
+            Some(run) => Ok(run),
+            None => self.allocate_into(cache, count),
+        }
+    }
+
+    #[cold]
+    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+        let mut locked = self.visit();
+        // The cache may give pages with memory back.
+        self.note(&locked.pages, cache.base(), PageCount(1));
+        locked.pages.allocate_into(cache, count)
+    }
+
+    /// Takes back what a cache holds, as its mutator leaves.
+    pub fn flush(&self, cache: &mut PageCache) {
+        if cache.is_empty() {
+            return;
+        }
+        let mut locked = self.visit();
+        self.note(&locked.pages, cache.base(), PageCount(1));
+        locked.pages.flush(cache);
+    }
+
+    /// Gives pages back: [`PageAllocator::free`].
+    pub fn free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        let mut locked = self.visit();
+        self.note(&locked.pages, first, count);
+        locked.pages.free(first, count)
+    }
+
+    /// Gives many back in one visit: [`PageAllocator::free_batch`].
+    pub fn free_batch(&self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
+        let mut locked = self.visit();
+        for &(first, count) in runs {
+            self.note(&locked.pages, first, count);
+        }
+        locked.pages.free_batch(runs)
+    }
+
+    /// Notes chunks of which pages are to be freed; a note too many does no harm.
+    #[inline]
+    fn note(&self, pages: &PageAllocator<G>, first: PageIndex, count: PageCount) {
+        if count.0 == 0 || pages.outside(first, count).is_some() {
+            return;
+        }
+        for (chunk, ..) in parts::<G>(first.0, count.0) {
+            self.index.note(ChunkIndex(chunk), || pages.is_dense(ChunkIndex(chunk)));
+        }
+    }
+
+    /// A new cycle begins: what became dense or not before is the past.
+    pub fn new_cycle(&self) {
+        self.index.new_cycle();
+    }
+
+    /// Releases memory of one run of free pages, the highest there is, by asking `release` for it, which tells whether
+    /// the kernel has taken it; no lock is held meanwhile. Returns how many pages with memory it was about and whether
+    /// it was taken; `None` if there is nothing to release.
+    pub fn scavenge(
+        &self,
+        effort: Effort,
+        policy: ReleasePolicy,
+        release: impl FnOnce(PageIndex, PageCount) -> bool,
+    ) -> Option<(PageCount, bool)> {
+        let run = self.begin_release(effort, policy)?;
+        let pages = run.had_memory();
+        let taken = release(run.first(), run.count());
+        let mut locked = self.visit();
+        if !taken {
+            self.note(&locked.pages, run.first(), run.count());
+        }
+        locked.pages.end_release(run, taken);
+        Some((pages, taken))
+    }
+
+    /// The first end of a release: finds candidates without the lock and looks at each under it.
+    fn begin_release(&self, effort: Effort, policy: ReleasePolicy) -> Option<Release> {
+        let full = effort == Effort::Full;
+        let mut below = ChunkIndex(usize::MAX);
+        loop {
+            let chunk = self.index.candidate(below, full)?;
+            below = chunk;
+            let mut locked = self.visit();
+            if !full && locked.pages.is_dense(chunk) {
+                continue;
+            }
+            match locked.pages.begin_release(chunk, policy) {
+                Some(release) => return Some(release),
+                None => self.index.clear(chunk),
+            }
+        }
+    }
+
+    /// How it stands with the pages at this moment.
+    pub fn figures(&self) -> PageFigures {
+        let locked = self.locked.lock();
+        let pages = &locked.pages;
+        PageFigures {
+            grown: pages.grown_pages(),
+            free: pages.free_pages(),
+            scavenged: pages.scavenged_pages(),
+            visits: locked.visits,
+        }
+    }
+
+    /// The allocator itself, while nobody else can use it: to look, or to be checked.
+    pub fn with<R>(&self, look: impl FnOnce(&PageAllocator<G>) -> R) -> R {
+        look(&self.locked.lock().pages)
+    }
+
+    /// Recomputes everything from the bits, and that every chunk with pages to release has its note.
+    ///
+    /// # Errors
+    /// The first disagreement: [`PageAllocator::is_valid`].
+    pub fn is_valid(&self) -> Result<(), crate::Invalid> {
+        let locked = self.locked.lock();
+        locked.pages.is_valid()?;
+        let chunks = locked.pages.window().0.div_ceil(Shape::<G>::CHUNK_PAGES);
+        let forgotten = (0..chunks)
+            .map(ChunkIndex)
+            .find(|&chunk| locked.pages.has_releasable(chunk) && !self.index.is_noted(chunk));
+        match forgotten {
+            Some(chunk) => Err(crate::Invalid::NotNoted { page: chunk.first_page::<G>() }),
+            None => Ok(()),
+        }
+    }
+}
