@@ -336,7 +336,7 @@ typedef struct hw_stats {
     uint64_t live_objects;       /* how many objects that was */
     uint64_t goal_bytes;         /* the size at which the next is due */
     uint64_t allocated_bytes;    /* handed to threads since the heap was made */
-    uint64_t in_use_bytes;       /* in pages that objects occupy now */
+    uint64_t in_use_bytes;       /* in pages that objects occupy or mutators set aside */
     uint64_t committed_bytes;    /* committed for objects */
     uint64_t collect_cpu_ns;     /* CPU time of collecting threads */
     uint64_t pause_p50_ns;       /* the median pause */

@@ -30,6 +30,10 @@ pub(crate) struct Figures {
     heap_live_bytes: u64,
     heap_committed_bytes: u64,
     allocated_bytes: u64,
+    /// Small-object spans handed out, and how often either lock behind them was taken.
+    spans: u64,
+    span_visits: u64,
+    page_visits: u64,
     percent: u32,
     limit_bytes: Option<u64>,
 }
@@ -63,6 +67,9 @@ impl Clock {
             heap_live_bytes: stats.live_bytes as u64,
             heap_committed_bytes: stats.committed_bytes as u64,
             allocated_bytes: stats.allocated_bytes,
+            spans: stats.spans,
+            span_visits: stats.span_visits,
+            page_visits: stats.page_visits,
             percent: run.percent,
             limit_bytes: run.limit.map(|l| l as u64),
         }
@@ -93,6 +100,13 @@ impl Figures {
             show(self.allocated_bytes),
             show(self.heap_live_bytes),
             show(self.heap_committed_bytes)
+        );
+        say!(
+            "spans {}   taken with a lock {:.1} % (visits: lists {}, pages {})",
+            self.spans,
+            (self.span_visits + self.page_visits) as f64 * 100.0 / (self.spans as f64).max(1.0),
+            self.span_visits,
+            self.page_visits
         );
     }
 }

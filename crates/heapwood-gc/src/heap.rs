@@ -225,7 +225,7 @@ impl Heap {
     }
 
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
-    /// [`Mutator::find`]), and dead ones in parts of the heap that have not been swept may still be found.
+    /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
         self.space.find(addr)
     }
@@ -242,6 +242,9 @@ impl Heap {
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
+            spans: figures.spans,
+            span_visits: figures.span_visits,
+            page_visits: figures.page_visits,
             collect_cpu_ns: record.collect_cpu_ns,
             pause_p50_ns: record.pauses.quantile(0.5),
             pause_p99_ns: record.pauses.quantile(0.99),

@@ -11,7 +11,7 @@ use core::cell::Cell;
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use heapwood_heap::{Bump, Bumps, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
+use heapwood_heap::{Bump, Bumps, Local, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
 use heapwood_os::{Reservation, stack};
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
@@ -50,6 +50,7 @@ pub struct Mutator {
     whole: Cell<bool>,
     recent: [Cell<Recent>; RECENT],
     memory: Cell<Option<Reservation>>,
+    local: Local,
     client: Cell<usize>,
 }
 
@@ -166,7 +167,9 @@ impl Mutator {
     #[inline(always)]
     pub(crate) fn bumps(&self) -> Bumps {
         // SAFETY: the array is part of this mutator and as long as Bumps wants it.
-        unsafe { Bumps::new(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut())) }
+        unsafe {
+            Bumps::new(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), NonNull::from(&self.local))
+        }
     }
 
     /// Where this thread allocates objects of `shape`.
@@ -300,7 +303,7 @@ impl Mutator {
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let bump = self.bump(shape);
-        self.retry(|heap| heap.space.refill(bump, shape, self.whole.get()))?;
+        self.retry(|heap| heap.space.refill(&self.bumps(), shape, self.whole.get()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 

@@ -14,10 +14,16 @@ pub struct Stats {
     pub goal_bytes: usize,
     /// Handed out to mutators since the heap was made.
     pub allocated_bytes: u64,
-    /// In pages that objects occupy now.
+    /// In pages that objects occupy now, or that running mutators have set aside.
     pub in_use_bytes: usize,
     /// Committed for objects.
     pub committed_bytes: usize,
+    /// Spans of small objects handed out to mutators, as of their last visits.
+    pub spans: u64,
+    /// How often the lock of the span lists was taken for them.
+    pub span_visits: u64,
+    /// How often the lock of the page allocator was taken, by anyone.
+    pub page_visits: u64,
     /// CPU time of collecting threads.
     pub collect_cpu_ns: u64,
     /// The median pause.

@@ -5,6 +5,7 @@
 //! pointers unless their mutator writes values whole (see `refill`). A bump without a run has cursor and limit 0, which sends every request to the slow path.
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
 
+use crate::local::Local;
 use crate::shape::ShapeId;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -22,9 +23,15 @@ pub struct Bump {
     pub(crate) cell_size: Cell<u32>,
     /// The first page of the span the run is in; 0 for none.
     pub(crate) span: Cell<u32>,
-    /// One past the span's last cell.
-    pub(crate) span_end: Cell<usize>,
+    /// The first of the unswept spans that this mutator took home; 0 for none, [`NONE_LEFT`] if the shared state had
+    /// none either, and so will not before the next marking.
+    pub(crate) unswept: Cell<u32>,
+    /// The last of the spans that this mutator has used up or found full since its last visit; they are linked.
+    pub(crate) used: Cell<u32>,
 }
+
+/// See [`Bump::unswept`].
+pub(crate) const NONE_LEFT: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Bump>() == 32);
 const _: () = assert!(core::mem::offset_of!(Bump, cursor) == 0);
@@ -71,23 +78,31 @@ impl Bump {
     pub(crate) fn reset(&self) {
         self.set_run(0, 0);
         self.span.set(0);
-        self.span_end.set(0);
     }
 }
 
-/// The bumps of one mutator, an array by shape that its owner keeps in mapped memory.
+/// The bumps of one mutator, an array by shape, and what it keeps beside them. Their owner has both in mapped memory.
 #[derive(Clone, Copy)]
 pub struct Bumps {
     first: NonNull<Bump>,
+    local: NonNull<Local>,
 }
 
 impl Bumps {
-    /// The array at `first`.
+    /// The array at `first`, and `local`.
     ///
     /// # Safety
     /// 1. `first` points to [`crate::MAX_SHAPES`] bumps, zeroed when new, that live as long as this is used.
-    pub const unsafe fn new(first: NonNull<Bump>) -> Self {
-        Bumps { first }
+    /// 2. So does `local`, which belongs to the same mutator.
+    #[inline(always)]
+    pub const unsafe fn new(first: NonNull<Bump>, local: NonNull<Local>) -> Self {
+        Bumps { first, local }
+    }
+
+    #[inline(always)]
+    pub(crate) fn local(&self) -> &Local {
+        // SAFETY: contract 2 of `new`.
+        unsafe { self.local.as_ref() }
     }
 
     /// The bump of `shape`.

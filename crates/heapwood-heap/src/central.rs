@@ -1,13 +1,14 @@
-//! What mutators share under one lock: the page allocator, the lists of spans by shape, and the cycle's budget.
+//! What mutators share under one lock: the lists of spans by shape, and the cycle's budget. (Pages have a lock of their
+//! own; who needs both takes this one first.)
 //!
-//! A mutator comes here when its span is exhausted, not for every run in it. Invariant: every span is on exactly
-//! one list, or is owned by one mutator's bump, or has just been taken by the thread that holds the lock.
+//! A mutator comes here once for several spans. Invariant: every span is on exactly one list here, or on one of a
+//! mutator's bump, or is owned by it, or has just been taken by the thread that holds the lock.
 
 use crate::shape::{MAX_SHAPES, ShapeId};
 use crate::span::NO_SPAN;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
-use heapwood_pages::{Bits48, NewError, PageAllocator, PageCount, PageIndex};
+use heapwood_pages::PageIndex;
 
 /// A list of spans linked through their descriptors, in order of arrival.
 #[derive(Clone, Copy)]
@@ -38,41 +39,35 @@ unsafe impl Zeroed for ShapeLists {}
 
 /// The state behind the heap's lock.
 pub(crate) struct Central {
-    pub(crate) pages: PageAllocator<Bits48>,
     /// Everything below has been grown or skipped; metadata is committed up to here.
     pub(crate) high_water: PageIndex,
     lists: MappedArray<ShapeLists>,
     /// Whether any unswept list may hold a span.
     pub(crate) unswept: bool,
-    /// Which cycle's sweep spans are measured against.
-    pub(crate) cycle: u32,
     /// Bytes handed out since the last marking, and how many may be.
     pub(crate) allocated: usize,
     pub(crate) budget: usize,
     /// Bytes handed out since the heap was made.
     pub(crate) total_allocated: u64,
-    pub(crate) pages_in_use: PageCount,
+    /// Small-object spans handed out since the heap was made, and visits to this state in which none, one or many were.
+    pub(crate) spans: u64,
+    pub(crate) visits: u64,
     pub(crate) limit: Option<usize>,
 }
 
 impl Central {
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let lists = MappedArray::new(kernel, MAX_SHAPES)?;
         lists.commit(0..MAX_SHAPES)?;
         Ok(Central {
-            pages: match PageAllocator::new(kernel, window) {
-                Ok(pages) => pages,
-                Err(NewError::Refused(e)) => return Err(e),
-                Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
-            },
             high_water: PageIndex(0),
             lists,
             unswept: false,
-            cycle: 1,
             allocated: 0,
             budget: usize::MAX,
             total_allocated: 0,
-            pages_in_use: PageCount(0),
+            spans: 0,
+            visits: 0,
             limit: None,
         })
     }

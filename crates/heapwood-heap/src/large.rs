@@ -23,7 +23,7 @@ impl Space {
             if central.collection_due(pages.0 * PAGE_SIZE) {
                 return Err(Refused::CollectionDue);
             }
-            let taken = self.take_pages(&mut central, pages)?;
+            let taken = self.take_pages(&mut central, None, pages)?;
             central.charge(pages.0 * PAGE_SIZE);
             taken
         };
@@ -34,8 +34,8 @@ impl Space {
             unsafe { (object as *mut u8).write_bytes(0, bytes) };
         }
         span.set_frontier(span.cells_end);
+        *span.swept_in.get_mut() = self.cycle();
         let mut central = self.central.lock();
-        *span.swept_in.get_mut() = central.cycle;
         // SAFETY: the pages were free, so no one refers to this descriptor; it is committed.
         unsafe { self.span_ptr(page).write(span) };
         self.table.set_span(page, pages, kind, id);

@@ -14,6 +14,7 @@
 //! | [`span`] | span descriptors and their states |
 //! | [`marks`] | mark and allocation bits |
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
+//! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
@@ -27,6 +28,7 @@ pub mod bump;
 mod central;
 pub mod granule;
 mod large;
+pub mod local;
 pub mod lookup;
 pub mod marks;
 pub mod page_table;
@@ -42,6 +44,7 @@ pub mod walker;
 
 pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
+pub use local::Local;
 pub use lookup::Object;
 pub use refused::Refused;
 pub use shape::{MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};

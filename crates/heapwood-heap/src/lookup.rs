@@ -3,6 +3,7 @@
 use crate::bump::Bumps;
 use crate::space::Space;
 use crate::span::{Span, first_page};
+use core::sync::atomic::Ordering;
 use heapwood_pages::PageIndex;
 
 /// An object found from an address inside it.
@@ -26,15 +27,21 @@ impl Space {
         self.find(addr)
     }
 
-    /// The object that `addr` points to or into, if it exists. Exact when all mutators are stopped and flushed and
-    /// the heap is swept. Otherwise objects in the span that a mutator allocates from may be missing, and objects
-    /// that did not outlive the last marking are still found in spans that have not been swept.
+    /// Whether there is an object in a cell of `span`. Below the frontier there is one in each, but the frontier of a
+    /// span that has not been swept is that of the cycle before.
+    #[inline]
+    fn exists(&self, span: &Span, cell: usize) -> bool {
+        let swept = span.swept_in.load(Ordering::Relaxed) == self.cycle();
+        swept && cell < span.frontier() || self.marks.is_allocated(cell)
+    }
+
+    /// The object that `addr` points to or into, if it exists. Exact when all mutators are stopped and flushed;
+    /// otherwise objects in the span that a mutator allocates from may be missing.
     #[inline]
     pub fn find(&self, addr: usize) -> Option<Object> {
         let span = self.find_span(addr)?;
         let base = self.cell_in(span, addr)?;
-        let exists = base < span.frontier() || self.marks.is_allocated(base);
-        exists.then(|| Object { base, bytes: span.object_bytes() })
+        self.exists(span, base).then(|| Object { base, bytes: span.object_bytes() })
     }
 
     /// The span that `addr` lies in.
@@ -75,13 +82,13 @@ impl Space {
         }
     }
 
-    /// Calls `f` with the base and size of every object that exists. The heap must be stopped, its mutators
-    /// flushed, and everything swept.
+    /// Calls `f` with the base and size of every object that exists. The heap must be stopped and its mutators
+    /// flushed.
     pub fn for_each_object(&self, mut f: impl FnMut(usize, usize)) {
         self.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for cell in (span.cells_start..span.cells_end).step_by(bytes) {
-                if cell < span.frontier() || self.marks.is_allocated(cell) {
+                if self.exists(span, cell) {
                     f(cell, bytes);
                 }
             }

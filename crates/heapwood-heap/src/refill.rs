@@ -1,26 +1,29 @@
-//! Refill: the slow path of allocation. A bump first moves to the next run of free cells in its span, without a
-//! lock; when the span is exhausted it gets another one of its shape under the central lock: an unswept one that
-//! turns out to have free cells, or new pages.
+//! Refill: the slow path of allocation. A bump first moves to the next run of free cells in its span; when the span is
+//! exhausted it gets another one of its shape: of the unswept ones that its mutator took home, one that turns out to
+//! have free cells, or new pages out of the mutator's page cache. Neither needs a lock. The shared state is visited for
+//! more spans to sweep, to settle the account, and to hear that a collection is due.
 
-use crate::bump::{Bump, Bumps};
+use crate::bump::{Bump, Bumps, NONE_LEFT};
 use crate::central::Central;
 use crate::granule::GRANULE;
+use crate::local::{Local, MOST_SPANS};
 use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape, ShapeId};
+use crate::size_class::SizeClass;
 use crate::space::Space;
-use crate::span::Span;
+use crate::span::{NO_SPAN, Span};
 use crate::sweep::Swept;
 use core::sync::atomic::Ordering;
-use heapwood_pages::PageIndex;
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Space {
-    /// Gives `bump` a run with at least one free cell. Its cells are zero where they may hold pointers, unless
+    /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
     /// `whole` promises that each will be written as a whole before it is committed: then those of masked shapes
     /// are not, since only the words of the value itself will ever be read as pointers.
     ///
-    /// `bump` must be the calling mutator's bump for `shape`, a shape with a size class.
-    pub fn refill(&self, bump: &Bump, id: ShapeId, whole: bool) -> Result<(), Refused> {
-        let shape = self.shape(id);
+    /// `bumps` must be the calling mutator's, and `id` a shape with a size class.
+    pub fn refill(&self, bumps: &Bumps, id: ShapeId, whole: bool) -> Result<(), Refused> {
+        let (bump, shape) = (bumps.get(id), self.shape(id));
         let zero = match shape.kind() {
             ScanKind::NoPointers => false,
             ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
@@ -30,9 +33,8 @@ impl Space {
             if bump.span().is_some() && self.next_run(bump, shape, zero) {
                 return Ok(());
             }
-            let mut central = self.central.lock();
-            self.retire(&mut central, bump);
-            self.take_span(&mut central, bump, id, shape)?;
+            self.retire(bump);
+            self.take_span(bump, bumps.local(), id, shape)?;
         }
     }
 
@@ -40,7 +42,8 @@ impl Space {
     #[inline]
     fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
         let cell = shape.cell_size as usize;
-        let end = bump.span_end.get();
+        let span = self.span(PageIndex(bump.span.get() as usize));
+        let end = span.cells_end;
         let mut start = bump.limit.get();
         if cell == GRANULE {
             start = self.marks.next_free_granule(start, end);
@@ -55,70 +58,188 @@ impl Space {
         let limit =
             if self.single_cells() { start + cell } else { self.marks.next_allocated(start + cell, end) };
         debug_assert!((limit - start).is_multiple_of(cell));
-        if zero {
-            let span = self.span(PageIndex(bump.span.get() as usize));
-            if span.fresh == 0 {
-                // SAFETY: the run's cells are free, and this thread owns the span.
-                unsafe { (start as *mut u8).write_bytes(0, limit - start) };
-            }
+        if zero && span.fresh == 0 {
+            // SAFETY: the run's cells are free, and this thread owns the span.
+            unsafe { (start as *mut u8).write_bytes(0, limit - start) };
         }
         bump.set_run(start, limit);
         true
     }
 
-    fn take_span(
-        &self,
-        central: &mut Central,
-        bump: &Bump,
-        id: ShapeId,
-        shape: &Shape,
-    ) -> Result<(), Refused> {
+    fn take_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
         let cell = class.cell_size();
-        // A span may hold little that is free; what is charged is what it gives.
-        if central.collection_due(1) {
-            return Err(Refused::CollectionDue);
-        }
-        while let Some(page) = self.pop_unswept(central, id) {
-            let (swept, live) = self.sweep_span(central, page);
-            let span = self.span(page);
-            match swept {
-                Swept::Full => self.push_swept(central, page),
-                Swept::Empty | Swept::Partial => {
-                    central.charge((span.cells() - live) * cell);
-                    bump.own(page, span, cell);
-                    return Ok(());
-                }
+        loop {
+            if self.sweep_at_home(bump, local, cell) {
+                return Ok(());
+            }
+            // New spans only where there is nothing to sweep.
+            if bump.unswept.get() == NONE_LEFT
+                && local.credit.get() > 0
+                && self.new_span(bump, local, id, shape)?
+            {
+                return Ok(());
+            }
+            self.visit(bump, local, id)?;
+            if bump.unswept.get() == NONE_LEFT && self.limited.load(Ordering::Relaxed) {
+                local.credit.set(0);
+                return self.counted_span(bump, local, id, shape);
             }
         }
-        let pages = class.span_pages();
-        let (page, fresh) = self.take_pages(central, pages)?;
+    }
+
+    /// Gives `bump` a span out of those at home that has free cells, if there is one.
+    fn sweep_at_home(&self, bump: &Bump, local: &Local, cell: usize) -> bool {
+        while !matches!(bump.unswept.get(), NO_SPAN | NONE_LEFT) {
+            let page = PageIndex(bump.unswept.get() as usize);
+            let (swept, live) = self.sweep_span(page);
+            let span = self.span(page);
+            bump.unswept.set(span.next);
+            if swept == Swept::Full {
+                self.set_aside(bump, page);
+                continue;
+            }
+            // A span may hold little that is free; what is charged is what it gives.
+            local.take((span.cells() - live) * cell);
+            bump.own(page, span, cell);
+            return true;
+        }
+        false
+    }
+
+    /// Gives `bump` a new span in pages of the cache or, if need be, of the page allocator; false if that has none.
+    fn new_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<bool, Refused> {
+        let class = shape.class().expect("refill is asked for shapes with a size class");
+        if self.limited.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let mut cache = local.pages.get();
+        let taken = self.pages.allocate(&mut cache, class.span_pages());
+        let taken = match taken {
+            Ok(run) => Ok((run.first, run.scavenged == run.count)),
+            Err(_) => self.take_pages(&mut self.central.lock(), Some(&mut cache), class.span_pages()),
+        };
+        local.pages.set(cache);
+        let (page, fresh) = taken?;
+        local.credit.set(local.credit.get() - 1);
+        self.make_span(bump, local, id, shape, page, fresh);
+        Ok(true)
+    }
+
+    /// The same under a limit: every page is counted before it is taken, and none is set aside.
+    fn counted_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
+        let class = shape.class().expect("refill is asked for shapes with a size class");
+        let mut cache = local.pages.get();
+        self.pages.flush(&mut cache);
+        local.pages.set(cache);
+        let (page, fresh) = self.take_pages(&mut self.central.lock(), None, class.span_pages())?;
+        self.make_span(bump, local, id, shape, page, fresh);
+        Ok(())
+    }
+
+    fn make_span(
+        &self,
+        bump: &Bump,
+        local: &Local,
+        id: ShapeId,
+        shape: &Shape,
+        page: PageIndex,
+        fresh: bool,
+    ) {
+        let (cell, pages) =
+            (shape.cell_size as usize, shape.class().map_or(PageCount(1), SizeClass::span_pages));
         let mut span = Span::new(self.address_of(page), pages, cell, 0, id, fresh);
-        *span.swept_in.get_mut() = central.cycle;
-        central.charge(span.cells() * cell);
+        *span.swept_in.get_mut() = self.cycle();
+        local.take(span.cells() * cell);
         bump.own(page, &span, cell);
         // SAFETY: the pages were free, so no one refers to this descriptor; it is committed.
         unsafe { self.span_ptr(page).write(span) };
         self.table.set_span(page, pages, shape.kind(), id);
+    }
+
+    /// Visits the shared state: settles the account, hands in what is used up, and takes home what is to be swept, or
+    /// learns that there is nothing.
+    #[cold]
+    fn visit(&self, bump: &Bump, local: &Local, id: ShapeId) -> Result<(), Refused> {
+        let mut central = self.central.lock();
+        central.visits += 1;
+        local.settle(&mut central);
+        self.hand_in(&mut central, bump);
+        if central.collection_due(1) {
+            return Err(Refused::CollectionDue);
+        }
+        // Near the end of the budget a mutator takes little.
+        let left = central.budget.saturating_sub(central.allocated) / PAGE_SIZE;
+        let most = (left / 4).clamp(1, MOST_SPANS as usize) as u32;
+        local.credit.set(most);
+        bump.unswept.set(match self.take_unswept(&mut central, id, most) {
+            NO_SPAN => NONE_LEFT,
+            first => first,
+        });
         Ok(())
     }
 
     /// Takes the span away from `bump`: all its cells up to the cursor exist.
-    pub(crate) fn retire(&self, central: &mut Central, bump: &Bump) {
+    fn retire(&self, bump: &Bump) {
         if let Some(page) = bump.span() {
             self.span(page).set_frontier(bump.cursor.get());
-            self.push_swept(central, page);
+            self.set_aside(bump, page);
             bump.reset();
         }
     }
 
-    /// Takes all spans away from a stopped or leaving mutator. Cells that it has not used stay free and can be
-    /// handed out after the next collection.
+    /// Keeps a span that has no more cells to give until the next visit.
+    fn set_aside(&self, bump: &Bump, page: PageIndex) {
+        // SAFETY: the span is on no list, so it is this thread's.
+        unsafe { (*self.span_ptr(page)).next = bump.used.replace(page.0 as u32) };
+    }
+
+    /// Puts what was set aside on the shared list, in the order in which it was used.
+    fn hand_in(&self, central: &mut Central, bump: &Bump) {
+        let (mut at, mut first) = (bump.used.replace(NO_SPAN), NO_SPAN);
+        while at != NO_SPAN {
+            // SAFETY: the spans that a bump has set aside are its mutator's, which is this thread or stopped.
+            let next = unsafe { &mut (*self.span_ptr(PageIndex(at as usize))).next };
+            first = core::mem::replace(&mut at, core::mem::replace(next, first));
+        }
+        while first != NO_SPAN {
+            let page = PageIndex(first as usize);
+            first = self.span(page).next;
+            self.push_swept(central, page);
+        }
+    }
+
+    /// Takes all spans and pages away from a stopped or leaving mutator. Cells that it has not used stay free and can
+    /// be handed out after the next collection.
     pub fn flush(&self, bumps: &Bumps) {
         let mut central = self.central.lock();
         for index in 1..self.shape_count() {
-            self.retire(&mut central, bumps.get(ShapeId(index)));
+            let bump = bumps.get(ShapeId(index));
+            self.retire(bump);
+            self.hand_in(&mut central, bump);
+            match bump.unswept.replace(NO_SPAN) {
+                NONE_LEFT => {}
+                first => self.return_unswept(&mut central, ShapeId(index), first),
+            }
         }
+        let local = bumps.local();
+        local.settle(&mut central);
+        local.credit.set(0);
+        let mut cache = local.pages.take();
+        self.pages.flush(&mut cache);
+    }
+}
+
+impl Local {
+    /// A span that gives so many bytes was taken.
+    fn take(&self, bytes: usize) {
+        self.owed.set(self.owed.get() + bytes);
+        self.spans.set(self.spans.get() + 1);
+    }
+
+    fn settle(&self, central: &mut Central) {
+        central.charge(self.owed.take());
+        central.spans += self.spans.take() as u64;
     }
 }
 
@@ -126,7 +247,6 @@ impl Bump {
     fn own(&self, page: PageIndex, span: &Span, cell: usize) {
         self.cell_size.set(cell as u32);
         self.span.set(page.0 as u32);
-        self.span_end.set(span.cells_end);
         self.set_run(span.cells_start, span.cells_start);
         span.set_frontier(span.cells_start);
         debug_assert!(span.swept_in.load(Ordering::Relaxed) != 0);

@@ -13,7 +13,7 @@ use crate::size_class::SizeClass;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
-use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -55,7 +55,12 @@ pub struct Space {
     shape_count: AtomicU32,
     registering: Lock<()>,
     pub(crate) marks: Marks,
+    pub(crate) pages: SharedPages<Bits48>,
     pub(crate) central: Lock<Central>,
+    /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
+    pub(crate) cycle: AtomicU32,
+    /// There is a limit, so that every page is counted before it is taken.
+    pub(crate) limited: AtomicBool,
     pub(crate) clobber: bool,
     single_cells: AtomicBool,
 }
@@ -79,7 +84,7 @@ impl Space {
             memory.advise_huge(0..bytes);
         }
         let base = memory.start();
-        let mut central = Central::new(kernel, window)?;
+        let mut central = Central::new(kernel)?;
         central.limit = config.limit;
         let space = Space {
             base,
@@ -92,7 +97,14 @@ impl Space {
             shape_count: AtomicU32::new(WELL_KNOWN),
             registering: Lock::new(()),
             marks: Marks::new(kernel, base, bytes)?,
+            pages: match SharedPages::new(kernel, window) {
+                Ok(pages) => pages,
+                Err(NewError::Refused(e)) => return Err(e),
+                Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
+            },
+            limited: AtomicBool::new(central.limit.is_some()),
             central: Lock::new(central),
+            cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
         };
@@ -125,6 +137,16 @@ impl Space {
     #[inline(always)]
     pub fn marks(&self) -> &Marks {
         &self.marks
+    }
+
+    /// The page allocator.
+    pub fn pages(&self) -> &SharedPages<Bits48> {
+        &self.pages
+    }
+
+    /// The cycle that spans are swept in now.
+    pub(crate) fn cycle(&self) -> u32 {
+        self.cycle.load(Ordering::Relaxed)
     }
 
     /// The page table.
@@ -210,14 +232,15 @@ impl Space {
     pub(crate) fn take_pages(
         &self,
         central: &mut Central,
+        cache: Option<&mut PageCache>,
         count: PageCount,
     ) -> Result<(PageIndex, bool), Refused> {
         let bytes = count.0 * PAGE_SIZE;
         if let Some(limit) = central.limit {
-            let over = |c: &Central| (c.pages_in_use.0 + count.0).saturating_mul(PAGE_SIZE) > limit;
-            if over(central) {
+            let over = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE) > limit;
+            if over() {
                 self.sweep_all(central);
-                if over(central) {
+                if over() {
                     return Err(Refused::Limit { limit });
                 }
             }
@@ -226,28 +249,26 @@ impl Space {
         if count.0 > self.window.0 {
             return Err(window);
         }
-        let mut found = central.pages.allocate(count);
+        // Under a limit nothing is set aside.
+        let mut cache = cache.filter(|_| central.limit.is_none());
+        let mut take = |space: &Self| match &mut cache {
+            Some(cache) => space.pages.allocate(cache, count),
+            None => space.pages.allocate_uncached(count),
+        };
+        let mut found = take(self);
         if found.is_err() {
             self.sweep_all(central);
-            found = central.pages.allocate(count);
+            found = take(self);
         }
         while found.is_err() {
             if !self.grow(central, count)? {
                 return Err(window);
             }
-            found = central.pages.allocate(count);
+            found = take(self);
         }
         let run = found.map_err(|_| window)?;
-        central.pages_in_use = PageCount(central.pages_in_use.0 + count.0);
         // What has no memory behind it will read as zeros.
         Ok((run.first, run.scavenged == count))
-    }
-
-    pub(crate) fn give_pages(&self, central: &mut Central, first: PageIndex, count: PageCount) {
-        if let Err(e) = central.pages.free(first, count) {
-            heapwood_os::message::corrupt(format_args!("freeing pages of a span: {e}"));
-        }
-        central.pages_in_use = PageCount(central.pages_in_use.0 - count.0);
     }
 
     /// Adds pages above the high-water mark, enough for `count` and more if there is room; false if there is none.
@@ -285,7 +306,7 @@ impl Space {
         skip: usize,
         more: usize,
     ) -> Result<bool, Refused> {
-        match central.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
+        match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
             Ok(()) => {}
             Err(heapwood_pages::GrowError::Refused { cause, .. }) => return Err(cause.into()),
             Err(e) => heapwood_os::message::corrupt(format_args!("growing at the high-water mark: {e}")),
@@ -302,7 +323,9 @@ impl Space {
 
     /// Changes the limit on the bytes of spans.
     pub fn set_limit(&self, limit: Option<usize>) {
-        self.central.lock().limit = limit;
+        let mut central = self.central.lock();
+        central.limit = limit;
+        self.limited.store(limit.is_some(), Ordering::Relaxed);
     }
 
     /// The figures of the space at this moment.
@@ -311,8 +334,11 @@ impl Space {
         SpaceFigures {
             total_allocated: central.total_allocated,
             allocated_in_cycle: central.allocated,
-            in_use: central.pages_in_use.0 * PAGE_SIZE,
+            in_use: self.pages.in_use().0 * PAGE_SIZE,
             grown: central.high_water.0 * PAGE_SIZE,
+            spans: central.spans,
+            span_visits: central.visits,
+            page_visits: self.pages.figures().visits,
         }
     }
 }
@@ -324,8 +350,14 @@ pub struct SpaceFigures {
     pub total_allocated: u64,
     /// Handed out since the last marking.
     pub allocated_in_cycle: usize,
-    /// In pages that spans own.
+    /// In pages that spans own, or caches.
     pub in_use: usize,
     /// Committed for spans.
     pub grown: usize,
+    /// Spans of small objects handed out since the space was made.
+    pub spans: u64,
+    /// How often mutators took the lock of the span lists for them.
+    pub span_visits: u64,
+    /// How often the lock of the page allocator was taken.
+    pub page_visits: u64,
 }

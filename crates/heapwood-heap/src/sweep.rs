@@ -20,6 +20,39 @@ pub(crate) enum Swept {
     Full,
 }
 
+/// Empty spans on their way back to the page allocator: neighbours in one piece, and many in one visit.
+struct Empty {
+    runs: [(PageIndex, PageCount); 64],
+    len: usize,
+}
+
+impl Empty {
+    fn new() -> Self {
+        Empty { runs: [(PageIndex(0), PageCount(0)); 64], len: 0 }
+    }
+
+    fn push(&mut self, space: &Space, first: PageIndex, count: PageCount) {
+        if let Some(last) = self.runs[..self.len].last_mut()
+            && last.0.0 + last.1.0 == first.0
+        {
+            last.1 = PageCount(last.1.0 + count.0);
+            return;
+        }
+        if self.len == self.runs.len() {
+            self.give(space);
+        }
+        self.runs[self.len] = (first, count);
+        self.len += 1;
+    }
+
+    fn give(&mut self, space: &Space) {
+        if let Err(e) = space.pages.free_batch(&self.runs[..self.len]) {
+            heapwood_os::message::corrupt(format_args!("freeing pages of spans: {e}"));
+        }
+        self.len = 0;
+    }
+}
+
 impl Space {
     /// Ends a marking: marks become allocation bits, every span is unswept, and a new budget begins. Returns how
     /// many bytes had been handed out since the last.
@@ -28,7 +61,8 @@ impl Space {
     pub fn end_marking(&self, budget: usize) -> usize {
         let mut central = self.central.lock();
         self.marks.flip();
-        central.cycle = central.cycle.wrapping_add(1).max(1);
+        self.cycle.store(self.cycle().wrapping_add(1).max(1), Ordering::Relaxed);
+        self.pages.new_cycle();
         for index in 1..self.shape_count() {
             let lists = central.lists(ShapeId(index));
             debug_assert!(lists.unswept.is_empty());
@@ -48,45 +82,35 @@ impl Space {
         if !core::mem::take(&mut central.unswept) {
             return;
         }
-        // Neighbouring empty spans go back in one piece.
-        let (mut first, mut count) = (PageIndex(0), PageCount(0));
+        let mut empty = Empty::new();
         for index in 1..self.shape_count() {
             while let Some(page) = self.pop_unswept(central, ShapeId(index)) {
-                if self.sweep_span(central, page).0 != Swept::Empty {
+                if self.sweep_span(page).0 != Swept::Empty {
                     self.push_swept(central, page);
                     continue;
                 }
                 let pages = self.span(page).pages();
                 self.table.clear_span(page, pages);
-                if count.0 > 0 && first.0 + count.0 != page.0 {
-                    self.give_pages(central, first, count);
-                    count = PageCount(0);
-                }
-                if count.0 == 0 {
-                    first = page;
-                }
-                count = PageCount(count.0 + pages.0);
+                empty.push(self, page, pages);
             }
         }
-        if count.0 > 0 {
-            self.give_pages(central, first, count);
-        }
+        empty.give(self);
     }
 
-    /// Sweeps a span that was just taken from an unswept list; also returns how many of its cells live.
-    pub(crate) fn sweep_span(&self, central: &Central, page: PageIndex) -> (Swept, usize) {
+    /// Sweeps a span that this thread has taken from an unswept list; also returns how many of its cells live.
+    pub(crate) fn sweep_span(&self, page: PageIndex) -> (Swept, usize) {
         let span = self.span(page);
         let start = self.address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
         let live = self.marks.count_allocated(start, end);
-        // SAFETY: the span was taken from a list under the central lock, and no marking is under way.
+        // SAFETY: the span was taken from a list by this thread, and no marking is under way.
         unsafe { self.marks.clear_marks(start, end) };
         if self.clobber {
             self.clobber_free_cells(page);
         }
-        span.swept_in.store(central.cycle, Ordering::Relaxed);
+        span.swept_in.store(self.cycle(), Ordering::Relaxed);
         span.set_frontier(span.cells_start);
-        // SAFETY: the central lock is held and the span is on no list, so this thread owns it.
+        // SAFETY: the span is on no list any more, so this thread owns it.
         unsafe { (*self.span_ptr(page)).fresh = 0 };
         let swept = match live {
             0 => Swept::Empty,
@@ -115,6 +139,47 @@ impl Space {
         let page = PageIndex(list.head as usize);
         list.head = self.span(page).next;
         Some(page)
+    }
+
+    /// Takes up to `most` unswept spans of a shape; returns the first, the others being linked behind it.
+    pub(crate) fn take_unswept(&self, central: &mut Central, shape: ShapeId, most: u32) -> u32 {
+        let list = &mut central.lists(shape).unswept;
+        let first = list.head;
+        let mut last = NO_SPAN;
+        for _ in 0..most {
+            if list.is_empty() {
+                break;
+            }
+            last = list.head;
+            list.head = self.span(PageIndex(last as usize)).next;
+        }
+        if last != NO_SPAN {
+            // SAFETY: the span was on a list, and is this thread's from here on.
+            unsafe { (*self.span_ptr(PageIndex(last as usize))).next = NO_SPAN };
+        }
+        first
+    }
+
+    /// Puts spans that were taken home back, before the others.
+    pub(crate) fn return_unswept(&self, central: &mut Central, shape: ShapeId, first: u32) {
+        if first == NO_SPAN {
+            return;
+        }
+        let mut last = first;
+        loop {
+            match self.span(PageIndex(last as usize)).next {
+                NO_SPAN => break,
+                next => last = next,
+            }
+        }
+        let list = &mut central.lists(shape).unswept;
+        if list.is_empty() {
+            list.tail = last;
+        }
+        // SAFETY: the last span is this thread's until the lock is let go.
+        unsafe { (*self.span_ptr(PageIndex(last as usize))).next = list.head };
+        list.head = first;
+        central.unswept = true;
     }
 
     pub(crate) fn push_swept(&self, central: &mut Central, page: PageIndex) {

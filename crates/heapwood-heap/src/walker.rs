@@ -30,7 +30,7 @@ impl Space {
     pub fn is_valid(&self) -> Result<(), Invalid> {
         let mut central = self.central.lock();
         let check = |ok: bool, page: PageIndex, what| if ok { Ok(()) } else { Err(Invalid { page, what }) };
-        if central.pages.is_valid().is_err() {
+        if self.pages.is_valid().is_err() {
             return Err(Invalid {
                 page: PageIndex(0),
                 what: "the page allocator's summaries disagree with its bits",
@@ -53,7 +53,7 @@ impl Space {
                     )?;
                     let span = self.span(page);
                     check(span.shape == ShapeId(index), page, "a span is on another shape's list")?;
-                    let in_cycle = span.swept_in.load(Ordering::Relaxed) == central.cycle;
+                    let in_cycle = span.swept_in.load(Ordering::Relaxed) == self.cycle();
                     check(in_cycle == swept, page, "a span's sweep cycle disagrees with its list")?;
                     listed += 1;
                     check(listed <= end.0, page, "a list has a cycle")?;
@@ -93,7 +93,11 @@ impl Space {
             )?;
             for back in 0..span.pages().0 {
                 let at = PageIndex(page.0 + back);
-                check(central.pages.is_in_use(at), at, "a span's page is free in the page bitmap")?;
+                check(
+                    self.pages.with(|pages| pages.is_in_use(at)),
+                    at,
+                    "a span's page is free in the page bitmap",
+                )?;
                 let e = self.table.get(at);
                 let agrees = e.back().0 == back && e.shape() == span.shape && e.kind() == Some(kind);
                 check(agrees, at, "a page inside a span has a wrong entry")?;
@@ -105,7 +109,7 @@ impl Space {
                 .count();
             let all = self.marks.count_allocated(start, start + bytes);
             check(at_cells == all, page, "an allocation bit is not at a cell's start")?;
-            if span.swept_in.load(Ordering::Relaxed) == central.cycle {
+            if span.swept_in.load(Ordering::Relaxed) == self.cycle() {
                 check(self.marks.marks_clear(start, start + bytes), page, "a swept span has mark bits")?;
             }
             spans += 1;
@@ -113,6 +117,6 @@ impl Space {
             page = PageIndex(page.0 + span.pages().0);
         }
         check(spans == listed, end, "a span is on no list, or on two")?;
-        check(in_use == central.pages_in_use.0, end, "the count of pages in use is wrong")
+        check(in_use == self.pages.in_use().0, end, "the count of pages in use is wrong")
     }
 }

@@ -2,7 +2,7 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Bump, Bumps, GRANULE, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, SizeClass, Space,
+    Bump, Bumps, GRANULE, Local, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, SizeClass, Space,
     SpaceConfig,
 };
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -15,6 +15,7 @@ const CONFIG: SpaceConfig =
 struct Owner {
     space: Space,
     memory: MappedArray<Bump>,
+    local: Local,
 }
 
 impl Owner {
@@ -22,12 +23,13 @@ impl Owner {
         let space = Space::new(&SYSTEM, config).unwrap();
         let memory = MappedArray::new(&SYSTEM, MAX_SHAPES).unwrap();
         memory.commit(0..MAX_SHAPES).unwrap();
-        Owner { space, memory }
+        Owner { space, memory, local: Local::default() }
     }
 
     fn bumps(&self) -> Bumps {
-        // SAFETY: the array is zeroed, as long as it must be, and lives as long as this.
-        unsafe { Bumps::new(core::ptr::NonNull::new(self.memory.as_ptr()).unwrap()) }
+        let first = core::ptr::NonNull::new(self.memory.as_ptr()).unwrap();
+        // SAFETY: the array is zeroed, as long as it must be, and both live as long as this.
+        unsafe { Bumps::new(first, core::ptr::NonNull::from(&self.local)) }
     }
 
     fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
@@ -41,7 +43,7 @@ impl Owner {
         let (bumps, cell) = (self.bumps(), class.cell_size());
         let bump = bumps.get(shape);
         if bump.peek(cell).is_none() {
-            self.space.refill(bump, shape, false)?;
+            self.space.refill(&bumps, shape, false)?;
         }
         let object = bump.peek(cell).unwrap();
         bump.commit(object, cell);
@@ -181,7 +183,7 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     for (shape, whole, wanted) in [(shape, true, 0xDB), (conservative, true, 0)] {
         let bumps = owner.bumps();
         let bump = bumps.get(shape);
-        owner.space.refill(bump, shape, whole).unwrap();
+        owner.space.refill(&bumps, shape, whole).unwrap();
         // SAFETY: the run has a cell.
         assert_eq!(unsafe { *bump.peek(64).unwrap().as_ptr() }, wanted);
     }
