@@ -10,17 +10,46 @@ use crate::geometry::{Geometry, Shape};
 use crate::index::ScavengeIndex;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, Lock, LockGuard};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
     locked: Lock<Locked<G>>,
     index: ScavengeIndex<G>,
+    /// What the allocator said when it was last let go.
+    in_use: AtomicUsize,
 }
 
 struct Locked<G: Geometry> {
     pages: PageAllocator<G>,
     visits: u64,
+}
+
+/// The lock, held; as it is let go, others learn how many pages are in use.
+struct Visit<'a, G: Geometry> {
+    locked: LockGuard<'a, Locked<G>>,
+    in_use: &'a AtomicUsize,
+}
+
+impl<G: Geometry> core::ops::Deref for Visit<'_, G> {
+    type Target = Locked<G>;
+    fn deref(&self) -> &Locked<G> {
+        &self.locked
+    }
+}
+
+impl<G: Geometry> core::ops::DerefMut for Visit<'_, G> {
+    fn deref_mut(&mut self) -> &mut Locked<G> {
+        &mut self.locked
+    }
+}
+
+impl<G: Geometry> Drop for Visit<'_, G> {
+    fn drop(&mut self) {
+        let pages = &self.locked.pages;
+        self.in_use.store(pages.grown_pages().0 - pages.free_pages().0, Ordering::Relaxed);
+    }
 }
 
 /// How it stands with the pages.
@@ -53,13 +82,24 @@ impl<G: Geometry> SharedPages<G> {
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
         let pages = PageAllocator::new(kernel, window)?;
         let index = ScavengeIndex::new(kernel, window).map_err(NewError::Refused)?;
-        Ok(SharedPages { locked: Lock::new(Locked { pages, visits: 0 }), index })
+        Ok(SharedPages { locked: Lock::new(Locked { pages, visits: 0 }), index, in_use: AtomicUsize::new(0) })
     }
 
-    fn visit(&self) -> LockGuard<'_, Locked<G>> {
+    fn visit(&self) -> Visit<'_, G> {
         let mut locked = self.locked.lock();
         locked.visits += 1;
-        locked
+        Visit { locked, in_use: &self.in_use }
+    }
+
+    /// The pages in use, those in caches included; asked without the lock, and so of a moment ago.
+    #[inline]
+    pub fn in_use(&self) -> PageCount {
+        PageCount(self.in_use.load(Ordering::Relaxed))
+    }
+
+    /// Takes a run of pages and sets none aside: [`PageAllocator::allocate`].
+    pub fn allocate_uncached(&self, count: PageCount) -> Result<Run, AllocateError> {
+        self.visit().pages.allocate(count)
     }
 
     /// Adds free pages: [`PageAllocator::grow`].
