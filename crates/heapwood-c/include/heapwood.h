@@ -328,6 +328,10 @@ bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const
 /* Collects now: what no root led to when it was called is gone when it returns. */
 hw_status hw_collect(hw_mutator *m);
 
+/* Gives the memory of all free pages back to the system now; *released, unless NULL, is how many bytes that may have
+ * been. Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
+hw_status hw_release_free_memory(hw_heap *heap, size_t *released);
+
 /* Times are nanoseconds, sizes bytes. */
 typedef struct hw_stats {
     size_t size;                 /* of this struct: set by hw_stats_get's caller */

@@ -44,6 +44,22 @@ pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
     Status::OK
 }
 
+/// Gives the memory of all free pages back to the system.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists.
+/// 2. `released` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, released: *mut usize) -> Status {
+    let Some(heap) = heap else { return Status::EINVAL };
+    let bytes = heap.heap.release_free_memory();
+    if !released.is_null() {
+        // SAFETY: contract 2.
+        unsafe { released.write(bytes) };
+    }
+    Status::OK
+}
+
 /// Fills in the figures.
 ///
 /// # Safety

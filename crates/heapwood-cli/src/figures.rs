@@ -29,6 +29,8 @@ pub(crate) struct Figures {
     /// What the last collection found alive.
     heap_live_bytes: u64,
     heap_committed_bytes: u64,
+    /// Of those committed, what may have memory behind it.
+    heap_backed_bytes: u64,
     allocated_bytes: u64,
     /// Small-object spans handed out, and how often either lock behind them was taken.
     spans: u64,
@@ -66,6 +68,7 @@ impl Clock {
             gc_cpu_share: stats.collect_cpu_ns as f64 / 1e9 / (used.user_s + used.sys_s).max(1e-9),
             heap_live_bytes: stats.live_bytes as u64,
             heap_committed_bytes: stats.committed_bytes as u64,
+            heap_backed_bytes: stats.backed_bytes as u64,
             allocated_bytes: stats.allocated_bytes,
             spans: stats.spans,
             span_visits: stats.span_visits,

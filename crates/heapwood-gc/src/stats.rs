@@ -18,6 +18,8 @@ pub struct Stats {
     pub in_use_bytes: usize,
     /// Committed for objects.
     pub committed_bytes: usize,
+    /// In pages that may have memory behind them: of those committed, without those that were never used or released.
+    pub backed_bytes: usize,
     /// Spans of small objects handed out to mutators, as of their last visits.
     pub spans: u64,
     /// How often the lock of the span lists was taken for them.

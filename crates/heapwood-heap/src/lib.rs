@@ -18,6 +18,7 @@
 //! | `refill` | the slow path: next run, next span |
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
+//! | `release` | memory of free pages goes back to the kernel |
 //! | [`lookup`] | from an address to its object |
 //! | [`space`] | the reserved range, its tables, growth |
 //! | `central` | what mutators share under one lock |
@@ -35,6 +36,7 @@ pub mod page_table;
 pub mod prefetch;
 mod refill;
 pub mod refused;
+mod release;
 pub mod shape;
 pub mod size_class;
 pub mod space;

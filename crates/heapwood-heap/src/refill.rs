@@ -81,7 +81,7 @@ impl Space {
                 return Ok(());
             }
             self.visit(bump, local, id)?;
-            if bump.unswept.get() == NONE_LEFT && self.limited.load(Ordering::Relaxed) {
+            if bump.unswept.get() == NONE_LEFT && self.is_limited() {
                 local.credit.set(0);
                 return self.counted_span(bump, local, id, shape);
             }
@@ -110,7 +110,7 @@ impl Space {
     /// Gives `bump` a new span in pages of the cache or, if need be, of the page allocator; false if that has none.
     fn new_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<bool, Refused> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
-        if self.limited.load(Ordering::Relaxed) {
+        if self.is_limited() {
             return Ok(false);
         }
         let mut cache = local.pages.get();

@@ -48,7 +48,8 @@ pub struct Space {
     window: PageCount,
     /// One past the last byte that may be looked up, relative to the base.
     extent: AtomicUsize,
-    memory: Reservation,
+    pub(crate) memory: Reservation,
+    pub(crate) huge_pages: bool,
     pub(crate) table: PageTable,
     spans: MappedArray<Span>,
     shapes: MappedArray<Shape>,
@@ -89,6 +90,7 @@ impl Space {
         let space = Space {
             base,
             window,
+            huge_pages: config.huge_pages,
             extent: AtomicUsize::new(0),
             memory,
             table: PageTable::new(kernel, window)?,
@@ -336,6 +338,7 @@ impl Space {
             allocated_in_cycle: central.allocated,
             in_use: self.pages.in_use().0 * PAGE_SIZE,
             grown: central.high_water.0 * PAGE_SIZE,
+            backed: self.backed_bytes(),
             spans: central.spans,
             span_visits: central.visits,
             page_visits: self.pages.figures().visits,
@@ -354,6 +357,8 @@ pub struct SpaceFigures {
     pub in_use: usize,
     /// Committed for spans.
     pub grown: usize,
+    /// In pages that may have memory behind them.
+    pub backed: usize,
     /// Spans of small objects handed out since the space was made.
     pub spans: u64,
     /// How often mutators took the lock of the span lists for them.

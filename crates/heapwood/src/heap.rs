@@ -82,6 +82,12 @@ impl Heap {
         self.inner.heap.set_percent(percent)
     }
 
+    /// Gives the memory of all free pages back to the system now, and returns how many bytes that may have been. Only
+    /// what a collection has found dead is free, so [`Mutator::collect`] comes first. Other threads go on meanwhile.
+    pub fn release_free_memory(&self) -> usize {
+        self.inner.heap.release_free_memory()
+    }
+
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         self.inner.heap.stats()

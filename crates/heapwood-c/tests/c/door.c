@@ -514,6 +514,9 @@ static void statistics(void) {
     newer.known.size = 0;
     CHECK(hw_stats_get(heap, &newer.known) == HW_EINVAL && hw_stats_get(heap, NULL) == HW_EINVAL);
     CHECK(hw_stats_get(NULL, &newer.known) == HW_EINVAL && hw_collect(NULL) == HW_EINVAL);
+    size_t released = 1;
+    CHECK(hw_release_free_memory(NULL, &released) == HW_EINVAL && released == 1);
+    CHECK(hw_release_free_memory(heap, &released) == HW_OK && hw_release_free_memory(heap, NULL) == HW_OK);
     CHECK(hw_heap_destroy(heap) == HW_OK);
 }
 

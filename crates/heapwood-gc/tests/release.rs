@@ -1,0 +1,93 @@
+//! Memory goes back: what a collection has freed leaves the resident set when it is asked to, what lives stays, and
+//! what is used again afterwards reads as zeros.
+
+mod common;
+
+use common::*;
+use heapwood_gc::Config;
+
+/// The resident set of this process in bytes.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::KERNEL_PAGE
+}
+
+const MIB: usize = 1 << 20;
+
+/// Fills a list of nodes so large; its first node stays in the slot.
+fn fill(heap: &heapwood_gc::Heap, roots: &mut Slots<'_>, bytes: usize) {
+    let mutator = attach(heap);
+    let node = node_type(heap);
+    for _ in 0..bytes / 32 {
+        let object = mutator.allocate(node).unwrap().as_ptr() as usize;
+        // Zeroed, whatever lay there before.
+        // SAFETY: the object has four words.
+        assert_eq!(unsafe { (object as *const [usize; 4]).read() }, [0; 4]);
+        put(object, 0, roots.get(0));
+        put(object, 1, 0x5555_5555);
+        roots.set(0, object);
+    }
+}
+
+fn release(config: Config) {
+    let heap = heap(config);
+    let mut roots = Slots::new(&heap, 2);
+    assert_eq!(heap.release_free_memory(), 0, "nothing was used yet");
+    fill(&heap, &mut roots, MIB);
+    let kept = roots.get(0);
+    roots.set(1, kept);
+    for _ in 0..2 {
+        fill(&heap, &mut roots, 100 * MIB);
+        let full = resident();
+        roots.set(0, kept);
+        attach(&heap).collect();
+        let before = heap.stats();
+        assert!(before.backed_bytes >= 100 * MIB, "{before:?}");
+        let released = heap.release_free_memory();
+        assert!((95 * MIB..140 * MIB).contains(&released), "{released}");
+        let left = resident();
+        assert!(left + 90 * MIB < full, "{full} before and {left} after {released} were released");
+        let after = heap.stats();
+        assert!(after.backed_bytes < 8 * MIB && after.backed_bytes >= after.in_use_bytes, "{after:?}");
+        assert_eq!(after.committed_bytes, before.committed_bytes);
+        assert_eq!(heap.release_free_memory(), 0, "it has all been released");
+        // What lives is whole.
+        let (mut at, mut nodes) = (kept, 0);
+        while at != 0 {
+            // SAFETY: a node of the list.
+            let words = unsafe { (at as *const [usize; 4]).read() };
+            assert_eq!(words[1], 0x5555_5555);
+            (at, nodes) = (words[0], nodes + 1);
+        }
+        assert_eq!(nodes, MIB / 32);
+    }
+    heap.space().is_valid().unwrap();
+}
+
+/// One after the other: they look at the memory of the process.
+#[test]
+fn free_memory_is_released_and_used_again() {
+    release(Config { reserve: Some(2 << 30), ..PRECISE });
+    release(Config { huge_pages: true, ..PRECISE });
+    release(Config { limit: Some(256 * MIB), ..PRECISE });
+}
+
+/// The kernel refuses: nothing is released, nothing is lost, and the next time it works.
+#[test]
+fn a_refusal_leaves_everything_as_it_was() {
+    let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
+    let heap = heapwood_gc::Heap::create(kernel, PRECISE).unwrap();
+    let mut roots = Slots::new(&heap, 1);
+    fill(&heap, &mut roots, 4 * MIB);
+    roots.set(0, 0);
+    attach(&heap).collect();
+    kernel.refuse_from(0);
+    let before = heap.stats().backed_bytes;
+    assert_eq!(heap.release_free_memory(), 0);
+    assert_eq!(heap.stats().backed_bytes, before);
+    kernel.relent();
+    assert!(heap.release_free_memory() >= 4 * MIB);
+    fill(&heap, &mut roots, 4 * MIB);
+    attach(&heap).collect();
+    heap.space().is_valid().unwrap();
+}
