@@ -104,7 +104,7 @@ typedef struct hw_options {
     uint32_t verify;              /* check the whole heap at every collection, fill freed memory, report stores that
                                      went around the barrier on standard error; 0 */
     uint32_t stress;              /* collect at every allocation; 0 */
-    uint32_t reserved;            /* 0 */
+    uint32_t background_release;  /* a thread gives back what is not needed, at most 1 % of a CPU; 1 */
 } hw_options;
 
 /* Sets every option to its default. */

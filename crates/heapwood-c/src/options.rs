@@ -18,7 +18,7 @@ pub struct Options {
     pub conservative_stacks: u32,
     pub verify: u32,
     pub stress: u32,
-    pub reserved: u32,
+    pub background_release: u32,
 }
 
 /// The size of the struct in the first version: none is smaller.
@@ -37,7 +37,7 @@ impl Options {
         conservative_stacks: Config::DEFAULT.conservative_stacks as u32,
         verify: Config::DEFAULT.verify as u32,
         stress: Config::DEFAULT.stress as u32,
-        reserved: 0,
+        background_release: Config::DEFAULT.background_release as u32,
     };
 
     /// The options at `from`, whatever the caller's version of the struct.
@@ -70,9 +70,6 @@ impl Options {
             1 => Ok(true),
             _ => Err(Refusal::Option(name, value)),
         };
-        if self.reserved != 0 {
-            return Err(Refusal::Option("reserved", self.reserved));
-        }
         Ok(Config {
             percent: self.percent,
             min_heap: self.min_heap as usize,
@@ -82,6 +79,7 @@ impl Options {
             conservative_stacks: switch("conservative_stacks", self.conservative_stacks)?,
             verify: switch("verify", self.verify)?,
             stress: switch("stress", self.stress)?,
+            background_release: switch("background_release", self.background_release)?,
             ..Config::DEFAULT
         })
     }

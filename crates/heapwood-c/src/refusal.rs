@@ -16,7 +16,7 @@ pub enum Refusal {
     OptionsSize(usize),
     /// An option that this version does not know is set.
     UnknownOption,
-    /// A switch is neither 0 nor 1, or a reserved field not 0.
+    /// A switch is neither 0 nor 1.
     Option(&'static str, u32),
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
@@ -68,7 +68,7 @@ impl Refusal {
                 | HeapError::LimitTooSmall { .. }
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
-            Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Heap(HeapError::Kernel(_) | HeapError::Thread { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
             Refusal::Type(TypeError::Layout(_)) => Status::EDESC,

@@ -21,6 +21,9 @@ pub(crate) enum Command {
     /// Run a workload side by side with the same program on other memory managers
     #[command(after_help = BENCH_HELP)]
     Bench(Bench),
+    /// Say what this kernel and process allow, what follows for a heap, and what to set
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
 }
 
 const BENCH_HELP: &str = "\
@@ -30,6 +33,12 @@ values, or nothing is compared. Times, memory and faults are the operating syste
 median with the least and the most, and each program's CPU time over Heapwood's in the same round.
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
+
+const DOCTOR_HELP: &str = "\
+One line a finding: ok, note (a heap may want it otherwise) or warning (it costs time or memory, or may end \
+the program), and below the last two what follows and what to set. Nothing on the system is changed.
+
+Exit codes: 0 whatever is found, 2 the command line is wrong.";
 
 #[derive(Parser)]
 pub(crate) struct Run {
@@ -120,6 +129,13 @@ pub(crate) struct Bench {
     /// Where the peers are built [default: the folder peers in the target folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) build_dir: Option<PathBuf>,
+}
+
+#[derive(Parser)]
+pub(crate) struct Doctor {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The names of all workloads, each with its line of help.

@@ -8,12 +8,14 @@
 //! | `output` | lines for standard output |
 //! | `figures` | what a run cost, for people and for machines |
 //! | `bench` | `heapwood bench`: a workload side by side with its peers |
+//! | `doctor` | `heapwood doctor`: what this kernel and process allow |
 //! | `failure` | messages and exit codes |
 //!
 //! Exit codes: 0 done, 1 the run failed, 2 the command line is wrong, 128 + n signal n ended it.
 
 mod args;
 mod bench;
+mod doctor;
 mod failure;
 mod figures;
 mod output;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         args::Command::Run(run) => run::run(&run),
         args::Command::Bench(bench) => bench::run(&bench),
+        args::Command::Doctor(doctor) => doctor::run(&doctor),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

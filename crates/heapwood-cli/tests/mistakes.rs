@@ -138,8 +138,12 @@ fn the_help_names_everything() {
     ] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
+    let help = output("doctor --help");
+    for word in ["--json", "ok", "note", "warning", "0", "2"] {
+        assert!(help.contains(word), "{word} is missing:\n{help}");
+    }
     let help = output("--help");
-    for word in ["run", "bench", "--help", "--version"] {
+    for word in ["run", "bench", "doctor", "--help", "--version"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
     assert_eq!(output("--version"), format!("heapwood {}\n", env!("CARGO_PKG_VERSION")));

@@ -17,6 +17,8 @@ pub struct Config {
     pub reserve: Option<usize>,
     /// Ask the kernel for huge pages behind objects.
     pub huge_pages: bool,
+    /// Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
+    pub background_release: bool,
     /// Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one.
     /// Without it only frames, handles and other precise roots keep objects alive.
     pub conservative_stacks: bool,
@@ -36,6 +38,7 @@ impl Config {
         limit: None,
         reserve: None,
         huge_pages: true,
+        background_release: true,
         conservative_stacks: true,
         verify: false,
         stress: false,
@@ -68,11 +71,18 @@ impl Config {
     pub(crate) fn window(&self) -> usize {
         // Room for holes: a heap at its limit may be spread over twice as much address space.
         let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
-        let usual = (heapwood_os::usage::physical_memory() as usize).saturating_mul(4).max(64 << 30);
-        // Under `ulimit -v` the program needs address space, too.
-        let usual =
-            heapwood_os::usage::address_space_limit().map_or(usual, |most| usual.min(most as usize / 4));
+        let usage = (heapwood_os::usage::address_space_limit(), heapwood_os::usage::physical_memory());
+        let usual = Self::usual_window(usage.0, usage.1);
         self.reserve.unwrap_or_else(|| self.limit.map_or(usual, |l| of_limit(l).min(usual)))
+    }
+
+    /// The bytes of address space that a heap without a limit of its own asks for: by the address space the process may
+    /// have (`ulimit -v`), if limited, and by the machine's memory.
+    pub fn usual_window(address_space: Option<u64>, physical: u64) -> usize {
+        let usual = (physical as usize).saturating_mul(4).max(64 << 30);
+        // Under `ulimit -v` the program needs address space, too.
+        let wanted = address_space.map_or(usual, |most| usual.min(most as usize / 4));
+        heapwood_heap::space::rounded_window(wanted)
     }
 }
 

@@ -87,6 +87,7 @@ impl Heap {
         record.verified += self.verify.is_some() as u64;
         drop(record);
         collector.stacks.settle();
+        self.bell.ring();
     }
 
     fn mark(&self, collector: &mut Collector, first: *const Mutator) -> Marked {

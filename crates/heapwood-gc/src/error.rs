@@ -67,6 +67,11 @@ pub enum HeapError {
     },
     /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
+    /// The system starts no thread to give memory back in the background.
+    Thread {
+        /// The system's `errno`.
+        errno: i32,
+    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
     /// Threads are attached to the heap.
@@ -91,6 +96,11 @@ impl fmt::Display for HeapError {
                 heapwood_heap::space::MAX_WINDOW
             ),
             HeapError::Kernel(e) => e.fmt(f),
+            HeapError::Thread { errno } => write!(
+                f,
+                "the system starts no thread for giving memory back (errno {errno}): raise `ulimit -u`, or make the \
+                 heap without background_release"
+            ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }

@@ -8,6 +8,7 @@ use crate::mutator::Mutator;
 use crate::pace;
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, Handles, RootToken, Roots};
+use crate::scavenger::{Bell, Scavenger};
 use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -74,17 +75,24 @@ pub struct Heap {
     pub(crate) cycles: AtomicU64,
     pub(crate) live: AtomicUsize,
     pub(crate) goal: AtomicUsize,
+    /// What the scavenger waits for, and the bytes it has released.
+    pub(crate) bell: Bell,
+    pub(crate) released: AtomicU64,
     #[cfg(feature = "plant")]
     pub(crate) plant: crate::plant::Plant,
 }
 
 /// A heap that its owner keeps in place. Dropping it releases all its memory at once.
-pub struct HeapBox(MappedBox<Heap>);
+pub struct HeapBox {
+    // Dropped first.
+    _scavenger: Option<Scavenger>,
+    heap: MappedBox<Heap>,
+}
 
 impl core::ops::Deref for HeapBox {
     type Target = Heap;
     fn deref(&self) -> &Heap {
-        &self.0
+        &self.heap
     }
 }
 
@@ -132,10 +140,15 @@ impl Heap {
             cycles: AtomicU64::new(0),
             live: AtomicUsize::new(0),
             goal: AtomicUsize::new(first.goal),
+            bell: Bell::default(),
+            released: AtomicU64::new(0),
             #[cfg(feature = "plant")]
             plant: Default::default(),
         };
-        Ok(HeapBox(MappedBox::new(kernel, heap)?))
+        let heap = MappedBox::new(kernel, heap)?;
+        // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
+        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) }).transpose()?;
+        Ok(HeapBox { _scavenger: scavenger, heap })
     }
 
     /// The settings it was made with.
@@ -234,7 +247,9 @@ impl Heap {
     /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have set aside (up
     /// to half a MiB each) stays.
     pub fn release_free_memory(&self) -> usize {
-        self.space.release_all()
+        let released = self.space.release_all();
+        self.released.fetch_add(released as u64, Ordering::Relaxed);
+        released
     }
 
     /// The figures at this moment.
@@ -250,6 +265,7 @@ impl Heap {
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
             backed_bytes: figures.backed,
+            released_bytes: self.released.load(Ordering::Relaxed),
             spans: figures.spans,
             span_visits: figures.span_visits,
             page_visits: figures.page_visits,

@@ -14,6 +14,7 @@
 //! | [`mark`] | the marking loop, its queue, its bounded stack |
 //! | [`cycle`] | one collection from stop to resume |
 //! | [`pace`] | when the next collection is due |
+//! | `scavenger` | the thread that gives memory back |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
@@ -30,6 +31,7 @@ pub mod pace;
 #[cfg(feature = "plant")]
 pub mod plant;
 pub mod roots;
+mod scavenger;
 pub mod stats;
 pub mod stop;
 mod sync;

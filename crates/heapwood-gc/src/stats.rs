@@ -20,6 +20,8 @@ pub struct Stats {
     pub committed_bytes: usize,
     /// In pages that may have memory behind them: of those committed, without those that were never used or released.
     pub backed_bytes: usize,
+    /// What has been given back so far, in the background or when asked to.
+    pub released_bytes: u64,
     /// Spans of small objects handed out to mutators, as of their last visits.
     pub spans: u64,
     /// How often the lock of the span lists was taken for them.

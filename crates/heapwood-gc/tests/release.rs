@@ -91,3 +91,59 @@ fn a_refusal_leaves_everything_as_it_was() {
     attach(&heap).collect();
     heap.space().is_valid().unwrap();
 }
+
+/// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
+#[test]
+fn memory_goes_back_in_the_background() {
+    let heap = heap(Config { background_release: true, ..PRECISE });
+    let mut roots = Slots::new(&heap, 2);
+    fill(&heap, &mut roots, MIB);
+    roots.set(1, roots.get(0));
+    fill(&heap, &mut roots, 64 * MIB);
+    roots.set(0, roots.get(1));
+    let mutator = attach(&heap);
+    // What the first collection finds dead is swept at the next; chunks that were dense rest for two cycles.
+    for _ in 0..5 {
+        mutator.collect();
+    }
+    let kept = heap.stats().goal_bytes;
+    assert!(kept < 8 * MIB, "{kept}");
+    let enough = || heap.stats().backed_bytes <= kept + kept / 10;
+    let soon = (0..3000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        enough()
+    });
+    let stats = heap.stats();
+    assert!(soon && stats.released_bytes >= 50 * MIB as u64, "{stats:?}");
+    // It keeps that much for the program: no more is released than was too much.
+    assert!(stats.backed_bytes + 4 * MIB >= kept.min(60 * MIB), "{stats:?}");
+    roots.set(0, 0);
+    heap.space().is_valid().unwrap();
+}
+
+/// A heap without the thread keeps what it has; heaps come and go with theirs.
+#[test]
+fn the_thread_is_a_setting_and_ends_with_its_heap() {
+    let output = run_alone("counting_threads");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && out.contains("1 passed"), "{output:?}");
+}
+
+#[test]
+#[ignore = "counts the threads of its process: run by the test above"]
+fn counting_threads() {
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = threads();
+    let without = heap(Config { background_release: false, ..PRECISE });
+    assert_eq!(threads(), before);
+    for _ in 0..50 {
+        let with = heap(Config { background_release: true, ..PRECISE });
+        assert_eq!(threads(), before + 1);
+        let mutator = attach(&with);
+        mutator.collect();
+        drop(mutator);
+        drop(with);
+        assert_eq!(threads(), before);
+    }
+    drop(without);
+}

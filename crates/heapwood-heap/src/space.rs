@@ -19,6 +19,12 @@ use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageInde
 pub const MIN_WINDOW: usize = 16 << 20;
 /// The largest: page numbers have 32 bits here.
 pub const MAX_WINDOW: usize = 1 << 44;
+
+/// The window that is tried first when `bytes` are asked for.
+pub fn rounded_window(bytes: usize) -> usize {
+    bytes.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two()
+}
+
 /// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
 const GROWTH: usize = 512;
 /// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
@@ -69,7 +75,7 @@ pub struct Space {
 impl Space {
     /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
     pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
-        let mut bytes = config.window.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two();
+        let mut bytes = rounded_window(config.window);
         loop {
             match Self::with_window(kernel, &config, bytes) {
                 Err(_) if bytes > MIN_WINDOW => bytes /= 2,

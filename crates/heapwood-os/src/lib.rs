@@ -13,6 +13,7 @@
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | [`usage`] | what a process has used, and what the machine has |
+//! | [`probe`] | what the kernel does when it is asked |
 //! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
@@ -23,6 +24,7 @@ pub mod kernel;
 pub mod linux;
 pub mod lock;
 pub mod message;
+pub mod probe;
 pub mod process;
 pub mod region;
 pub mod signals;

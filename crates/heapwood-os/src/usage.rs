@@ -45,9 +45,19 @@ pub fn physical_memory() -> u64 {
 
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
 pub fn address_space_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit writes the structure it is given.
-    let r = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    limit(|to| unsafe { libc::getrlimit(libc::RLIMIT_AS, to) })
+}
+
+/// The bytes the process may have write access to, if limited (`ulimit -d`). Reservations do not count.
+pub fn data_limit() -> Option<u64> {
+    // SAFETY: getrlimit writes the structure it is given.
+    limit(|to| unsafe { libc::getrlimit(libc::RLIMIT_DATA, to) })
+}
+
+fn limit(get: impl FnOnce(&mut libc::rlimit) -> i32) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let r = get(&mut limit);
     (r == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 

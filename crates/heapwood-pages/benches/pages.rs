@@ -1,8 +1,8 @@
-//! A report of nanoseconds an operation, over heaps of 256 MiB and 16 GiB (tables only; no page is touched). Each
+//! A report of nanoseconds an operation, alone and shared, over heaps of 256 MiB and 16 GiB (tables only; no page is touched). Each
 //! figure is the median of several passes, with the fastest beside it. `cargo bench -p heapwood-pages`.
 
 use heapwood_os::SYSTEM;
-use heapwood_pages::{Bits48, PageAllocator, PageCount, PageIndex};
+use heapwood_pages::{Bits48, PageAllocator, PageCache, PageCount, PageIndex, SharedPages};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -74,7 +74,68 @@ fn drain(pages: &mut PageAllocator<Bits48>, count: PageCount) -> usize {
     done
 }
 
+/// Behind its lock, as mutators have it; with a share of holes, or all free.
+fn shared(count: usize, holes: Option<f64>) -> SharedPages<Bits48> {
+    let pages = SharedPages::new(&SYSTEM, PageCount(count)).expect("tables");
+    pages.grow(PageIndex(0), PageCount(count)).expect("tables");
+    if let Some(share) = holes {
+        pages.allocate_uncached(PageCount(count)).expect("all pages are free");
+        let mut random = Random(88172645463325252);
+        for page in random.shuffled(count).into_iter().take((count as f64 * share) as usize) {
+            pages.free(PageIndex(page), ONE).expect("in use");
+        }
+    }
+    pages
+}
+
+fn drain_shared(pages: &SharedPages<Bits48>, count: PageCount, cached: bool) -> usize {
+    let (mut cache, mut done) = (PageCache::EMPTY, 1);
+    loop {
+        let run = if cached { pages.allocate(&mut cache, count) } else { pages.allocate_uncached(count) };
+        match run {
+            Ok(run) => black_box(run),
+            Err(_) => return done,
+        };
+        done += 1;
+    }
+}
+
+/// A page allocated and freed, and the frees of a sweep: one by one, and in batches.
+fn sharing(count: usize) {
+    println!("shared, heap of {:<44} ns median  fastest", format!("{} MiB", count / 128));
+    for size in [1, 2, 4, 8, 12, 15, 16, 17, 24, 32] {
+        for cached in [false, true] {
+            let how = if cached { "cached" } else { "with the lock" };
+            let name = format!("allocate {size} pages, fresh heap, {how}");
+            report(&name, || shared(count, None), |p| drain_shared(p, PageCount(size), cached));
+        }
+    }
+    for size in [1, 2] {
+        for cached in [false, true] {
+            let how = if cached { "cached" } else { "with the lock" };
+            let name = format!("allocate {size} pages, 10 % random holes, {how}");
+            report(&name, || shared(count, Some(0.1)), |p| drain_shared(p, PageCount(size), cached));
+        }
+    }
+    let full = || {
+        let pages = shared(count, None);
+        pages.allocate_uncached(PageCount(count)).expect("all pages are free");
+        pages
+    };
+    let every_other: Vec<(PageIndex, PageCount)> =
+        (0..count).step_by(2).map(|p| (PageIndex(p), ONE)).collect();
+    report("free every other page, one by one", full, |p| {
+        every_other.iter().map(|&(page, n)| p.free(page, n).unwrap()).count()
+    });
+    report("free every other page, 64 at a time", full, |p| {
+        every_other.chunks(64).for_each(|some| p.free_batch(some).unwrap());
+        every_other.len()
+    });
+}
+
 fn main() {
+    sharing(1 << 15);
+    sharing(1 << 21);
     for (name, count) in [("256 MiB", 1 << 15), ("16 GiB", 1 << 21)] {
         let order = Random(2463534242).shuffled(count);
         println!("heap of {name:<52} ns median  fastest");

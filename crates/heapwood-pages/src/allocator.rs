@@ -234,19 +234,8 @@ impl<G: Geometry> PageAllocator<G> {
     /// The range is empty, leaves the window or holds a page that exists, or the kernel refuses memory for the
     /// tables. Nothing is added then.
     pub fn grow(&mut self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
-        if count.0 == 0 {
-            return Err(GrowError::Zero);
-        }
-        if let Some(page) = self.outside(first, count) {
-            return Err(GrowError::BeyondWindow { page });
-        }
+        self.check_grow(first, count)?;
         let (first, count) = (first.0, count.0);
-        for (chunk, from, len) in parts::<G>(first, count) {
-            if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
-                let page = PageIndex(chunk * Self::CHUNK_PAGES + page);
-                return Err(GrowError::AlreadyGrown { page });
-            }
-        }
         let chunks = first >> G::LOG_CHUNK_PAGES..((first + count - 1) >> G::LOG_CHUNK_PAGES) + 1;
         self.chunks
             .commit_filled(chunks.clone(), Chunk::ABSENT)
@@ -263,6 +252,23 @@ impl<G: Geometry> PageAllocator<G> {
         self.free += count;
         self.scavenged += count;
         self.hint = self.hint.min(first);
+        Ok(())
+    }
+
+    /// Whether the range can be added, if the kernel lets it.
+    pub(crate) fn check_grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
+        if count.0 == 0 {
+            return Err(GrowError::Zero);
+        }
+        if let Some(page) = self.outside(first, count) {
+            return Err(GrowError::BeyondWindow { page });
+        }
+        for (chunk, from, len) in parts::<G>(first.0, count.0) {
+            if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
+                let page = PageIndex(chunk * Self::CHUNK_PAGES + page);
+                return Err(GrowError::AlreadyGrown { page });
+            }
+        }
         Ok(())
     }
 

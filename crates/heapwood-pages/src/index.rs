@@ -2,29 +2,34 @@
 //! by the scavenger without it. It is a hint. Invariant: a chunk with pages to release has a note, which is taken away
 //! only by a holder of the lock that has looked and found nothing.
 //!
-//! The word also remembers, for the cycle in which pages of the chunk were first freed, whether it was dense then. Such
-//! a chunk rests for that cycle and the next: its pages have just been in use and will be again. Chunks that remember
-//! their density are an idea of Go's scavenger index.
+//! The word also remembers, for the last cycle in which pages of the chunk were freed and for the one before it, whether
+//! the chunk was dense when that began. Such a chunk rests for that cycle and the next, whatever is freed meanwhile: its
+//! pages have just been in use and will be again. Chunks that remember their density are an idea of Go's scavenger
+//! index.
 
 use crate::geometry::{Geometry, Shape};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, Words};
 use crate::units::{ChunkIndex, PageCount};
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, OsError};
 
 /// Pages were freed that may have memory behind them.
 const NOTED: u32 = 1 << 31;
 /// The chunk was dense when they were.
 const WAS_DENSE: u32 = 1 << 30;
-/// The cycle that the two are about, as far as it fits.
-const CYCLE: u32 = WAS_DENSE - 1;
+/// And when pages of it were first freed in the cycle before.
+const WAS_DENSE_BEFORE: u32 = 1 << 29;
+/// The cycle that the three are about, as far as it fits.
+const CYCLE: u32 = WAS_DENSE_BEFORE - 1;
 
 /// How many cycles a chunk that was dense is left alone.
 const REST: u32 = 2;
 
+const _: () = assert!(REST == 2, "one cycle back is remembered");
+
 /// The words of the chunks of a window.
 pub struct ScavengeIndex<G> {
-    words: MappedArray<AtomicU32>,
+    words: Words,
     /// The words below exist.
     len: AtomicUsize,
     cycle: AtomicU32,
@@ -36,7 +41,7 @@ impl<G: Geometry> ScavengeIndex<G> {
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let chunks = window.0.div_ceil(Shape::<G>::CHUNK_PAGES).max(1);
         Ok(ScavengeIndex {
-            words: MappedArray::new(kernel, chunks)?,
+            words: Words::new(kernel, chunks)?,
             len: AtomicUsize::new(0),
             // High enough that a word of zeros is of no recent cycle.
             cycle: AtomicU32::new(REST),
@@ -72,10 +77,15 @@ impl<G: Geometry> ScavengeIndex<G> {
         let Some(word) = self.word(chunk) else { return };
         let now = self.cycle.load(Ordering::Relaxed) & CYCLE;
         let before = word.load(Ordering::Relaxed);
-        if before & !WAS_DENSE == NOTED | now {
+        if before & (NOTED | CYCLE) == NOTED | now {
             return;
         }
-        let dense = if before & CYCLE == now { before & WAS_DENSE } else { WAS_DENSE * is_dense() as u32 };
+        let dense_now = || WAS_DENSE * is_dense() as u32;
+        let dense = match now.wrapping_sub(before) & CYCLE {
+            0 => before & (WAS_DENSE | WAS_DENSE_BEFORE),
+            1 if before & WAS_DENSE != 0 => WAS_DENSE_BEFORE | dense_now(),
+            _ => dense_now(),
+        };
         word.store(NOTED | dense | now, Ordering::Relaxed);
     }
 
@@ -96,7 +106,10 @@ impl<G: Geometry> ScavengeIndex<G> {
         let now = self.cycle.load(Ordering::Relaxed);
         self.word(chunk).is_some_and(|word| {
             let word = word.load(Ordering::Relaxed);
-            word & WAS_DENSE != 0 && now.wrapping_sub(word) & CYCLE < REST
+            match now.wrapping_sub(word) & CYCLE {
+                0 => word & (WAS_DENSE | WAS_DENSE_BEFORE) != 0,
+                age => word & WAS_DENSE != 0 && age < REST,
+            }
         })
     }
 

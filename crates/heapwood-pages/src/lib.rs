@@ -20,6 +20,7 @@
 //! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
+//! | `sync` | what the index is made of, or loom's in its place |
 //! | `level` | lazily committed arrays; with `index`, the crate's only unsafe code |
 //! | `tree` | finding a run, and keeping the summaries true |
 //!
@@ -54,10 +55,14 @@ pub mod geometry;
 pub mod index;
 #[allow(unsafe_code)]
 mod level;
+#[cfg(all(test, loom))]
+#[allow(unsafe_code)]
+mod model;
 pub mod pacer;
 pub mod scavenge;
 pub mod shared;
 pub mod summary;
+mod sync;
 mod tree;
 pub mod units;
 pub mod walker;

@@ -105,8 +105,10 @@ impl<G: Geometry> SharedPages<G> {
     /// Adds free pages: [`PageAllocator::grow`].
     pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
         let mut locked = self.visit();
-        let end = PageCount(first.0.saturating_add(count.0).min(locked.pages.window().0));
-        self.index.grow(end).map_err(|cause| GrowError::Refused { page: first, cause })?;
+        locked.pages.check_grow(first, count)?;
+        self.index
+            .grow(PageCount(first.0 + count.0))
+            .map_err(|cause| GrowError::Refused { page: first, cause })?;
         locked.pages.grow(first, count)
     }
 
@@ -123,8 +125,10 @@ impl<G: Geometry> SharedPages<G> {
     #[cold]
     fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
         let mut locked = self.visit();
-        // The cache may give pages with memory back.
-        self.note(&locked.pages, cache.base(), PageCount(1));
+        // The cache may give pages with memory back; an empty one has no block.
+        if !cache.is_empty() {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+        }
         locked.pages.allocate_into(cache, count)
     }
 
@@ -180,13 +184,14 @@ impl<G: Geometry> SharedPages<G> {
         release: impl FnOnce(PageIndex, PageCount) -> bool,
     ) -> Option<(PageCount, bool)> {
         let run = self.begin_release(effort, policy)?;
-        let pages = run.had_memory();
-        let taken = release(run.first(), run.count());
+        let (pages, first, count) = (run.had_memory(), run.first(), run.count());
+        let taken = release(first, count);
         let mut locked = self.visit();
-        if !taken {
-            self.note(&locked.pages, run.first(), run.count());
-        }
         locked.pages.end_release(run, taken);
+        if !taken {
+            // Not before: until now the run counts as in use, and would make the chunk dense.
+            self.note(&locked.pages, first, count);
+        }
         Some((pages, taken))
     }
 

@@ -91,7 +91,7 @@ static void options(void) {
     hw_options_init(&o);
     hw_options_defaults(NULL, 8);
     CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
-    CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.reserved == 0);
+    CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.background_release == 1);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
 #define REFUSED(field, value, words)                                                                     \
@@ -113,7 +113,7 @@ static void options(void) {
     REFUSED(conservative_stacks, 2, "conservative_stacks");
     REFUSED(verify, 7, "verify");
     REFUSED(stress, 7, "stress");
-    REFUSED(reserved, 7, "reserved");
+    REFUSED(background_release, 7, "background_release");
 
     /* A program that is newer than the library: its new fields must be zero. */
     struct {

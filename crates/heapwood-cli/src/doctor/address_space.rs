@@ -1,0 +1,170 @@
+//! Address space: what ulimits leave of it, whether a large reservation is granted, and how many mappings
+//! there may be.
+
+use super::Text;
+use super::finding::Finding;
+use crate::size::show;
+use heapwood_os::OsError;
+
+pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
+pub(crate) const MAPPINGS: &str = "/proc/self/maps";
+
+/// The reservation that is tried: the smallest window a heap asks for where nothing is limited.
+pub(crate) const TRIED: usize = 64 << 30;
+
+const USUAL_MAPPINGS: u64 = 65_530;
+const SMALLEST_WINDOW: u64 = 16 << 20;
+/// The window a heap asks for.
+fn window(limit: Option<u64>, physical: u64) -> u64 {
+    heapwood::Config::usual_window(limit, physical) as u64
+}
+
+pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
+    const NAME: &str = "address space limit";
+    let usual = window(None, physical);
+    let Some(bytes) = limit else {
+        return Finding::ok(NAME, "none", format!("A heap reserves a window of {}.", show(usual)));
+    };
+    let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
+    let window = window(limit, physical);
+    if window >= usual {
+        return Finding::ok(NAME, found, format!("A heap still reserves a window of {}.", show(usual)));
+    }
+    let consequence = if bytes <= SMALLEST_WINDOW {
+        format!("No heap can be made: the smallest window has {}.", show(SMALLEST_WINDOW))
+    } else {
+        format!(
+            "A heap reserves a window of {} at most instead of {}, and cannot grow beyond it.",
+            show(window),
+            show(usual)
+        )
+    };
+    Finding::warning(
+        NAME,
+        found,
+        consequence,
+        "Before the program starts: ulimit -v unlimited (the hard limit, too, if that is refused); limit \
+         memory by --limit or a cgroup instead.",
+    )
+}
+
+pub(crate) fn reservation(outcome: &Result<(), OsError>, limit: Option<u64>) -> Finding {
+    const NAME: &str = "reservation";
+    let tried = show(TRIED as u64);
+    match outcome {
+        Ok(()) => {
+            Finding::ok(NAME, format!("{tried} without access: granted"), "A heap's window costs no memory.")
+        }
+        Err(why) => Finding::warning(
+            NAME,
+            format!("{tried} without access: refused (errno {})", why.errno),
+            "A heap halves its window until the kernel agrees, and cannot grow beyond it.",
+            match limit {
+                Some(bytes) => format!("Raise ulimit -v, which is {bytes} bytes: ulimit -v unlimited"),
+                None => "No ulimit -v is set: see what the container or sandbox allows.".into(),
+            },
+        ),
+    }
+}
+
+pub(crate) fn data_limit(limit: Option<u64>) -> Finding {
+    const NAME: &str = "data limit";
+    match limit {
+        None => Finding::ok(NAME, "none", "Commits are not counted against a ulimit."),
+        Some(bytes) => Finding::warning(
+            NAME,
+            format!("{bytes} bytes ({}, ulimit -d)", show(bytes)),
+            "Reservations do not count, but commits do: a heap cannot grow beyond it, together with \
+             everything else that the program writes to.",
+            "Before the program starts: ulimit -d unlimited; limit the heap by --limit instead.",
+        ),
+    }
+}
+
+pub(crate) fn mappings(most: &Text, maps: &Text) -> Finding {
+    const NAME: &str = "mappings";
+    let text = match most {
+        Ok(text) => text,
+        Err(why) => return Finding::unread(NAME, MAX_MAPPINGS, why),
+    };
+    let Ok(most) = text.trim().parse::<u64>() else {
+        return Finding::odd(NAME, MAX_MAPPINGS, text);
+    };
+    let now = match maps {
+        Ok(maps) => maps.lines().count().to_string(),
+        Err(_) => "an unknown number".into(),
+    };
+    let found = format!("{now} of at most {most}");
+    if most >= USUAL_MAPPINGS {
+        return Finding::ok(NAME, found, "A heap has a handful: it grows from below.");
+    }
+    Finding::note(
+        NAME,
+        found,
+        format!(
+            "The usual is {USUAL_MAPPINGS}. A heap needs a handful, but a program with many threads or other \
+             allocators may run out, and then a commit is refused."
+        ),
+        format!("As root: sysctl vm.max_map_count={USUAL_MAPPINGS}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::State::*;
+    use super::*;
+    use heapwood_os::Request;
+
+    const MACHINE: u64 = 16 << 30;
+
+    #[test]
+    fn ulimits_that_are_set_or_not() {
+        let none = limit(None, MACHINE);
+        assert_eq!((none.state, none.found.as_str()), (Ok, "none"));
+        assert!(none.consequence.contains("64.0 GiB"), "{}", none.consequence);
+        let small = limit(Some(102_400_000), MACHINE);
+        assert_eq!(small.state, Warning);
+        assert!(small.found.starts_with("102400000 bytes"), "{small}");
+        assert!(small.consequence.contains("32.0 MiB at most"), "{small}");
+        assert!(small.remedy.unwrap().contains("ulimit -v unlimited"));
+        assert!(limit(Some(9 << 20), MACHINE).consequence.contains("No heap"));
+        let ample = limit(Some(1 << 40), MACHINE);
+        assert_eq!(ample.state, Ok, "{ample}");
+        for odd in [0, 1, u64::MAX] {
+            limit(Some(odd), MACHINE);
+            limit(Some(odd), u64::MAX);
+        }
+        assert_eq!(limit(Some(0), 0).state, Warning);
+    }
+
+    #[test]
+    fn reservations_granted_and_refused() {
+        assert_eq!(reservation(&Result::Ok(()), None).state, Ok);
+        let refused = Err(OsError { request: Request::Reserve, bytes: TRIED, errno: 12 });
+        let limited = reservation(&refused, Some(102_400_000));
+        assert_eq!(limited.state, Warning);
+        assert!(limited.remedy.as_ref().unwrap().contains("102400000"), "{limited}");
+        let other = reservation(&refused, None);
+        assert!(other.state == Warning && other.to_string().contains("sandbox"), "{other}");
+    }
+
+    #[test]
+    fn data_limits() {
+        assert_eq!(data_limit(None).state, Ok);
+        let limited = data_limit(Some(1 << 30));
+        assert!(limited.state == Warning && limited.found.contains("1073741824"), "{limited}");
+    }
+
+    #[test]
+    fn mappings_below_the_usual() {
+        let maps: Text = Result::Ok("a\nb\nc\n".into());
+        let of = |most: &str| mappings(&Result::Ok(most.into()), &maps);
+        assert_eq!(of("65530\n").found, "3 of at most 65530");
+        assert_eq!((of("65530\n").state, of("1048576\n").state, of("1024\n").state), (Ok, Ok, Note));
+        assert_eq!(of("").state, Note);
+        let missing = || Err(std::io::ErrorKind::PermissionDenied.into());
+        assert_eq!(mappings(&missing(), &maps).state, Note);
+        let uncounted = mappings(&Result::Ok("65530".into()), &missing());
+        assert!(uncounted.state == Ok && uncounted.found.contains("unknown"), "{uncounted}");
+    }
+}

@@ -1,0 +1,140 @@
+//! The background scavenger: a thread of each heap's own that gives memory back while the program runs. It keeps what
+//! the heap will need until its next collection and a tenth more, as Go's does, and releases what lies above, a
+//! millisecond at a time, resting so that it takes no more than a hundredth of one CPU. It wakes after collections.
+//!
+//! Invariants: it never works on a thread that allocates; it ends before its heap does; it collects and sweeps nothing
+//! itself, so what it finds is what a sweep has freed.
+
+use crate::error::HeapError;
+use crate::heap::Heap;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
+use heapwood_os::lock::{wait, wait_for, wake};
+use heapwood_pages::{Effort, Pacer};
+use std::thread::JoinHandle;
+
+/// One CPU in so many.
+const SHARE: u32 = 100;
+/// The longest it works between two rests.
+const BOUT: Duration = Duration::from_millis(1);
+
+/// The thread is to end.
+const STOP: u32 = 1;
+/// What a collection adds.
+const NEWS: u32 = 2;
+
+/// What the collector and the scavenger share.
+#[derive(Default)]
+pub(crate) struct Bell(AtomicU32);
+
+impl Bell {
+    /// A collection has ended.
+    pub(crate) fn ring(&self) {
+        self.0.fetch_add(NEWS, Ordering::Release);
+        wake(&self.0, 1);
+    }
+
+    fn stop(&self) {
+        self.0.fetch_or(STOP, Ordering::Release);
+        wake(&self.0, 1);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Acquire) & STOP != 0
+    }
+
+    /// Sleeps for so long, whatever news there is; less if it is to stop.
+    fn rest(&self, pacer: &mut Pacer) {
+        while pacer.owed() > Duration::ZERO && !self.is_stopped() {
+            let began = monotonic_ns();
+            wait_for(&self.0, self.0.load(Ordering::Acquire), pacer.owed());
+            pacer.rested(Duration::from_nanos(monotonic_ns() - began));
+        }
+    }
+}
+
+/// The thread, which ends when this is dropped.
+pub(crate) struct Scavenger {
+    heap: *const Heap,
+    thread: Option<JoinHandle<()>>,
+    /// A forked child has no such thread.
+    process: u32,
+}
+
+// SAFETY: the pointer is used to reach the bell only, which is an atomic.
+unsafe impl Send for Scavenger {}
+// SAFETY: as above; the handle is used by `drop` only.
+unsafe impl Sync for Scavenger {}
+
+impl Scavenger {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    ///
+    /// # Safety
+    /// 1. The heap stays where it is until this has been dropped.
+    pub(crate) unsafe fn start(heap: &Heap) -> Result<Scavenger, HeapError> {
+        let address = core::ptr::from_ref(heap) as usize;
+        let thread = std::thread::Builder::new()
+            .name("heapwood-scavenger".into())
+            .stack_size(64 << 10)
+            .spawn(move || {
+                // SAFETY: contract 1; the thread is joined before the heap goes.
+                run(unsafe { &*(address as *const Heap) });
+            });
+        match thread {
+            Ok(thread) => Ok(Scavenger { heap, thread: Some(thread), process: std::process::id() }),
+            Err(e) => Err(HeapError::Thread { errno: e.raw_os_error().unwrap_or(0) }),
+        }
+    }
+}
+
+impl Drop for Scavenger {
+    fn drop(&mut self) {
+        // SAFETY: contract 1 of `start`.
+        unsafe { &*self.heap }.bell.stop();
+        if let Some(thread) = self.thread.take().filter(|_| self.process == std::process::id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(heap: &Heap) {
+    let mut pacer = Pacer::new(SHARE);
+    loop {
+        let seen = heap.bell.0.load(Ordering::Acquire);
+        if seen & STOP != 0 {
+            return;
+        }
+        let began = thread_cpu_ns();
+        let more = bout(heap);
+        let _ = pacer.worked(Duration::from_nanos(thread_cpu_ns() - began));
+        heap.bell.rest(&mut pacer);
+        if !more {
+            // News that came meanwhile ends the wait at once.
+            wait(&heap.bell.0, seen);
+        }
+    }
+}
+
+/// Releases what is above what is kept, for a while; whether there may be more.
+fn bout(heap: &Heap) -> bool {
+    let began = thread_cpu_ns();
+    loop {
+        let goal = heap.goal.load(Ordering::Relaxed);
+        if heap.space.backed_bytes() <= goal.saturating_add(goal / 10) {
+            return false;
+        }
+        match heap.space.release_some(Effort::Gentle) {
+            Some((bytes, true)) => {
+                heap.released.fetch_add(bytes as u64, core::sync::atomic::Ordering::Relaxed)
+            }
+            _ => return false,
+        };
+        if thread_cpu_ns() - began >= BOUT.as_nanos() as u64 {
+            return true;
+        }
+    }
+}
