@@ -1,6 +1,6 @@
 //! What a mutator keeps beside its bumps, so that most spans come without a lock: a page cache, and an account of what
 //! it has taken since it last visited the shared state. Invariant: what is owed to the account is at most
-//! [`MOST_SPANS`] spans; nothing is left in it while its mutator is stopped at a safepoint and flushed.
+//! `MOST_SPANS` spans; nothing is left in it while its mutator is stopped at a safepoint and flushed.
 
 use core::cell::Cell;
 use heapwood_os::region::Zeroed;
