@@ -269,6 +269,12 @@ impl Space {
             found = take(self);
         }
         while found.is_err() {
+            if self.pages.is_releasing() {
+                // What is on its way to the kernel is free in a moment.
+                std::thread::yield_now();
+                found = take(self);
+                continue;
+            }
             if !self.grow(central, count)? {
                 return Err(window);
             }

@@ -23,6 +23,8 @@ pub struct SharedPages<G: Geometry> {
 
 struct Locked<G: Geometry> {
     pages: PageAllocator<G>,
+    /// Pages between the two ends of a release, which the allocator has in use.
+    releasing: usize,
     visits: u64,
 }
 
@@ -48,7 +50,8 @@ impl<G: Geometry> core::ops::DerefMut for Visit<'_, G> {
 impl<G: Geometry> Drop for Visit<'_, G> {
     fn drop(&mut self) {
         let pages = &self.locked.pages;
-        self.in_use.store(pages.grown_pages().0 - pages.free_pages().0, Ordering::Relaxed);
+        let in_use = pages.grown_pages().0 - pages.free_pages().0 - self.locked.releasing;
+        self.in_use.store(in_use, Ordering::Relaxed);
     }
 }
 
@@ -82,7 +85,11 @@ impl<G: Geometry> SharedPages<G> {
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
         let pages = PageAllocator::new(kernel, window)?;
         let index = ScavengeIndex::new(kernel, window).map_err(NewError::Refused)?;
-        Ok(SharedPages { locked: Lock::new(Locked { pages, visits: 0 }), index, in_use: AtomicUsize::new(0) })
+        Ok(SharedPages {
+            locked: Lock::new(Locked { pages, releasing: 0, visits: 0 }),
+            index,
+            in_use: AtomicUsize::new(0),
+        })
     }
 
     fn visit(&self) -> Visit<'_, G> {
@@ -91,10 +98,16 @@ impl<G: Geometry> SharedPages<G> {
         Visit { locked, in_use: &self.in_use }
     }
 
-    /// The pages in use, those in caches included; asked without the lock, and so of a moment ago.
+    /// The pages in use, those in caches included, those being released not; asked without the lock, and so of a
+    /// moment ago.
     #[inline]
     pub fn in_use(&self) -> PageCount {
         PageCount(self.in_use.load(Ordering::Relaxed))
+    }
+
+    /// Whether pages are being released: a run that was not found may be there in a moment.
+    pub fn is_releasing(&self) -> bool {
+        self.locked.lock().releasing > 0
     }
 
     /// Takes a run of pages and sets none aside: [`PageAllocator::allocate`].
@@ -188,6 +201,7 @@ impl<G: Geometry> SharedPages<G> {
         let taken = release(first, count);
         let mut locked = self.visit();
         locked.pages.end_release(run, taken);
+        locked.releasing -= count.0;
         if !taken {
             // Not before: until now the run counts as in use, and would make the chunk dense.
             self.note(&locked.pages, first, count);
@@ -207,7 +221,10 @@ impl<G: Geometry> SharedPages<G> {
                 continue;
             }
             match locked.pages.begin_release(chunk, policy) {
-                Some(release) => return Some(release),
+                Some(release) => {
+                    locked.releasing += release.count().0;
+                    return Some(release);
+                }
                 None => self.index.clear(chunk),
             }
         }

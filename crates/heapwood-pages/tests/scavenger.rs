@@ -381,3 +381,24 @@ fn what_is_being_released_is_not_handed_out() {
     let run = pages.allocate(PageCount(500)).unwrap();
     assert_eq!((run.first.0, run.scavenged.0), (12, 500));
 }
+
+#[test]
+fn pages_that_are_being_released_are_not_in_use() {
+    let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(512)).unwrap();
+    pages.grow(PageIndex(0), PageCount(512)).unwrap();
+    let run = pages.allocate_uncached(PageCount(512)).unwrap();
+    pages.free(run.first, PageCount(300)).unwrap();
+    assert!(!pages.is_releasing());
+    for taken in [false, true] {
+        let policy = ReleasePolicy { most: PageCount(1000), huge_pages: false };
+        let done = pages.scavenge(Effort::Full, policy, |first, count| {
+            assert_eq!((first, count), (PageIndex(0), PageCount(300)));
+            assert!(pages.is_releasing());
+            assert_eq!((pages.in_use(), pages.figures().free), (PageCount(212), PageCount(0)));
+            taken
+        });
+        assert_eq!(done, Some((PageCount(300), taken)));
+        assert!(!pages.is_releasing());
+        assert_eq!((pages.in_use(), pages.figures().free), (PageCount(212), PageCount(300)));
+    }
+}
