@@ -3,26 +3,10 @@
 
 mod common;
 
-use common::{fresh, new, seen};
+use common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_pages::{
     AllocateError, Bits32, Bits48, FreeError, GrowError, NewError, PageAllocator, PageCount, PageIndex, Tiny,
 };
-
-const ALL: usize = 1 << 35;
-
-/// Pages of an entry of each level of `Bits48`, root first.
-const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
-
-/// A heap in which only the given ranges are free.
-fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
-    let mut pages = fresh::<Bits48>(window);
-    pages.claim(PageIndex(0), PageCount(window)).unwrap();
-    for &(first, count) in ranges {
-        pages.free(PageIndex(first), PageCount(count)).unwrap();
-    }
-    pages.is_valid().unwrap();
-    pages
-}
 
 /// The run of `before + after` pages around `at` is found whole, among runs that are one page too short, and can be
 /// given back.

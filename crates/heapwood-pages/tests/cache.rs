@@ -4,24 +4,9 @@
 
 mod common;
 
-use common::{fresh, new, seen};
+use common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCache, PageCount, PageIndex, SharedPages};
-
-const ALL: usize = 1 << 35;
-
-/// Pages of an entry of each level of `Bits48`, root first.
-const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
-
-/// A heap in which only the given ranges are free; they have memory.
-fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
-    let mut pages = fresh::<Bits48>(window);
-    pages.claim(PageIndex(0), PageCount(window)).unwrap();
-    for &(first, count) in ranges {
-        pages.free(PageIndex(first), PageCount(count)).unwrap();
-    }
-    pages
-}
 
 fn shared(pages: usize) -> SharedPages<Bits48> {
     let shared = SharedPages::new(&SYSTEM, PageCount(pages)).unwrap();

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use heapwood_os::SYSTEM;
-use heapwood_pages::{Geometry, PageAllocator, PageCount, PageIndex};
+use heapwood_pages::{Bits48, Geometry, PageAllocator, PageCount, PageIndex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -74,5 +74,22 @@ pub(crate) fn new<G: Geometry>(window: usize) -> PageAllocator<G> {
 pub(crate) fn fresh<G: Geometry>(window: usize) -> PageAllocator<G> {
     let mut pages = new(window);
     pages.grow(PageIndex(0), PageCount(window)).unwrap();
+    pages
+}
+
+/// The pages of the whole 48-bit address space.
+pub(crate) const ALL: usize = 1 << 35;
+
+/// Pages of an entry of each level of `Bits48`, root first.
+pub(crate) const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
+
+/// A heap in which only the given ranges are free; they may have memory.
+pub(crate) fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
+    let mut pages = fresh::<Bits48>(window);
+    pages.claim(PageIndex(0), PageCount(window)).unwrap();
+    for &(first, count) in ranges {
+        pages.free(PageIndex(first), PageCount(count)).unwrap();
+    }
+    pages.is_valid().unwrap();
     pages
 }
