@@ -128,9 +128,7 @@ fn bout(heap: &Heap) -> bool {
             return false;
         }
         match heap.space.release_some(Effort::Gentle) {
-            Some((bytes, true)) => {
-                heap.released.fetch_add(bytes as u64, core::sync::atomic::Ordering::Relaxed)
-            }
+            Some((bytes, true)) => heap.released.fetch_add(bytes as u64, Ordering::Relaxed),
             _ => return false,
         };
         if thread_cpu_ns() - began >= BOUT.as_nanos() as u64 {

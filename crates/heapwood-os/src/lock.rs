@@ -61,16 +61,7 @@ mod sync {
 
 /// Sleeps while `word` holds `expected`; may return for no reason, so callers loop.
 pub fn wait(word: &AtomicU32, expected: u32) {
-    // SAFETY: the word is valid for the whole call; a futex wait only reads it.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            expected,
-            core::ptr::null::<libc::timespec>(),
-        );
-    }
+    futex_wait(word, expected, None);
 }
 
 /// The same, for at most so long.
@@ -79,15 +70,15 @@ pub fn wait_for(word: &AtomicU32, expected: u32, at_most: core::time::Duration) 
         tv_sec: at_most.as_secs().min(1 << 30) as libc::time_t,
         tv_nsec: at_most.subsec_nanos() as libc::c_long,
     };
-    // SAFETY: as for wait; the time is read during the call only.
+    futex_wait(word, expected, Some(&time));
+}
+
+fn futex_wait(word: &AtomicU32, expected: u32, at_most: Option<&libc::timespec>) {
+    let time = at_most.map_or(core::ptr::null(), core::ptr::from_ref);
+    // SAFETY: the word, and the time if there is one, are valid for the whole call; a futex wait only reads them.
     unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            expected,
-            &raw const time,
-        );
+        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, time);
     }
 }
 
