@@ -31,6 +31,11 @@ impl Random {
 
 /// Times `work`, which does the number of operations it returns, on a heap made ready by `prepare`.
 fn report<T>(name: &str, mut prepare: impl FnMut() -> T, mut work: impl FnMut(&mut T) -> usize) {
+    if let Ok(f) = std::env::var("ONLY")
+        && !name.contains(&f)
+    {
+        return;
+    }
     let mut ns: Vec<f64> = (0..PASSES)
         .map(|_| {
             let mut state = prepare();

@@ -8,7 +8,7 @@
 //! for the first one that can: the rest of the old block goes back in the same visit.
 
 use crate::allocator::{AllocateError, PageAllocator, Run};
-use crate::chunk::first_run;
+use crate::chunk::{first_run, ones};
 use crate::geometry::{Geometry, Shape};
 use crate::units::{PageCount, PageIndex};
 
@@ -33,16 +33,32 @@ impl PageCache {
     /// Takes the first run of `count` pages in the cache; `None` if it has none.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Option<Run> {
-        let at = match count.0 {
-            1 if self.free != 0 => self.free.trailing_zeros(),
-            2..=Self::BLOCK => first_run(self.free, count.0 as u32)?,
-            _ => return None,
-        };
+        if count.0 == 1 {
+            return self.allocate_one();
+        }
+        if count.0.wrapping_sub(1) >= Self::BLOCK {
+            return None;
+        }
+        let at = first_run(self.free, count.0 as u32)?;
         let mask = u64::MAX >> (Self::BLOCK - count.0) << at;
-        let scavenged = PageCount((self.scavenged & mask).count_ones() as usize);
+        let scavenged = ones(self.scavenged & mask);
         self.free &= !mask;
         self.scavenged &= !mask;
-        Some(Run { first: PageIndex(self.base.0 + at as usize), count, scavenged })
+        Some(Run { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
+    }
+
+    /// Takes the first page in the cache; `None` if it is empty.
+    #[inline]
+    pub fn allocate_one(&mut self) -> Option<Run> {
+        let free = self.free;
+        if free == 0 {
+            return None;
+        }
+        let at = free.trailing_zeros();
+        let scavenged = PageCount((self.scavenged >> at & 1) as usize);
+        self.free = free & (free - 1);
+        self.scavenged &= self.free;
+        Some(Run { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
     }
 
     /// The first page of the block.
@@ -107,10 +123,23 @@ impl<G: Geometry> PageAllocator<G> {
         let base = (chunk << G::LOG_CHUNK_PAGES) + word * 64;
         let Some(bits) = self.chunks.get_mut(chunk) else { return PageCache::EMPTY };
         let (free, scavenged) = bits.take_word(word);
-        let new = bits.summarize();
-        self.tree.taken(chunk, new);
-        self.free -= free.count_ones() as usize;
-        self.scavenged -= scavenged.count_ones() as usize;
+        let (first, run) = (word * 64 + free.trailing_zeros() as usize, ones(free));
+        if free >> (first % 64) == u64::MAX >> (64 - run) && bits.is_start(first) {
+            // Taken like any other run, of which the new summary is found without looking at all bits.
+            let old = self.tree.leaf(chunk);
+            let only = base - word * 64 + first == self.hint;
+            let new = bits.after_taken(first, run, only, old);
+            if only {
+                self.tree.taken_first(chunk, new, self.hint, run);
+            } else {
+                self.tree.taken(chunk, new);
+            }
+        } else {
+            let new = bits.summarize();
+            self.tree.taken(chunk, new);
+        }
+        self.free -= ones(free);
+        self.scavenged -= ones(scavenged);
         // If the hint lies in the block, no page before its end is free any more.
         let end = base + Self::BLOCK_PAGES;
         if (base..end).contains(&self.hint) {
@@ -129,8 +158,8 @@ impl<G: Geometry> PageAllocator<G> {
         bits.give_word(place / 64, free, scavenged);
         let new = bits.summarize();
         self.tree.freed(chunk, new);
-        self.free += free.count_ones() as usize;
-        self.scavenged += scavenged.count_ones() as usize;
+        self.free += ones(free);
+        self.scavenged += ones(scavenged);
         self.hint = self.hint.min(base.0 + free.trailing_zeros() as usize);
     }
 }

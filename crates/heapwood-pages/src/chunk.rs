@@ -91,10 +91,10 @@ impl<G: Geometry> Chunk<G> {
         let mut without = 0;
         for (word, mask) in pieces(first, count) {
             in_use[word] |= mask;
-            without += (scavenged[word] & mask).count_ones();
+            without += ones(scavenged[word] & mask);
             scavenged[word] &= !mask;
         }
-        without as usize
+        without
     }
 
     /// Marks pages in use free; they may have memory behind them.
@@ -190,6 +190,12 @@ impl<G: Geometry> Chunk<G> {
             run = bits.leading_zeros() as usize;
         }
         None
+    }
+
+    /// Whether a run cannot begin below the page: there is none, or it is in use.
+    #[inline]
+    pub(crate) fn is_start(&self, page: usize) -> bool {
+        page == 0 || self.is_set(page - 1)
     }
 
     /// The free pages directly above `page`.
@@ -303,6 +309,16 @@ fn pieces(first: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
         let to = (end - word * 64).min(64);
         (word, u64::MAX << from & u64::MAX >> (64 - to))
     })
+}
+
+/// How many ones there are. Mostly all or none: the usual x86-64 has no instruction to count them.
+#[inline]
+pub(crate) fn ones(word: u64) -> usize {
+    match word {
+        0 => 0,
+        u64::MAX => 64,
+        _ => word.count_ones() as usize,
+    }
 }
 
 /// Where the first run of `count` (1 to 64) ones begins.

@@ -1,8 +1,9 @@
 //! The radix tree of summaries. Entry `i` of a level covers the pages from `i << LOG_PAGES[level]`; its children in
-//! the next level are the block of entries that cover the same pages. Invariant: every entry is the merge of its
-//! block, and a leaf the summary of its chunk; an entry that does not exist counts as full. Where pages were grown,
-//! the entries above them exist in every level. An implicit tree in arrays, searched by start, longest and end, is
-//! the idea of the Go page allocator proposal.
+//! the next level are the block of entries that cover the same pages. The tree begins at the deepest level that covers
+//! everything grown in one block, so that a small heap pays for few levels; those above are not kept. Invariant: from
+//! the top level down every entry is the merge of its block, and a leaf the summary of its chunk; an entry that does
+//! not exist counts as full. Where pages were grown, the entries above them exist in every level. An implicit tree in
+//! arrays, searched by start, longest and end, is the idea of the Go page allocator proposal; a top that moves is not.
 
 use crate::geometry::{Geometry, MAX_LEVELS, Shape};
 use crate::level::Sparse;
@@ -15,7 +16,10 @@ use heapwood_os::{KernelRef, OsError};
 /// The summaries of all levels.
 pub(crate) struct Tree<G: Geometry> {
     levels: [Sparse<Summary>; MAX_LEVELS],
-    root_len: usize,
+    /// The chunks between the lowest and the highest that have entries.
+    hull: Range<usize>,
+    /// The highest level that is kept.
+    top: usize,
     geometry: PhantomData<G>,
 }
 
@@ -38,8 +42,7 @@ impl<G: Geometry> Tree<G> {
             let len = window.div_ceil(1 << Shape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
             *array = Sparse::new(kernel, len)?;
         }
-        let root_len = window.div_ceil(1 << Shape::<G>::LOG_PAGES[0]);
-        Ok(Tree { levels, root_len, geometry: PhantomData })
+        Ok(Tree { levels, hull: 0..0, top: Shape::<G>::LEAF, geometry: PhantomData })
     }
 
     /// Makes the entries above the chunks exist. On refusal nothing changes that can be seen.
@@ -48,7 +51,36 @@ impl<G: Geometry> Tree<G> {
             let shift = Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES;
             self.levels[level].commit(chunks.start >> shift..((chunks.end - 1) >> shift) + 1)?;
         }
+        self.widen(chunks);
         Ok(())
+    }
+
+    /// Makes the tree cover the chunks too.
+    fn widen(&mut self, chunks: Range<usize>) {
+        let before = self.hull.clone();
+        self.hull = if before.is_empty() {
+            chunks
+        } else {
+            before.start.min(chunks.start)..before.end.max(chunks.end)
+        };
+        let in_one_block = |level: usize| {
+            let block = |chunk: usize| {
+                chunk >> (Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES + Shape::<G>::BITS[level])
+            };
+            block(self.hull.start) == block(self.hull.end - 1)
+        };
+        let top = (1..G::LEVELS).rev().find(|&level| in_one_block(level)).unwrap_or(0);
+        for level in (top..self.top).rev() {
+            // What was covered lies in one block of the level below.
+            let entry = before.start >> (Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES);
+            self.remerge(level, entry);
+        }
+        self.top = top;
+    }
+
+    /// The highest level that is kept.
+    pub(crate) fn top(&self) -> usize {
+        self.top
     }
 
     /// The entry of a level, if it exists.
@@ -120,7 +152,7 @@ impl<G: Geometry> Tree<G> {
         count: usize,
     ) {
         let mut entry = chunk;
-        for level in (0..Shape::<G>::LEAF).rev() {
+        for level in (self.top..Shape::<G>::LEAF).rev() {
             let bits = Shape::<G>::BITS[level + 1];
             let index = entry & ((1 << bits) - 1);
             entry >>= bits;
@@ -165,7 +197,7 @@ impl<G: Geometry> Tree<G> {
         self.store(leaf, low, first.1);
         self.store(leaf, high, last.1);
         self.levels[leaf].fill(low + 1..high, between(leaf));
-        for level in (0..leaf).rev() {
+        for level in (self.top..leaf).rev() {
             low >>= Shape::<G>::BITS[level + 1];
             high >>= Shape::<G>::BITS[level + 1];
             let mut changed = self.remerge(level, low);
@@ -208,7 +240,9 @@ impl<G: Geometry> Tree<G> {
 
     /// The first run of `count` free pages, where no page below `hint` is free.
     pub(crate) fn find(&self, hint: usize, count: usize) -> Option<Place> {
-        let (mut level, mut entry, mut end) = (0, hint >> Shape::<G>::LOG_PAGES[0], self.root_len);
+        let to_top = Shape::<G>::LOG_PAGES[self.top];
+        let end = (self.hull.end << G::LOG_CHUNK_PAGES).div_ceil(1 << to_top);
+        let (mut level, mut entry, mut end) = (self.top, hint >> to_top, end);
         'level: loop {
             let log_pages = Shape::<G>::LOG_PAGES[level];
             // The free pages directly below the entry, counted from the first entry looked at.

@@ -111,7 +111,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// The first disagreement, the bits before the tree, the leaves before the levels above.
     pub fn is_valid(&self) -> Result<(), Invalid> {
         self.check_bits()?;
-        for level in (0..G::LEVELS).rev() {
+        for level in (self.tree.top()..G::LEVELS).rev() {
             for entry in self.tree.existing(level) {
                 let stored = self.tree.get(level, entry).unwrap_or(Summary::FULL);
                 let computed = if level == Shape::<G>::LEAF {
