@@ -63,6 +63,10 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) verify: bool,
 
+    /// Write which pages of the heap are in use to FILE: when most were, at the end, and after a last collection
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page_sample: Option<PathBuf>,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -33,14 +33,13 @@ mod tables;
 
 use crate::args::Bench;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{cannot_write, check_writable, say};
 use crate::run::check_size;
 use children::Children;
 use manifest::Manifest;
 use programs::Program;
 use progress::Progress;
 use report::Report;
-use std::path::Path;
 
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     let workload = args.workload;
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     let chosen = manifest.choose(workload.name, args.peers.as_deref())?;
     let equal_rss = args.equal_rss.as_deref().map(|name| manifest.one_of(&chosen, name)).transpose()?;
     if let Some(path) = &args.plot {
-        check_writable(path)?;
+        check_writable(path, "picture")?;
     }
 
     let children = Children::new()?;
@@ -75,8 +74,8 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
 
     let report = Report::new(args, n, rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
-        let svg = plot::draw(&report).map_err(|e| cannot_write(path, e))?;
-        std::fs::write(path, svg).map_err(|e| cannot_write(path, e))?;
+        let svg = plot::draw(&report).map_err(|e| cannot_write(path, "picture", e))?;
+        std::fs::write(path, svg).map_err(|e| cannot_write(path, "picture", e))?;
     }
     if args.json {
         say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
@@ -84,17 +83,4 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
         tables::print(&report);
     }
     report.failure().map_or(Ok(()), Err)
-}
-
-/// Before anything runs for minutes.
-fn check_writable(path: &Path) -> Result<(), Failure> {
-    let is_new = !path.exists();
-    let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    open.map(drop).map_err(|e| cannot_write(path, e))?;
-    // Nothing is left there if the run comes to nothing.
-    if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, e)) } else { Ok(()) }
-}
-
-fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::run(format!("the picture cannot be written to {}: {why}", path.display()))
 }

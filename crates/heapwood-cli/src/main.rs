@@ -8,6 +8,7 @@
 //! | `output` | lines for standard output |
 //! | `figures` | what a run cost, for people and for machines |
 //! | `bench` | `heapwood bench`: a workload side by side with its peers |
+//! | `pages` | `heapwood pages`: the page allocator on samples of real heaps |
 //! | `doctor` | `heapwood doctor`: what this kernel and process allow |
 //! | `failure` | messages and exit codes |
 //!
@@ -19,6 +20,7 @@ mod doctor;
 mod failure;
 mod figures;
 mod output;
+mod pages;
 mod run;
 mod size;
 

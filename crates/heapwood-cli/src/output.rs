@@ -1,8 +1,10 @@
-//! Lines for standard output. If they cannot be written (a full disk), the program ends with the reason: `println!`
-//! would panic.
+//! Lines for standard output, and files. If a line cannot be written (a full disk), the program ends with the reason:
+//! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
 
+use crate::failure::Failure;
 use std::fmt::Arguments;
 use std::io::Write;
+use std::path::Path;
 
 /// Writes a line and a newline.
 pub(crate) fn line(text: Arguments<'_>) {
@@ -17,3 +19,17 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }
 pub(crate) use say;
+
+/// Whether a file can be made or overwritten; `what` it is goes into the message.
+pub(crate) fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
+    let is_new = !path.exists();
+    let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    open.map(drop).map_err(|e| cannot_write(path, what, e))?;
+    // Nothing is left there if the run comes to nothing.
+    if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, what, e)) } else { Ok(()) }
+}
+
+/// That it cannot.
+pub(crate) fn cannot_write(path: &Path, what: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::run(format!("the {what} cannot be written to {}: {why}", path.display()))
+}

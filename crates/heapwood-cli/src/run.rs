@@ -4,9 +4,10 @@
 use crate::args::{Format, Run};
 use crate::failure::Failure;
 use crate::figures::Clock;
-use crate::output::say;
+use crate::output::{check_writable, say};
+use crate::pages::sample_file::SampleFile;
 use crate::size::show;
-use heapwood::{AllocError, Config, Heap};
+use heapwood::{AllocError, Config, Heap, HeapError};
 use heapwood_workloads::{Line, Workload};
 use std::io::Write;
 
@@ -18,6 +19,10 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
     let heap = unsafe { Heap::new(config) }.map_err(Failure::run)?;
     heap.on_alloc_error(give_up);
+    if let Some(path) = &args.page_sample {
+        check_writable(path, "page sample")?;
+        heap.watch_peak();
+    }
     let m = heap.attach().map_err(Failure::run)?;
     let clock = Clock::start();
     let mut lines = Vec::new();
@@ -31,10 +36,25 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(Failure::run)?),
         Format::Peer => {}
     }
+    if let Some(path) = &args.page_sample {
+        drop(m);
+        let program = format!("{} {n}", workload.name);
+        take_samples(&heap, program).map_err(Failure::run)?.write(path)?;
+    }
     match heap.stats().barrier_violations {
         0 => Ok(()),
         n => Err(Failure::run(format!("verify: {n} stores went around the write barrier"))),
     }
+}
+
+/// The heap's pages at its peak, now, and when only what is alive is left.
+fn take_samples(heap: &Heap, program: String) -> Result<SampleFile, HeapError> {
+    let peak = heap.peak_page_sample().into_iter().map(|sample| ("peak", sample));
+    let mut moments: Vec<_> = peak.chain([("exit", heap.page_sample())]).collect();
+    heap.attach()?.collect();
+    heap.finish_sweep();
+    moments.push(("collected", heap.page_sample()));
+    Ok(SampleFile::new(program, moments))
 }
 
 fn show_line(line: &Line, format: Format) {

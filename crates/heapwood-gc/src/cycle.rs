@@ -63,6 +63,7 @@ impl Heap {
             self.space.flush(&mutator.bumps());
         }
         self.space.finish_sweep();
+        self.peak.look(self);
         if let Some(verify) = &self.verify {
             verify.before_marking(&self.space);
         }

@@ -6,6 +6,7 @@ use crate::error::{HeapError, TypeError};
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
 use crate::pace;
+use crate::peak::Peak;
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, Handles, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
@@ -78,6 +79,7 @@ pub struct Heap {
     /// What the scavenger waits for, and the bytes it has released.
     pub(crate) bell: Bell,
     pub(crate) released: AtomicU64,
+    pub(crate) peak: Peak,
     #[cfg(feature = "plant")]
     pub(crate) plant: crate::plant::Plant,
 }
@@ -142,6 +144,7 @@ impl Heap {
             goal: AtomicUsize::new(first.goal),
             bell: Bell::default(),
             released: AtomicU64::new(0),
+            peak: Peak::new(),
             #[cfg(feature = "plant")]
             plant: Default::default(),
         };
@@ -241,6 +244,11 @@ impl Heap {
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
         self.space.find(addr)
+    }
+
+    /// Sweeps what the last collection found dead and allocation has not come to yet, so that its pages are free.
+    pub fn finish_sweep(&self) {
+        self.space.finish_sweep();
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only

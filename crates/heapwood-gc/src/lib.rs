@@ -13,6 +13,7 @@
 //! | [`roots`] | global slots and ranges, handles, frames, stacks |
 //! | [`mark`] | the marking loop, its queue, its bounded stack |
 //! | [`cycle`] | one collection from stop to resume |
+//! | `peak` | pictures of the pages, now and when most were in use |
 //! | [`pace`] | when the next collection is due |
 //! | `scavenger` | the thread that gives memory back |
 //! | [`barrier`] | stores of pointers into objects |
@@ -28,6 +29,7 @@ pub mod heap;
 pub mod mark;
 pub mod mutator;
 pub mod pace;
+mod peak;
 #[cfg(feature = "plant")]
 pub mod plant;
 pub mod roots;
@@ -40,6 +42,7 @@ pub mod verify;
 pub use config::Config;
 pub use error::{AllocError, HeapError, TypeError};
 pub use heap::{Heap, HeapBox, ObjectType};
+pub use heapwood_pages::Sample as PageSample;
 pub use mark::tracer::Tracer;
 pub use mutator::{Frame, Mutator};
 pub use roots::RootToken;

@@ -208,6 +208,11 @@ impl<G: Geometry> PageAllocator<G> {
         PageIndex(self.hint)
     }
 
+    /// The chunks that have tables, in order: all in which pages exist, and perhaps others.
+    pub(crate) fn chunks_with_tables(&self) -> impl Iterator<Item = crate::ChunkIndex> {
+        self.chunks.existing().map(crate::ChunkIndex)
+    }
+
     /// Whether the page exists. Pages outside the window do not.
     #[inline]
     pub fn is_grown(&self, page: PageIndex) -> bool {

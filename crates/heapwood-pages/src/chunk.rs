@@ -144,6 +144,11 @@ impl<G: Geometry> Chunk<G> {
         !self.in_use.as_ref()[word]
     }
 
+    /// Both bitmaps.
+    pub(crate) fn words(&self) -> (&[u64], &[u64]) {
+        (self.in_use.as_ref(), self.scavenged.as_ref())
+    }
+
     /// How many pages are in use or do not exist.
     pub(crate) fn set_pages(&self) -> usize {
         let padding = Self::PADDING as usize;

@@ -17,6 +17,7 @@
 //! | [`scavenge`] | which free pages to release, and what is known of them |
 //! | [`index`] | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
+//! | [`sample`] | the pages as they were at one moment, and an allocator made from that |
 //! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
@@ -59,6 +60,7 @@ mod level;
 #[allow(unsafe_code)]
 mod model;
 pub mod pacer;
+pub mod sample;
 pub mod scavenge;
 pub mod shared;
 pub mod summary;
@@ -71,6 +73,7 @@ pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, P
 pub use cache::PageCache;
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
+pub use sample::{ChunkSample, Sample, SampleError};
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageFigures, SharedPages};
 pub use summary::Summary;

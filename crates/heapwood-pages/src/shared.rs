@@ -6,12 +6,12 @@
 
 use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, Run, parts};
 use crate::cache::PageCache;
-use crate::geometry::{Geometry, Shape};
+use crate::geometry::Geometry;
 use crate::index::ScavengeIndex;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, Lock, LockGuard};
+use heapwood_os::{KernelRef, Lock, LockGuard, OsError};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
@@ -83,12 +83,25 @@ impl<G: Geometry> SharedPages<G> {
     /// # Errors
     /// As [`PageAllocator::new`].
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
-        let pages = PageAllocator::new(kernel, window)?;
-        let index = ScavengeIndex::new(kernel, window).map_err(NewError::Refused)?;
+        Self::over(kernel, PageAllocator::new(kernel, window)?).map_err(NewError::Refused)
+    }
+
+    /// Shares an allocator, whatever it holds.
+    ///
+    /// # Errors
+    /// The kernel refuses memory for the index.
+    pub fn over(kernel: KernelRef, pages: PageAllocator<G>) -> Result<Self, OsError> {
+        let index = ScavengeIndex::new(kernel, pages.window())?;
+        let last = pages.chunks_with_tables().last();
+        index.grow(last.map_or(PageCount(0), |chunk| PageCount((chunk.0 + 1) << G::LOG_CHUNK_PAGES)))?;
+        for chunk in pages.chunks_with_tables().filter(|&chunk| pages.has_releasable(chunk)) {
+            index.note(chunk, || false);
+        }
+        let in_use = pages.grown_pages().0 - pages.free_pages().0;
         Ok(SharedPages {
             locked: Lock::new(Locked { pages, releasing: 0, visits: 0 }),
             index,
-            in_use: AtomicUsize::new(0),
+            in_use: AtomicUsize::new(in_use),
         })
     }
 
@@ -254,9 +267,9 @@ impl<G: Geometry> SharedPages<G> {
     pub fn is_valid(&self) -> Result<(), crate::Invalid> {
         let locked = self.locked.lock();
         locked.pages.is_valid()?;
-        let chunks = locked.pages.window().0.div_ceil(Shape::<G>::CHUNK_PAGES);
-        let forgotten = (0..chunks)
-            .map(ChunkIndex)
+        let forgotten = locked
+            .pages
+            .chunks_with_tables()
             .find(|&chunk| locked.pages.has_releasable(chunk) && !self.index.is_noted(chunk));
         match forgotten {
             Some(chunk) => Err(crate::Invalid::NotNoted { page: chunk.first_page::<G>() }),

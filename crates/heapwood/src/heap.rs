@@ -4,7 +4,7 @@ use crate::mutator::Attached;
 #[cfg(doc)]
 use crate::mutator::Mutator;
 use core::fmt;
-use heapwood_gc::{AllocError, Config, HeapBox, HeapError, Stats};
+use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSample, Stats};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
@@ -86,6 +86,28 @@ impl Heap {
     /// what a collection has found dead is free, so [`Mutator::collect`] comes first. Other threads go on meanwhile.
     pub fn release_free_memory(&self) -> usize {
         self.inner.heap.release_free_memory()
+    }
+
+    /// Sweeps what the last collection found dead and allocation has not come to yet, so that its pages are free.
+    pub fn finish_sweep(&self) {
+        self.inner.heap.finish_sweep();
+    }
+
+    /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
+    /// have set aside count as in use.
+    pub fn page_sample(&self) -> PageSample {
+        self.inner.heap.page_sample()
+    }
+
+    /// Keeps a sample of the largest heap from now on, at a few microseconds a collection.
+    pub fn watch_peak(&self) {
+        self.inner.heap.watch_peak();
+    }
+
+    /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody
+    /// [watches](Self::watch_peak).
+    pub fn peak_page_sample(&self) -> Option<PageSample> {
+        self.inner.heap.peak_page_sample()
     }
 
     /// The figures at this moment.

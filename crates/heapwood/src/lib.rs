@@ -52,7 +52,7 @@ pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::Heap;
 pub use heapwood_derive::{NoPointers, Shared, Trace};
-pub use heapwood_gc::{AllocError, Config, HeapError, Stats};
+pub use heapwood_gc::{AllocError, Config, HeapError, PageSample, Stats};
 pub use mutator::{Attached, Mutator};
 pub use root::Root;
 pub use shared::Shared;

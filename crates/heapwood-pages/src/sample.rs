@@ -1,0 +1,179 @@
+//! A picture of an allocator's pages at one moment, and an allocator made from one: so that layouts of real heaps can be
+//! kept, replayed and experimented with. Invariant: an allocator made from a sample has the sample's pages, each in the
+//! same state, and gives the same sample. To benchmark out of samples of real heaps is from the Go page allocator
+//! proposal.
+//!
+//! Here memory is allocated: a sample is for observers, never for the allocator itself.
+
+use crate::allocator::{GrowError, NewError, PageAllocator};
+use crate::geometry::{Geometry, Shape};
+use crate::shared::SharedPages;
+use crate::units::{ChunkIndex, PageCount};
+use core::fmt;
+use heapwood_os::KernelRef;
+
+/// The pages of one chunk, a bit each, the lowest page in the lowest bit of the first word. Both bits together say that
+/// the page does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkSample {
+    /// Which chunk it is.
+    pub chunk: ChunkIndex,
+    /// Pages in use.
+    pub in_use: Vec<u64>,
+    /// Free pages without memory behind them.
+    pub scavenged: Vec<u64>,
+}
+
+/// The pages of an allocator at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The pages the window has room for.
+    pub window: PageCount,
+    /// The chunks of which some page exists, in order.
+    pub chunks: Vec<ChunkSample>,
+}
+
+/// Why no allocator can be made from a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleError {
+    /// The tables cannot be made.
+    New(NewError),
+    /// The chunk's pages cannot be added: it is there twice, or outside the window, or the kernel refuses memory.
+    Grow {
+        /// The chunk.
+        chunk: ChunkIndex,
+        /// Why.
+        cause: GrowError,
+    },
+    /// The chunk has another number of words than the geometry's chunks.
+    Words {
+        /// The chunk.
+        chunk: ChunkIndex,
+        /// The words it should have.
+        expected: usize,
+    },
+}
+
+impl Sample {
+    /// The pages that exist.
+    pub fn grown_pages(&self) -> PageCount {
+        self.count(|in_use, scavenged| !(in_use & scavenged))
+    }
+
+    /// The pages that are free.
+    pub fn free_pages(&self) -> PageCount {
+        self.count(|in_use, _| !in_use)
+    }
+
+    /// The free pages that may have memory behind them.
+    pub fn releasable_pages(&self) -> PageCount {
+        self.count(|in_use, scavenged| !(in_use | scavenged))
+    }
+
+    fn count(&self, of: impl Fn(u64, u64) -> u64) -> PageCount {
+        let words = self.chunks.iter().flat_map(|c| c.in_use.iter().zip(&c.scavenged));
+        PageCount(words.map(|(&in_use, &scavenged)| of(in_use, scavenged).count_ones() as usize).sum())
+    }
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    /// The pages as they are now.
+    pub fn sample(&self) -> Sample {
+        let chunks = self.chunks.existing().filter_map(|index| {
+            let (in_use, scavenged) = self.chunks.get(index)?.words();
+            let exists =
+                in_use.iter().zip(scavenged).any(|(in_use, scavenged)| in_use & scavenged != u64::MAX);
+            exists.then(|| ChunkSample {
+                chunk: ChunkIndex(index),
+                in_use: in_use.to_vec(),
+                scavenged: scavenged.to_vec(),
+            })
+        });
+        Sample { window: self.window(), chunks: chunks.collect() }
+    }
+
+    /// An allocator whose pages are those of a sample.
+    ///
+    /// # Errors
+    /// The sample contradicts itself or the geometry, or the kernel refuses memory for the tables.
+    pub fn from_sample(kernel: KernelRef, sample: &Sample) -> Result<Self, SampleError> {
+        let mut pages = PageAllocator::new(kernel, sample.window).map_err(SampleError::New)?;
+        for ChunkSample { chunk, in_use, scavenged } in &sample.chunks {
+            let expected = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+            if in_use.len() != expected || scavenged.len() != expected {
+                return Err(SampleError::Words { chunk: *chunk, expected });
+            }
+            let exists = |page: usize| in_use[page / 64] & scavenged[page / 64] & (1 << (page % 64)) == 0;
+            for (first, count) in runs(Shape::<G>::CHUNK_PAGES, exists) {
+                let first =
+                    chunk.0.checked_mul(Shape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
+                pages
+                    .grow(crate::PageIndex(first), PageCount(count))
+                    .map_err(|cause| SampleError::Grow { chunk: *chunk, cause })?;
+            }
+            pages.restore(*chunk, in_use, scavenged);
+        }
+        pages.settle_hint();
+        Ok(pages)
+    }
+
+    /// Brings a chunk of free and scavenged pages into the state that the words say; pages that do not exist stay away.
+    fn restore(&mut self, chunk: ChunkIndex, in_use: &[u64], scavenged: &[u64]) {
+        let Some(bits) = self.chunks.get_mut(chunk.0) else { return };
+        let (mut taken, mut backed) = (0, 0);
+        for word in 0..in_use.len() {
+            let exists = !(in_use[word] & scavenged[word]);
+            let (free, _) = bits.take_word(word);
+            let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
+            bits.give_word(word, back, without);
+            taken += (exists & in_use[word]).count_ones() as usize;
+            backed += (back & !without).count_ones() as usize;
+        }
+        let new = bits.summarize();
+        self.tree.taken(chunk.0, new);
+        self.free -= taken;
+        self.scavenged -= taken + backed;
+    }
+}
+
+impl<G: Geometry> SharedPages<G> {
+    /// The pages as they are now; those in caches are in use.
+    pub fn sample(&self) -> Sample {
+        self.with(PageAllocator::sample)
+    }
+
+    /// An allocator whose pages are those of a sample.
+    ///
+    /// # Errors
+    /// As [`PageAllocator::from_sample`].
+    pub fn from_sample(kernel: KernelRef, sample: &Sample) -> Result<Self, SampleError> {
+        let pages = PageAllocator::from_sample(kernel, sample)?;
+        Self::over(kernel, pages).map_err(|cause| SampleError::New(NewError::Refused(cause)))
+    }
+}
+
+/// The runs of consecutive indexes below `end` that have a property.
+fn runs(end: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for index in (0..end).filter(|&index| has(index)) {
+        match found.last_mut() {
+            Some((first, count)) if *first + *count == index => *count += 1,
+            _ => found.push((index, 1)),
+        }
+    }
+    found
+}
+
+impl fmt::Display for SampleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SampleError::New(cause) => write!(f, "{cause}"),
+            SampleError::Grow { chunk, cause } => write!(f, "{chunk} of the sample: {cause}"),
+            SampleError::Words { chunk, expected } => {
+                write!(f, "{chunk} of the sample does not have {expected} words of either kind")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SampleError {}
