@@ -7,7 +7,7 @@ use crate::figures::Clock;
 use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
 use crate::size::show;
-use heapwood::{AllocError, Config, Heap, HeapError};
+use heapwood::{AllocError, Config, Heap};
 use heapwood_workloads::{Line, Workload};
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     heap.on_alloc_error(give_up);
     if let Some(path) = &args.page_sample {
         check_writable(path, "page sample")?;
-        heap.watch_peak();
+        heap.watch_pages();
     }
     let m = heap.attach().map_err(Failure::run)?;
     let clock = Clock::start();
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     if let Some(path) = &args.page_sample {
         drop(m);
         let program = format!("{} {n}", workload.name);
-        take_samples(&heap, program).map_err(Failure::run)?.write(path)?;
+        take_samples(&heap, program).write(path)?;
     }
     match heap.stats().barrier_violations {
         0 => Ok(()),
@@ -47,14 +47,15 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     }
 }
 
-/// The heap's pages at its peak, now, and when only what is alive is left.
-fn take_samples(heap: &Heap, program: String) -> Result<SampleFile, HeapError> {
-    let peak = heap.peak_page_sample().into_iter().map(|sample| ("peak", sample));
-    let mut moments: Vec<_> = peak.chain([("exit", heap.page_sample())]).collect();
-    heap.attach()?.collect();
-    heap.finish_sweep();
-    moments.push(("collected", heap.page_sample()));
-    Ok(SampleFile::new(program, moments))
+/// The heap's pages at its peak, now, and after the collection that freed most.
+fn take_samples(heap: &Heap, program: String) -> SampleFile {
+    let moments = [
+        ("peak", heap.peak_page_sample()),
+        ("exit", Some(heap.page_sample())),
+        ("collected", heap.collected_page_sample()),
+    ];
+    let taken = moments.into_iter().filter_map(|(moment, sample)| Some((moment, sample?)));
+    SampleFile::new(program, taken.collect())
 }
 
 fn show_line(line: &Line, format: Format) {

@@ -63,7 +63,7 @@ impl Heap {
             self.space.flush(&mutator.bumps());
         }
         self.space.finish_sweep();
-        self.peak.look(self);
+        self.watch.before_marking(self);
         if let Some(verify) = &self.verify {
             verify.before_marking(&self.space);
         }
@@ -72,6 +72,7 @@ impl Heap {
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);
         self.space.end_marking(pace.budget);
+        self.watch.after_marking(self);
         #[cfg(feature = "plant")]
         self.plant.free_survivors(&self.space);
         if let Some(verify) = &self.verify {

@@ -6,12 +6,12 @@ use crate::error::{HeapError, TypeError};
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
 use crate::pace;
-use crate::peak::Peak;
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, Handles, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
 use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
+use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Object, Scan, ShapeId, SizeClass, Space, SpaceConfig};
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -79,7 +79,7 @@ pub struct Heap {
     /// What the scavenger waits for, and the bytes it has released.
     pub(crate) bell: Bell,
     pub(crate) released: AtomicU64,
-    pub(crate) peak: Peak,
+    pub(crate) watch: Watch,
     #[cfg(feature = "plant")]
     pub(crate) plant: crate::plant::Plant,
 }
@@ -144,7 +144,7 @@ impl Heap {
             goal: AtomicUsize::new(first.goal),
             bell: Bell::default(),
             released: AtomicU64::new(0),
-            peak: Peak::new(),
+            watch: Watch::new(),
             #[cfg(feature = "plant")]
             plant: Default::default(),
         };
@@ -244,11 +244,6 @@ impl Heap {
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
         self.space.find(addr)
-    }
-
-    /// Sweeps what the last collection found dead and allocation has not come to yet, so that its pages are free.
-    pub fn finish_sweep(&self) {
-        self.space.finish_sweep();
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only

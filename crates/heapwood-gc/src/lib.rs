@@ -13,7 +13,7 @@
 //! | [`roots`] | global slots and ranges, handles, frames, stacks |
 //! | [`mark`] | the marking loop, its queue, its bounded stack |
 //! | [`cycle`] | one collection from stop to resume |
-//! | `peak` | pictures of the pages, now and when most were in use |
+//! | `watch` | pictures of the pages, for those who study heaps |
 //! | [`pace`] | when the next collection is due |
 //! | `scavenger` | the thread that gives memory back |
 //! | [`barrier`] | stores of pointers into objects |
@@ -29,7 +29,6 @@ pub mod heap;
 pub mod mark;
 pub mod mutator;
 pub mod pace;
-mod peak;
 #[cfg(feature = "plant")]
 pub mod plant;
 pub mod roots;
@@ -38,6 +37,7 @@ pub mod stats;
 pub mod stop;
 mod sync;
 pub mod verify;
+mod watch;
 
 pub use config::Config;
 pub use error::{AllocError, HeapError, TypeError};

@@ -19,6 +19,7 @@
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
 //! | `release` | memory of free pages goes back to the kernel |
+//! | `sample` | a picture of the pages as a sweep would leave them |
 //! | [`lookup`] | from an address to its object |
 //! | [`space`] | the reserved range, its tables, growth |
 //! | `central` | what mutators share under one lock |
@@ -37,6 +38,7 @@ pub mod prefetch;
 mod refill;
 pub mod refused;
 mod release;
+mod sample;
 pub mod shape;
 pub mod size_class;
 pub mod space;

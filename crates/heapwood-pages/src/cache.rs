@@ -93,13 +93,17 @@ impl<G: Geometry> PageAllocator<G> {
     /// cache with the rest of the block where the first such run lies, and what the cache held before goes back.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), which see. The cache then has what it had.
+    /// As [`allocate`](Self::allocate), which see. What the cache held may have gone back: with it the run might have
+    /// been found.
     #[inline]
     pub fn allocate_into(&mut self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
-        if count > PageCache::MOST || count.0.wrapping_sub(1) >= self.free {
-            return self.allocate(count);
+        if count.0.wrapping_sub(1) >= self.free {
+            return self.allocate_after_flush(cache, count);
         }
-        let Some(first) = self.find(count.0) else { return self.allocate(count) };
+        if count > PageCache::MOST {
+            return self.allocate(count).or_else(|_| self.allocate_after_flush(cache, count));
+        }
+        let Some(first) = self.find(count.0) else { return self.allocate_after_flush(cache, count) };
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (Shape::<G>::CHUNK_PAGES - 1));
         if place % Self::BLOCK_PAGES + count.0 > Self::BLOCK_PAGES {
             // The run lies across blocks.
@@ -112,6 +116,19 @@ impl<G: Geometry> PageAllocator<G> {
             Some(run) => Ok(run),
             None => self.allocate(count),
         }
+    }
+
+    /// The last resort: what the cache holds may complete a run.
+    #[cold]
+    fn allocate_after_flush(
+        &mut self,
+        cache: &mut PageCache,
+        count: PageCount,
+    ) -> Result<Run, AllocateError> {
+        if !cache.is_empty() && count.0 > 0 && count.0 <= self.window().0 {
+            self.flush(cache);
+        }
+        self.allocate(count)
     }
 
     /// Takes back what the cache holds.

@@ -9,7 +9,7 @@
 
 use crate::geometry::{Geometry, Shape};
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, Words};
-use crate::units::{ChunkIndex, PageCount};
+use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::marker::PhantomData;
 use heapwood_os::{KernelRef, OsError};
 
@@ -27,11 +27,20 @@ const REST: u32 = 2;
 
 const _: () = assert!(REST == 2, "one cycle back is remembered");
 
+/// The words of a kernel page.
+const LEAST_GRANULE: usize = heapwood_os::KERNEL_PAGE / size_of::<u32>();
+
+/// How many granules the words are committed in at most; one word of bits is enough for the model.
+const GRANULES: usize = if cfg!(loom) { BITS } else { 512 };
+const BITS: usize = usize::BITS as usize;
+
 /// The words of the chunks of a window.
 pub struct ScavengeIndex<G> {
     words: Words,
-    /// The words below exist.
-    len: AtomicUsize,
+    chunks: usize,
+    /// A bit for each granule of words that exists; none is taken away.
+    committed: [AtomicUsize; GRANULES / BITS],
+    log_granule: u32,
     cycle: AtomicU32,
     geometry: PhantomData<G>,
 }
@@ -40,29 +49,43 @@ impl<G: Geometry> ScavengeIndex<G> {
     /// Reserves the words for a window of so many pages. None exists yet.
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let chunks = window.0.div_ceil(Shape::<G>::CHUNK_PAGES).max(1);
+        let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
         Ok(ScavengeIndex {
-            words: Words::new(kernel, chunks)?,
-            len: AtomicUsize::new(0),
+            words: Words::new(kernel, chunks.next_multiple_of(granule))?,
+            chunks,
+            committed: core::array::from_fn(|_| AtomicUsize::new(0)),
+            log_granule: granule.ilog2(),
             // High enough that a word of zeros is of no recent cycle.
             cycle: AtomicU32::new(REST),
             geometry: PhantomData,
         })
     }
 
-    /// Makes the words of all chunks up to the one of the window's page before `end` exist. Needs the lock.
-    pub fn grow(&self, end: PageCount) -> Result<(), OsError> {
-        let (have, want) = (self.len.load(Ordering::Relaxed), end.0.div_ceil(Shape::<G>::CHUNK_PAGES));
-        if want > have {
-            self.words.commit(have..want)?;
-            self.len.store(want, Ordering::Release);
+    /// Makes the words of the chunks exist that have these pages. Needs the lock.
+    pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), OsError> {
+        let granule = |page: usize| page >> (G::LOG_CHUNK_PAGES + self.log_granule);
+        for granule in granule(first.0)..=granule(first.0 + count.0.max(1) - 1) {
+            if !self.exists(granule) {
+                self.words.commit(granule << self.log_granule..(granule + 1) << self.log_granule)?;
+                let bits = &self.committed[granule / BITS];
+                // Pairs with the load of whoever looks without the lock: the words come first.
+                bits.fetch_or(1 << (granule % BITS), Ordering::Release);
+            }
         }
         Ok(())
     }
 
+    /// Whether the words of a granule exist.
+    #[inline]
+    fn exists(&self, granule: usize) -> bool {
+        let bits = self.committed.get(granule / BITS);
+        bits.is_some_and(|b| b.load(Ordering::Acquire) >> (granule % BITS) & 1 == 1)
+    }
+
     #[inline]
     fn word(&self, chunk: ChunkIndex) -> Option<&AtomicU32> {
-        // SAFETY: the words below `len` are committed, and atomics are valid whatever their bits.
-        (chunk.0 < self.len.load(Ordering::Acquire)).then(|| unsafe { &*self.words.at(chunk.0) })
+        // SAFETY: the words of granules that exist are committed, and atomics are valid whatever their bits.
+        self.exists(chunk.0 >> self.log_granule).then(|| unsafe { &*self.words.at(chunk.0) })
     }
 
     /// A new cycle begins.
@@ -116,7 +139,20 @@ impl<G: Geometry> ScavengeIndex<G> {
     /// The highest chunk below `below` with a note that does not rest, or that may rest if `resting` says so. Needs no
     /// lock.
     pub fn candidate(&self, below: ChunkIndex, resting: bool) -> Option<ChunkIndex> {
-        let end = below.0.min(self.len.load(Ordering::Acquire));
-        (0..end).rev().map(ChunkIndex).find(|&c| self.is_noted(c) && (resting || !self.is_resting(c)))
+        let below = below.0.min(self.chunks);
+        self.committed.iter().enumerate().rev().find_map(|(word, bits)| {
+            let mut bits = bits.load(Ordering::Acquire);
+            while bits != 0 {
+                let bit = bits.ilog2();
+                bits &= !(1 << bit);
+                let first = (word * BITS + bit as usize) << self.log_granule;
+                let chunks = (first..below.min(first + (1 << self.log_granule))).rev().map(ChunkIndex);
+                let wanted = |&c: &ChunkIndex| self.is_noted(c) && (resting || !self.is_resting(c));
+                if let found @ Some(_) = { chunks }.find(wanted) {
+                    return found;
+                }
+            }
+            None
+        })
     }
 }

@@ -8,7 +8,7 @@
 use crate::allocator::{GrowError, NewError, PageAllocator};
 use crate::geometry::{Geometry, Shape};
 use crate::shared::SharedPages;
-use crate::units::{ChunkIndex, PageCount};
+use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::fmt;
 use heapwood_os::KernelRef;
 
@@ -70,6 +70,22 @@ impl Sample {
         self.count(|in_use, scavenged| !(in_use | scavenged))
     }
 
+    /// Says that pages are free and may have memory behind them. Only for geometries with whole words a chunk.
+    pub fn free(&mut self, first: PageIndex, count: PageCount) {
+        let (first, end) = (first.0, first.0 + count.0);
+        let ends_before = |c: &ChunkSample| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
+        let at = self.chunks.partition_point(ends_before);
+        for chunk in &mut self.chunks[at..] {
+            let base = chunk.chunk.0 * chunk.in_use.len() * 64;
+            if base >= end {
+                break;
+            }
+            for page in first.max(base)..end.min(base + chunk.in_use.len() * 64) {
+                chunk.in_use[(page - base) / 64] &= !(1 << ((page - base) % 64));
+            }
+        }
+    }
+
     fn count(&self, of: impl Fn(u64, u64) -> u64) -> PageCount {
         let words = self.chunks.iter().flat_map(|c| c.in_use.iter().zip(&c.scavenged));
         PageCount(words.map(|(&in_use, &scavenged)| of(in_use, scavenged).count_ones() as usize).sum())
@@ -108,7 +124,7 @@ impl<G: Geometry> PageAllocator<G> {
                 let first =
                     chunk.0.checked_mul(Shape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
                 pages
-                    .grow(crate::PageIndex(first), PageCount(count))
+                    .grow(PageIndex(first), PageCount(count))
                     .map_err(|cause| SampleError::Grow { chunk: *chunk, cause })?;
             }
             pages.restore(*chunk, in_use, scavenged);

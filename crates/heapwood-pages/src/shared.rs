@@ -6,7 +6,7 @@
 
 use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, Run, parts};
 use crate::cache::PageCache;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Shape};
 use crate::index::ScavengeIndex;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
@@ -92,8 +92,10 @@ impl<G: Geometry> SharedPages<G> {
     /// The kernel refuses memory for the index.
     pub fn over(kernel: KernelRef, pages: PageAllocator<G>) -> Result<Self, OsError> {
         let index = ScavengeIndex::new(kernel, pages.window())?;
-        let last = pages.chunks_with_tables().last();
-        index.grow(last.map_or(PageCount(0), |chunk| PageCount((chunk.0 + 1) << G::LOG_CHUNK_PAGES)))?;
+        let chunk_pages = PageCount(Shape::<G>::CHUNK_PAGES);
+        for chunk in pages.chunks_with_tables() {
+            index.grow(chunk.first_page::<G>(), chunk_pages)?;
+        }
         for chunk in pages.chunks_with_tables().filter(|&chunk| pages.has_releasable(chunk)) {
             index.note(chunk, || false);
         }
@@ -132,9 +134,7 @@ impl<G: Geometry> SharedPages<G> {
     pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
         let mut locked = self.visit();
         locked.pages.check_grow(first, count)?;
-        self.index
-            .grow(PageCount(first.0 + count.0))
-            .map_err(|cause| GrowError::Refused { page: first, cause })?;
+        self.index.grow(first, count).map_err(|cause| GrowError::Refused { page: first, cause })?;
         locked.pages.grow(first, count)
     }
 

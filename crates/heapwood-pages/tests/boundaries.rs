@@ -276,3 +276,48 @@ fn the_hint_skips_what_is_full() {
     assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex((1 << 15) + 3)));
     pages.is_valid().unwrap();
 }
+
+#[test]
+fn the_tree_reaches_as_high_as_what_was_grown() {
+    // From one chunk on, each further piece needs one more level, upwards and downwards; runs reach across all.
+    let chunk = 512;
+    for down in [false, true] {
+        let mut pages = new::<Bits48>(1 << 24);
+        let middle = 1 << 23;
+        let place = |offset: usize| PageIndex(if down { middle - offset - chunk } else { middle + offset });
+        pages.grow(place(0), PageCount(chunk)).unwrap();
+        pages.is_valid().unwrap();
+        let mut held = vec![pages.allocate(PageCount(500)).unwrap()];
+        pages.is_valid().unwrap();
+        for distance in [9, 65, 513, 4097] {
+            let first = place((distance - 1) * chunk);
+            pages.grow(first, PageCount(chunk)).unwrap();
+            pages.is_valid().unwrap();
+            // What was free before is still found, first fit by address.
+            let run = pages.allocate(PageCount(12)).unwrap();
+            pages.is_valid().unwrap();
+            held.push(run);
+            let run = pages.allocate(PageCount(400)).unwrap();
+            assert_eq!(run.first.0 / chunk, first.0 / chunk);
+            held.push(run);
+            pages.is_valid().unwrap();
+        }
+        for run in held {
+            pages.free(run.first, run.count).unwrap();
+            pages.is_valid().unwrap();
+        }
+        assert_eq!(pages.free_pages(), pages.grown_pages());
+    }
+}
+
+#[test]
+fn a_run_across_the_largest_entries_is_found_when_the_tree_grows_to_them() {
+    // 16 GiB is what one entry of the root covers.
+    let root = 1 << 21;
+    let mut pages = new::<Bits48>(4 * root);
+    pages.grow(PageIndex(2 * root - 300), PageCount(300)).unwrap();
+    pages.grow(PageIndex(2 * root), PageCount(300)).unwrap();
+    pages.is_valid().unwrap();
+    assert_eq!(pages.allocate(PageCount(600)).unwrap().first.0, 2 * root - 300);
+    pages.is_valid().unwrap();
+}

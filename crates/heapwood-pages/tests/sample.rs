@@ -18,6 +18,8 @@ fn lived_in<G: Geometry>(window: usize, steps: &[(u8, usize, usize)]) -> SharedP
         match what {
             0 => drop(pages.grow(first, count)),
             1 => drop(pages.allocate(&mut cache, count)),
+            // What a cache holds looks as if it were in use.
+            2 if (first.0..first.0 + count.0).any(|page| cache.get(PageIndex(page)).is_some()) => {}
             2 => drop(pages.free(first, count)),
             3 => drop(pages.scavenge(Effort::Full, policy, |_, _| true)),
             _ => pages.flush(&mut cache),
@@ -93,4 +95,20 @@ fn a_sample_that_contradicts_itself_is_refused() {
     assert_eq!(make(2048, vec![short]).unwrap_err(), SampleError::Words { chunk, expected: 8 });
     assert!(matches!(make(1 << 40, vec![]).unwrap_err(), SampleError::New(_)));
     assert_eq!(make(2048, vec![]).unwrap().grown_pages(), PageCount(0));
+}
+
+#[test]
+fn pages_of_a_sample_are_freed() {
+    let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
+    pages.grow(PageIndex(512), PageCount(1024)).unwrap();
+    pages.grow(PageIndex(512_000), PageCount(512)).unwrap();
+    pages.allocate_uncached(PageCount(1024)).unwrap();
+    pages.allocate_uncached(PageCount(512)).unwrap();
+    let mut sample = pages.sample();
+    for (first, count) in [(600, 1), (1000, 50), (512_000, 1), (512_511, 1)] {
+        sample.free(PageIndex(first), PageCount(count));
+        pages.free(PageIndex(first), PageCount(count)).unwrap();
+        assert_eq!(sample, pages.sample());
+    }
+    check(&pages);
 }

@@ -160,7 +160,12 @@ impl<G: Geometry> Both<G> {
                 assert_eq!(got.0, count);
                 let visited = self.pages.figures().visits > visits;
                 assert_eq!(visited, !by_cache, "a visit exactly if the cache has no such run");
-                if visited {
+                if visited && fit.is_none() {
+                    // Only with what the cache gave back is there such a run.
+                    assert!(self.caches[cache].is_empty());
+                    self.forget(cache);
+                    assert_eq!(self.first_fit(count), Some(first.0));
+                } else if visited {
                     // First fit, but in its block what the cache gave back may come before.
                     let fit = fit.expect("there is a run");
                     assert!(
@@ -189,7 +194,11 @@ impl<G: Geometry> Both<G> {
             }
             Err(AllocateError::Zero) => assert_eq!(count, 0),
             Err(AllocateError::BeyondWindow { .. }) => assert!(count > self.model.len()),
-            Err(AllocateError::NoRun { .. }) => assert!(!by_cache && fit.is_none()),
+            Err(AllocateError::NoRun { .. }) => {
+                assert!(!by_cache && self.caches[cache].is_empty());
+                self.forget(cache);
+                assert_eq!(self.first_fit(count), None);
+            }
         }
     }
 

@@ -88,26 +88,27 @@ impl Heap {
         self.inner.heap.release_free_memory()
     }
 
-    /// Sweeps what the last collection found dead and allocation has not come to yet, so that its pages are free.
-    pub fn finish_sweep(&self) {
-        self.inner.heap.finish_sweep();
-    }
-
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have set aside count as in use.
     pub fn page_sample(&self) -> PageSample {
         self.inner.heap.page_sample()
     }
 
-    /// Keeps a sample of the largest heap from now on, at a few microseconds a collection.
-    pub fn watch_peak(&self) {
-        self.inner.heap.watch_peak();
+    /// Keeps the samples of [`Heap::peak_page_sample`] and [`Heap::collected_page_sample`] from now on.
+    pub fn watch_pages(&self) {
+        self.inner.heap.watch_pages();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody
-    /// [watches](Self::watch_peak).
+    /// [watches](Self::watch_pages).
     pub fn peak_page_sample(&self) -> Option<PageSample> {
         self.inner.heap.peak_page_sample()
+    }
+
+    /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
+    /// if nobody [watches](Self::watch_pages) or there was no collection.
+    pub fn collected_page_sample(&self) -> Option<PageSample> {
+        self.inner.heap.collected_page_sample()
     }
 
     /// The figures at this moment.
