@@ -13,6 +13,7 @@ import (
 
 const usage = `usage: go-peer trees [N]                  binary trees, default 21
        go-peer churn [OPS]                replace objects in a table, default 20000000
+       go-peer mixed [OPS]                replace documents in a cache, default 4000000
        go-peer mark [OBJECTS] [--count]   time full collections, default 8000000
        go-peer gcbench [N]                Ellis, Kovac and Boehm's trees, default 16
        go-peer [WORKLOAD] --version       what Go it was built with`
@@ -27,8 +28,8 @@ func main() {
 		fail()
 	}
 	command := os.Args[1]
-	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mark": 8_000_000, "gcbench": 16}
-	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mark": 1 << 31, "gcbench": 30}
+	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mixed": 4_000_000, "mark": 8_000_000, "gcbench": 16}
+	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mixed": 1 << 48, "mark": 1 << 31, "gcbench": 30}
 	n, known := defaults[command]
 	version := command == "--version" && len(os.Args) == 2 ||
 		known && len(os.Args) == 3 && os.Args[2] == "--version"
@@ -57,6 +58,8 @@ func main() {
 		trees(int(n))
 	case "churn":
 		churn(n)
+	case "mixed":
+		mixed(n)
 	case "mark":
 		if !mark(int(n), count) {
 			os.Exit(1)

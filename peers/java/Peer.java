@@ -1,6 +1,6 @@
-// The Java peer: the workloads trees, churn, mark and gcbench as a Java user
-// would write them, on one thread, to compare Heapwood with the collectors of
-// the JVM. Which collector runs, and in how much memory, the launcher decides.
+// The Java peer: the workloads trees, churn, mixed, mark and gcbench as a Java
+// user would write them, on one thread, to compare Heapwood with the collectors
+// of the JVM. Which collector runs, and in how much memory, the launcher decides.
 
 import java.util.Locale;
 
@@ -8,6 +8,7 @@ final class Peer {
     private static final String USAGE = """
             usage: java-peer serial|parallel trees [N]                  binary trees, default 21
                    java-peer serial|parallel churn [OPS]                replace objects in a table, default 20000000
+                   java-peer serial|parallel mixed [OPS]                replace documents in a cache, default 4000000
                    java-peer serial|parallel mark [OBJECTS] [--count]   time full collections, default 8000000
                    java-peer serial|parallel gcbench [N]                trees top down and bottom up, default 16
                    java-peer serial|parallel WORKLOAD --version         the version of Java""";
@@ -34,6 +35,7 @@ final class Peer {
         switch (workload) {
             case "trees" -> { n = 21; limit = 40; }
             case "churn" -> { n = 20_000_000; limit = 1L << 48; }
+            case "mixed" -> { n = 4_000_000; limit = 1L << 48; }
             case "mark" -> { n = 8_000_000; limit = 1L << 31; }
             case "gcbench" -> { n = 16; limit = 30; }
             default -> { return usage(); }
@@ -62,6 +64,7 @@ final class Peer {
         switch (workload) {
             case "trees" -> Trees.run((int) n);
             case "churn" -> Churn.run(n);
+            case "mixed" -> Mixed.run(n);
             case "mark" -> { return Mark.run(n, count) ? 0 : 1; }
             default -> GcBench.run((int) n);
         }

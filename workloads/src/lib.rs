@@ -5,6 +5,7 @@
 //! | [`trees`] | binary trees, as the Benchmarks Game defines them |
 //! | [`gcbench`] | Ellis, Kovac and Boehm's: trees top down and bottom up beside a long-lived tree and array |
 //! | [`churn`] | random replacement in a table of a million objects |
+//! | [`mixed`] | a cache of documents of mixed sizes whose contents change over time |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`random`] | the random numbers they share |
 //! | [`workload`] | what they are to those who run them; [`ALL`] lists them |
@@ -12,6 +13,7 @@
 pub mod churn;
 pub mod gcbench;
 pub mod mark;
+pub mod mixed;
 pub mod random;
 pub mod trees;
 pub mod workload;
@@ -19,4 +21,5 @@ pub mod workload;
 pub use workload::{Figure, Line, N, OutOfRange, Workload};
 
 /// Every workload, in the order they are shown in.
-pub const ALL: &[&Workload] = &[&trees::WORKLOAD, &gcbench::WORKLOAD, &churn::WORKLOAD, &mark::WORKLOAD];
+pub const ALL: &[&Workload] =
+    &[&trees::WORKLOAD, &gcbench::WORKLOAD, &churn::WORKLOAD, &mixed::WORKLOAD, &mark::WORKLOAD];

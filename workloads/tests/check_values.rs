@@ -3,7 +3,7 @@
 
 use heapwood::{Attached, Config, Heap};
 use heapwood_workloads::trees::{Kind, Line};
-use heapwood_workloads::{ALL, Workload, churn, mark, trees};
+use heapwood_workloads::{ALL, Workload, churn, mark, mixed, trees};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected");
 
@@ -133,6 +133,32 @@ fn churn_agrees_with_the_peers() {
     let live = outcome.requested_live_bytes / churn::LIVE as u64;
     assert!((90..=96).contains(&live), "{live} bytes an object");
     assert!(m.heap().stats().collections > 0);
+}
+
+#[test]
+fn mixed_agrees_with_the_peers() {
+    let m = attach(SMALL);
+    let outcome = mixed::run(&m, 100_000);
+    assert_eq!(outcome.ops, 100_000);
+    let line = format!("mixed ops {} checksum 0x{:016x}", outcome.ops, outcome.checksum);
+    assert_eq!(line, expected("mixed-100000.txt").trim());
+    assert!(m.heap().stats().collections > 0);
+    // The last drop leaves 3 of 10, of a table that was not full; most of them were made large.
+    assert!(outcome.live_documents < 3 * mixed::SLOTS as u64 / 10, "{outcome:?}");
+    let each = outcome.requested_live_bytes / outcome.live_documents;
+    assert!((1000..=2400).contains(&each), "{each} bytes a document");
+}
+
+/// Few replacements leave phases without any, but not without their drops.
+#[test]
+fn mixed_with_very_few_replacements() {
+    for ops in [1, 7, 8, 9, 17] {
+        let m = attach(Config { verify: ops == 17, ..SMALL });
+        let outcome = mixed::run(&m, ops);
+        assert_eq!(outcome.ops, ops);
+        assert!(outcome.live_documents < mixed::SLOTS as u64 / 1000, "{outcome:?}");
+        assert_eq!(m.heap().stats().barrier_violations, 0);
+    }
 }
 
 #[test]

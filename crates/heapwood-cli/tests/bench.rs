@@ -180,7 +180,7 @@ fn what_does_not_exist_is_answered_by_what_does() {
         ("trees 6 --peers python", &["no peer python", "honest", "burner", "liar"][..]),
         ("trees 6 --peers honest,marker", &["marker has no trees", "honest"]),
         ("trees 6 --peers honest --equal-rss go", &["--equal-rss go", "honest"]),
-        ("forests 6", &["forests", "trees", "gcbench", "churn", "mark"]),
+        ("forests 6", &["forests", "trees", "gcbench", "churn", "mixed", "mark"]),
         ("trees 6 --runs 0", &["--runs", "0"]),
         ("trees 6 --runs -1", &["--runs", "-1"]),
     ] {

@@ -74,6 +74,19 @@ fn churn_agrees_with_the_peers() {
 }
 
 #[test]
+fn mixed_agrees_with_the_peers() {
+    let expected = expected("mixed-100000.txt");
+    assert_eq!(output("run mixed 100000").lines().next(), Some(expected.trim()));
+    let figures = json("run mixed 100000 --verify");
+    let line = &figures["lines"][0];
+    assert_eq!((&figures["workload"], &line["ops"]), (&json!("mixed"), &json!(100_000)));
+    assert!(expected.trim().ends_with(line["checksum"].as_str().unwrap()));
+    for key in ["longest_gap_us", "mops", "live_documents", "requested_live_bytes"] {
+        assert!(line[key].as_f64().unwrap() > 0.0, "{key}: {line}");
+    }
+}
+
+#[test]
 fn mark_reaches_what_the_peers_reach() {
     let expected = expected("mark-10000.txt");
     let reached: Vec<&str> = expected.lines().filter(|line| line.contains("reached")).collect();
@@ -99,6 +112,7 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("trees 10", "trees-10.txt"),
         ("gcbench 8", "gcbench-8.txt"),
         ("churn 100000", "churn-100000.txt"),
+        ("mixed 100000", "mixed-100000.txt"),
         ("mark 10000", "mark-10000.txt"),
     ] {
         let out = output(&format!("run --as-peer {args}"));

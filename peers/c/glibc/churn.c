@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
         table[slot] = new_object(r);
         if (i % 16 == 15) gaps_sample(&gaps);
     }
-    churn_report(ops, checksum, &gaps);
+    gaps_report("churn", ops, checksum, &gaps);
 
     for (size_t i = 0; i < TABLE_SLOTS; i++) PEER_FREE(table[i]);
     PEER_FREE(table);

@@ -31,6 +31,6 @@ int main(int argc, char **argv) {
         table[slot] = new_object(r);
         if (i % 16 == 15) gaps_sample(&gaps);
     }
-    churn_report(ops, checksum, &gaps);
+    gaps_report("churn", ops, checksum, &gaps);
     return 0;
 }

@@ -1,0 +1,31 @@
+/* The longest time between two successive samples of the clock, and the report
+   of the programs that take them: churn and mixed. */
+#ifndef PEERS_GAPS_H
+#define PEERS_GAPS_H
+
+#include "common.h"
+
+struct gaps {
+    uint64_t start, last, longest;
+};
+
+static inline struct gaps gaps_start(void) {
+    uint64_t now = monotonic_ns();
+    return (struct gaps){now, now, 0};
+}
+
+static inline void gaps_sample(struct gaps *gaps) {
+    uint64_t now = monotonic_ns();
+    if (now - gaps->last > gaps->longest) gaps->longest = now - gaps->last;
+    gaps->last = now;
+}
+
+static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
+                               const struct gaps *gaps) {
+    double seconds = (double)(monotonic_ns() - gaps->start) / 1e9;
+    printf("%s ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, ops, checksum);
+    printf("figure longest_gap_us %.1f\n", (double)gaps->longest / 1e3);
+    printf("figure mops %.3f\n", (double)ops / seconds / 1e6);
+}
+
+#endif

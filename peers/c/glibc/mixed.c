@@ -1,0 +1,22 @@
+/* Mixed with malloc and free: documents of mixed sizes, each freed by hand with
+   all it has. It compares throughput and memory with those of a collector. The
+   mimalloc peer is this source, too, with another allocator (see
+   ../allocator.h). */
+#include "../allocator.h"
+
+#define WORDS_MEMORY(bytes) PEER_MALLOC(bytes)
+#define POINTERS_MEMORY(bytes) PEER_MALLOC(bytes)
+#define TABLE_MEMORY(bytes) PEER_CALLOC(1, bytes)
+#define RELEASE(p) PEER_FREE(p)
+#include "../mixed.h"
+
+int main(int argc, char **argv) {
+    answer_version(argc, argv, allocator_version());
+    uint64_t ops = take_number(argc, argv, DEFAULT_OPS, MAX_OPS);
+    uint64_t rng = SEED;
+
+    struct document **cache = fill_cache(&rng);
+    run_phases(cache, ops, &rng);
+    drop_cache(cache);
+    return 0;
+}

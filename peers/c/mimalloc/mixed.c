@@ -1,0 +1,4 @@
+/* Mixed with mimalloc (mi_malloc and mi_free), every document freed by hand. It
+   compares throughput and memory with those of a collector. */
+#define PEER_MIMALLOC
+#include "../glibc/mixed.c"
