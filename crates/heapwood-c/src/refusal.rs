@@ -68,7 +68,7 @@ impl Refusal {
                 | HeapError::LimitTooSmall { .. }
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
-            Refusal::Heap(HeapError::Kernel(_) | HeapError::Thread { .. }) => Status::ENOMEM,
+            Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
             Refusal::Type(TypeError::Layout(_)) => Status::EDESC,

@@ -3,7 +3,7 @@
 use core::fmt;
 use heapwood_heap::{MAX_SHAPES, Refused};
 use heapwood_layout::LayoutError;
-use heapwood_os::OsError;
+use heapwood_os::{OsError, Request};
 
 /// Why no object could be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,8 @@ pub enum HeapError {
         /// What was asked for, in bytes.
         bytes: usize,
     },
-    /// The kernel gave no memory for the heap's tables.
+    /// The kernel gave no memory for the heap's tables, or no thread to give memory back in the background.
     Kernel(OsError),
-    /// The system starts no thread to give memory back in the background.
-    Thread {
-        /// The system's `errno`.
-        errno: i32,
-    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
     /// Threads are attached to the heap.
@@ -95,12 +90,10 @@ impl fmt::Display for HeapError {
                 "an address range of {bytes} bytes: it can be at most {}",
                 heapwood_heap::space::MAX_WINDOW
             ),
+            HeapError::Kernel(e) if e.request == Request::Thread => {
+                write!(f, "{e}, or make the heap without background_release")
+            }
             HeapError::Kernel(e) => e.fmt(f),
-            HeapError::Thread { errno } => write!(
-                f,
-                "the system starts no thread for giving memory back (errno {errno}): raise `ulimit -u`, or make the \
-                 heap without background_release"
-            ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }

@@ -11,13 +11,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
 use heapwood_os::lock::{wait, wait_for, wake};
-use heapwood_pages::{Effort, Pacer};
+use heapwood_pages::{Background, Clock, Effort};
 use std::thread::JoinHandle;
 
 /// One CPU in so many.
 const SHARE: u32 = 100;
-/// The longest it works between two rests.
-const BOUT: Duration = Duration::from_millis(1);
+/// Bytes of its stack.
+const STACK: usize = 64 << 10;
 
 /// The thread is to end.
 const STOP: u32 = 1;
@@ -43,14 +43,20 @@ impl Bell {
     fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Acquire) & STOP != 0
     }
+}
 
-    /// Sleeps for so long, whatever news there is; less if it is to stop.
-    fn rest(&self, pacer: &mut Pacer) {
-        while pacer.owed() > Duration::ZERO && !self.is_stopped() {
-            let began = monotonic_ns();
-            wait_for(&self.0, self.0.load(Ordering::Acquire), pacer.owed());
-            pacer.rested(Duration::from_nanos(monotonic_ns() - began));
-        }
+/// The clocks of the thread, and sleep that the end of its heap cuts short.
+impl Clock for Bell {
+    fn cpu(&self) -> Duration {
+        Duration::from_nanos(thread_cpu_ns())
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(monotonic_ns())
+    }
+
+    fn sleep(&self, at_most: Duration) {
+        wait_for(&self.0, self.0.load(Ordering::Acquire), at_most);
     }
 }
 
@@ -77,17 +83,12 @@ impl Scavenger {
     /// 1. The heap stays where it is until this has been dropped.
     pub(crate) unsafe fn start(heap: &Heap) -> Result<Scavenger, HeapError> {
         let address = core::ptr::from_ref(heap) as usize;
-        let thread = std::thread::Builder::new()
-            .name("heapwood-scavenger".into())
-            .stack_size(64 << 10)
-            .spawn(move || {
-                // SAFETY: contract 1; the thread is joined before the heap goes.
-                run(unsafe { &*(address as *const Heap) });
-            });
-        match thread {
-            Ok(thread) => Ok(Scavenger { heap, thread: Some(thread), process: std::process::id() }),
-            Err(e) => Err(HeapError::Thread { errno: e.raw_os_error().unwrap_or(0) }),
-        }
+        let run = move || {
+            // SAFETY: contract 1; the thread is joined before the heap goes.
+            run(unsafe { &*(address as *const Heap) });
+        };
+        let thread = heap.kernel.start_thread("heapwood-scavenger", STACK, Box::new(run))?;
+        Ok(Scavenger { heap, thread: Some(thread), process: std::process::id() })
     }
 }
 
@@ -102,16 +103,14 @@ impl Drop for Scavenger {
 }
 
 fn run(heap: &Heap) {
-    let mut pacer = Pacer::new(SHARE);
+    let mut background = Background::new(SHARE);
     loop {
         let seen = heap.bell.0.load(Ordering::Acquire);
         if seen & STOP != 0 {
             return;
         }
-        let began = thread_cpu_ns();
-        let more = bout(heap);
-        let _ = pacer.worked(Duration::from_nanos(thread_cpu_ns() - began));
-        heap.bell.rest(&mut pacer);
+        let more = background.bout(&heap.bell, || release_some(heap));
+        background.rest(&heap.bell, || heap.bell.is_stopped());
         if !more {
             // News that came meanwhile ends the wait at once.
             wait(&heap.bell.0, seen);
@@ -119,20 +118,13 @@ fn run(heap: &Heap) {
     }
 }
 
-/// Releases what is above what is kept, for a while; whether there may be more.
-fn bout(heap: &Heap) -> bool {
-    let began = thread_cpu_ns();
-    loop {
-        let goal = heap.goal.load(Ordering::Relaxed);
-        if heap.space.backed_bytes() <= goal.saturating_add(goal / 10) {
-            return false;
-        }
-        match heap.space.release_some(Effort::Gentle) {
-            Some((bytes, true)) => heap.released.fetch_add(bytes as u64, Ordering::Relaxed),
-            _ => return false,
-        };
-        if thread_cpu_ns() - began >= BOUT.as_nanos() as u64 {
-            return true;
-        }
+/// Releases a run if there is more than what is kept; whether it has.
+fn release_some(heap: &Heap) -> bool {
+    let goal = heap.goal.load(Ordering::Relaxed);
+    if heap.space.backed_bytes() <= goal.saturating_add(goal / 10) {
+        return false;
     }
+    let Some((bytes, true)) = heap.space.release_some(Effort::Gentle) else { return false };
+    heap.released.fetch_add(bytes as u64, Ordering::Relaxed);
+    true
 }

@@ -7,7 +7,7 @@ use common::*;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator};
 use heapwood_os::faulty::Faulty;
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, OsError, Request};
 
 /// What refused, if anything did.
 #[derive(Debug)]
@@ -132,6 +132,24 @@ fn every_request_refused(config: Config, bytes: usize) {
 #[test]
 fn an_unlimited_heap() {
     every_request_refused(PRECISE, 12 << 20);
+}
+
+/// The last thing a heap asks for is its thread.
+#[test]
+fn no_thread_is_an_error_that_says_what_to_do() {
+    let kernel: &'static Faulty = Box::leak(Box::default());
+    let config = Config { background_release: true, ..PRECISE };
+    drop(Heap::create(kernel, config).unwrap());
+    let without = Config { background_release: false, ..PRECISE };
+    let before = kernel.requests();
+    drop(Heap::create(kernel, without).unwrap());
+    kernel.refuse(kernel.requests() - before);
+    let Err(HeapError::Kernel(e)) = Heap::create(kernel, config) else { panic!("a heap without its thread") };
+    assert_eq!(e.request, Request::Thread);
+    let said = HeapError::Kernel(e).to_string();
+    assert!(said.contains("start a thread") && said.contains("without background_release"), "{said}");
+    // The next call works.
+    attempt(kernel, config, 1 << 20).unwrap();
 }
 
 #[test]

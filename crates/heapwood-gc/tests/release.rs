@@ -72,6 +72,50 @@ fn free_memory_is_released_and_used_again() {
     release(Config { limit: Some(256 * MIB), ..PRECISE });
 }
 
+/// At a limit the thread that allocates releases what is free elsewhere: never more has memory than the limit says.
+#[test]
+fn memory_stays_within_the_limit() {
+    for huge_pages in [false, true] {
+        let limit = 32 * MIB;
+        let heap = heap(Config { limit: Some(limit), huge_pages, background_release: false, ..PRECISE });
+        let mut roots = Slots::new(&heap, 2);
+        fill(&heap, &mut roots, 26 * MIB);
+        // Of every 4 pages one node stays.
+        let (mut at, mut kept, mut n) = (roots.get(0), 0, 0);
+        while at != 0 {
+            // SAFETY: a node of the list.
+            let next = unsafe { (at as *const usize).read() };
+            if n % 1024 == 0 {
+                put(at, 0, kept);
+                kept = at;
+            }
+            (at, n) = (next, n + 1);
+        }
+        roots.set(1, kept);
+        roots.set(0, 0);
+        let mutator = attach(&heap);
+        mutator.collect();
+        heap.space().finish_sweep();
+        let before = heap.stats();
+        assert!(before.in_use_bytes < 8 * MIB && before.backed_bytes > 25 * MIB, "{before:?}");
+        // Pages in runs for which the heap must grow.
+        let large = masked(&heap, 60_000, &[0]);
+        for n in 0..40 {
+            let object = mutator.allocate(large).unwrap().as_ptr() as usize;
+            put(object, 0, roots.get(0));
+            put(object, 2, n);
+            roots.set(0, object);
+            let now = heap.stats();
+            assert!(now.backed_bytes <= limit, "{now:?}");
+        }
+        let after = heap.stats();
+        assert!(after.committed_bytes > before.committed_bytes, "{after:?}");
+        check_list(roots.get(0), 40, 0);
+        mutator.collect();
+        heap.space().is_valid().unwrap();
+    }
+}
+
 /// The kernel refuses: nothing is released, nothing is lost, and the next time it works.
 #[test]
 fn a_refusal_leaves_everything_as_it_was() {

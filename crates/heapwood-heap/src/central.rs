@@ -52,7 +52,6 @@ pub(crate) struct Central {
     /// Small-object spans handed out since the heap was made, and visits to this state in which none, one or many were.
     pub(crate) spans: u64,
     pub(crate) visits: u64,
-    pub(crate) limit: Option<usize>,
 }
 
 impl Central {
@@ -68,7 +67,6 @@ impl Central {
             total_allocated: 0,
             spans: 0,
             visits: 0,
-            limit: None,
         })
     }
 

@@ -27,6 +27,7 @@ impl Space {
             central.charge(pages.0 * PAGE_SIZE);
             taken
         };
+        self.stay_within_limit(pages);
         let mut span = Span::new(self.address_of(page), pages, 0, bytes, id, fresh);
         let object = span.cells_start;
         if (zeroed || kind != ScanKind::NoPointers) && !fresh {

@@ -133,6 +133,7 @@ impl Space {
         self.pages.flush(&mut cache);
         local.pages.set(cache);
         let (page, fresh) = self.take_pages(&mut self.central.lock(), None, class.span_pages())?;
+        self.stay_within_limit(class.span_pages());
         self.make_span(bump, local, id, shape, page, fresh);
         Ok(())
     }

@@ -31,10 +31,15 @@ impl fmt::Display for Refused {
             Refused::Limit { limit } => {
                 write!(f, "the heap's limit of {limit} bytes is reached: raise the limit or keep less alive")
             }
-            Refused::Window { bytes, window } => write!(
-                f,
-                "no room for {bytes} bytes in the heap's address range of {window} bytes: reserve a larger one"
-            ),
+            Refused::Window { bytes, window } => {
+                write!(f, "no room for {bytes} bytes in the heap's address range of {window} bytes: ")?;
+                match heapwood_os::usage::address_space_limit() {
+                    Some(most) => {
+                        write!(f, "raise `ulimit -v`, which is {most} bytes, or reserve a larger one")
+                    }
+                    None => write!(f, "reserve a larger one"),
+                }
+            }
             Refused::Kernel(e) => e.fmt(f),
         }
     }

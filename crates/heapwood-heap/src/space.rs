@@ -12,7 +12,7 @@ use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId, WELL_KNOWN};
 use crate::size_class::SizeClass;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
+use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
 use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
@@ -45,10 +45,12 @@ pub struct SpaceConfig {
     pub single_cells: bool,
 }
 
+const NO_LIMIT: usize = usize::MAX;
+
 /// What freed memory is filled with in verify mode: as a pointer it is outside every heap.
 pub const CLOBBER: u8 = 0xDB;
 
-/// The space of one heap.
+/// The space of one heap. What is written under a lock lies apart from what mutators read without.
 pub struct Space {
     base: usize,
     window: PageCount,
@@ -62,12 +64,12 @@ pub struct Space {
     shape_count: AtomicU32,
     registering: Lock<()>,
     pub(crate) marks: Marks,
-    pub(crate) pages: SharedPages<Bits48>,
-    pub(crate) central: Lock<Central>,
+    pub(crate) pages: Apart<SharedPages<Bits48>>,
+    pub(crate) central: Apart<Lock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
-    /// There is a limit, so that every page is counted before it is taken.
-    pub(crate) limited: AtomicBool,
+    /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
+    limit: AtomicUsize,
     pub(crate) clobber: bool,
     single_cells: AtomicBool,
 }
@@ -91,8 +93,6 @@ impl Space {
             memory.advise_huge(0..bytes);
         }
         let base = memory.start();
-        let mut central = Central::new(kernel)?;
-        central.limit = config.limit;
         let space = Space {
             base,
             window,
@@ -106,12 +106,12 @@ impl Space {
             registering: Lock::new(()),
             marks: Marks::new(kernel, base, bytes)?,
             pages: match SharedPages::new(kernel, window) {
-                Ok(pages) => pages,
+                Ok(pages) => Apart(pages),
                 Err(NewError::Refused(e)) => return Err(e),
                 Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
             },
-            limited: AtomicBool::new(central.limit.is_some()),
-            central: Lock::new(central),
+            limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
+            central: Apart(Lock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
@@ -244,7 +244,7 @@ impl Space {
         count: PageCount,
     ) -> Result<(PageIndex, bool), Refused> {
         let bytes = count.0 * PAGE_SIZE;
-        if let Some(limit) = central.limit {
+        if let Some(limit) = self.limit() {
             let over = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE) > limit;
             if over() {
                 self.sweep_all(central);
@@ -258,7 +258,7 @@ impl Space {
             return Err(window);
         }
         // Under a limit nothing is set aside.
-        let mut cache = cache.filter(|_| central.limit.is_none());
+        let mut cache = cache.filter(|_| !self.is_limited());
         let mut take = |space: &Self| match &mut cache {
             Some(cache) => space.pages.allocate(cache, count),
             None => space.pages.allocate_uncached(count),
@@ -337,9 +337,17 @@ impl Space {
 
     /// Changes the limit on the bytes of spans.
     pub fn set_limit(&self, limit: Option<usize>) {
-        let mut central = self.central.lock();
-        central.limit = limit;
-        self.limited.store(limit.is_some(), Ordering::Relaxed);
+        self.limit.store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
+    }
+
+    /// The limit on the bytes of spans.
+    pub fn limit(&self) -> Option<usize> {
+        Some(self.limit.load(Ordering::Relaxed)).filter(|&limit| limit != NO_LIMIT)
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit().is_some()
     }
 
     /// The figures of the space at this moment.

@@ -4,6 +4,7 @@
 use crate::kernel::{Kernel, OsError, Request};
 use crate::linux::SYSTEM;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
 /// The system's memory with planned refusals.
 #[derive(Debug)]
@@ -85,5 +86,14 @@ unsafe impl Kernel for Faulty {
     unsafe fn release(&self, addr: usize, len: usize) {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.release(addr, len) }
+    }
+    fn start_thread(
+        &self,
+        name: &str,
+        stack: usize,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Result<JoinHandle<()>, OsError> {
+        self.admit(Request::Thread, stack)?;
+        SYSTEM.start_thread(name, stack, run)
     }
 }

@@ -1,7 +1,8 @@
-//! Memory from the kernel, as a trait. Address space is first reserved without access, then committed piece by
+//! Memory, and threads, from the kernel, as a trait. Address space is first reserved without access, then committed piece by
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
 use core::fmt;
+use std::thread::JoinHandle;
 
 /// What was asked of the kernel when it refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Request {
     Commit,
     /// Giving back the memory behind a part of a reservation.
     Decommit,
+    /// A thread, with a stack of so many bytes.
+    Thread,
 }
 
 /// A refusal: what was asked for, how many bytes, and the kernel's error number.
@@ -31,14 +34,12 @@ impl fmt::Display for OsError {
             Request::Reserve => "reserve",
             Request::Commit => "commit",
             Request::Decommit => "release",
+            Request::Thread => "start a thread with a stack of",
         };
         write!(f, "the kernel refused to {what} {} bytes (errno {})", self.bytes, self.errno)?;
-        if self.errno == libc::ENOMEM {
-            let hint = match self.request {
-                Request::Reserve => "raise `ulimit -v` or ask for a smaller heap window",
-                _ => "memory or its overcommit limit is exhausted",
-            };
-            write!(f, ": {hint}")?;
+        if self.errno == libc::ENOMEM || self.errno == libc::EAGAIN {
+            write!(f, ": ")?;
+            crate::limits::explain(self.request, f)?;
         }
         Ok(())
     }
@@ -54,7 +55,7 @@ impl core::error::Error for OsError {}
 /// 1. `reserve` returns the start of `len` bytes of address space that nothing else uses, aligned to `align`.
 /// 2. After `commit`, the range reads as zeros where it was never written since it was reserved or decommitted,
 ///    and can be read and written until it is released.
-/// 3. None of the calls allocates from the ordinary heap or unwinds.
+/// 3. None of the calls for memory allocates from the ordinary heap or unwinds.
 pub unsafe trait Kernel: Send + Sync {
     /// Reserves `len` bytes of address space (a multiple of [`crate::KERNEL_PAGE`]) aligned to `align` (a power
     /// of two, at least [`crate::KERNEL_PAGE`]) without access rights.
@@ -85,6 +86,20 @@ pub unsafe trait Kernel: Send + Sync {
     /// 1. The range is exactly one reservation of this kernel.
     /// 2. Nothing refers to it any more.
     unsafe fn release(&self, addr: usize, len: usize);
+
+    /// Starts a thread.
+    fn start_thread(
+        &self,
+        name: &str,
+        stack: usize,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Result<JoinHandle<()>, OsError> {
+        std::thread::Builder::new().name(name.into()).stack_size(stack).spawn(run).map_err(|e| OsError {
+            request: Request::Thread,
+            bytes: stack,
+            errno: e.raw_os_error().unwrap_or(libc::EAGAIN),
+        })
+    }
 }
 
 /// How a kernel is passed around: the system's, or a test's that lives as long as the process.

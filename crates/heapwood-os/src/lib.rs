@@ -9,18 +9,22 @@
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`apart`] | values on cache lines of their own |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
+//! | `limits` | which limit a refusal met, for its message |
 //! | [`usage`] | what a process has used, and what the machine has |
 //! | [`probe`] | what the kernel does when it is asked |
 //! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
+pub mod apart;
 pub mod clock;
 pub mod faulty;
 pub mod kernel;
+mod limits;
 pub mod linux;
 pub mod lock;
 pub mod message;
@@ -31,6 +35,7 @@ pub mod signals;
 pub mod stack;
 pub mod usage;
 
+pub use apart::Apart;
 pub use kernel::{Kernel, KernelRef, OsError, Request};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};

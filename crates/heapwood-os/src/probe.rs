@@ -95,6 +95,22 @@ pub fn given_back_reads_zero() -> Result<bool, OsError> {
     Ok((0..memory.len()).step_by(crate::KERNEL_PAGE).all(|offset| byte(offset) == 0))
 }
 
+/// How many nanoseconds the kernel takes to be given back `bytes` of memory that was written to, `times` times over. No
+/// huge pages are behind it, which go faster.
+pub fn give_back_ns(bytes: usize, times: usize) -> Result<Vec<u64>, OsError> {
+    let memory = Reservation::new(&SYSTEM, bytes, HUGE_PAGE)?;
+    // SAFETY: advice about memory of this function's own; it changes no contents.
+    unsafe { libc::madvise(memory.start() as *mut _, memory.len(), libc::MADV_NOHUGEPAGE) };
+    let once = |_| {
+        write_to_all(&memory)?;
+        let begin = crate::clock::monotonic_ns();
+        // SAFETY: all of it was committed just above, and what is in it was written to be lost.
+        unsafe { memory.decommit(0..memory.len()) }?;
+        Ok(crate::clock::monotonic_ns() - begin)
+    };
+    (0..times).map(once).collect()
+}
+
 /// Has the kernel take `advice` for one aligned huge page of memory that is in use.
 pub fn takes(advice: Advice) -> io::Result<()> {
     let refused = |e: OsError| io::Error::from_raw_os_error(e.errno);
@@ -126,6 +142,7 @@ mod tests {
         assert!(size.is_power_of_two() && size >= crate::KERNEL_PAGE);
         assert_eq!(given_back_reads_zero(), Ok(true));
         assert_eq!(reserve(1 << 30), Ok(()));
+        assert_eq!(give_back_ns(3 * crate::KERNEL_PAGE, 5).unwrap().len(), 5);
         assert_eq!(reserve(1 << 60).unwrap_err().errno, libc::ENOMEM);
         for advice in [Advice::Free, Advice::Collapse, Advice::PopulateWrite] {
             if let Err(e) = takes(advice) {

@@ -18,6 +18,7 @@
 //! | [`index`] | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
 //! | [`sample`] | the pages as they were at one moment, and an allocator made from that |
+//! | [`background`] | a scavenger of work and rest, under any clock |
 //! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
@@ -48,6 +49,7 @@
 #![deny(unsafe_code)]
 
 pub mod allocator;
+pub mod background;
 mod batch;
 pub mod cache;
 mod chunk;
@@ -70,6 +72,7 @@ pub mod units;
 pub mod walker;
 
 pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator, Run};
+pub use background::{Background, Clock};
 pub use cache::PageCache;
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;

@@ -17,8 +17,28 @@ use heapwood_os::{KernelRef, Lock, LockGuard, OsError};
 pub struct SharedPages<G: Geometry> {
     locked: Lock<Locked<G>>,
     index: ScavengeIndex<G>,
-    /// What the allocator said when it was last let go.
+    glance: Glance,
+}
+
+/// What the allocator said when it was last let go, for those who ask without the lock.
+struct Glance {
     in_use: AtomicUsize,
+    backed: AtomicUsize,
+}
+
+impl Glance {
+    fn new<G: Geometry>(pages: &PageAllocator<G>) -> Self {
+        let glance = Glance { in_use: AtomicUsize::new(0), backed: AtomicUsize::new(0) };
+        glance.update(pages, 0);
+        glance
+    }
+
+    #[inline]
+    fn update<G: Geometry>(&self, pages: &PageAllocator<G>, releasing: usize) {
+        let grown = pages.grown_pages().0;
+        self.in_use.store(grown - pages.free_pages().0 - releasing, Ordering::Relaxed);
+        self.backed.store(grown - pages.scavenged_pages().0, Ordering::Relaxed);
+    }
 }
 
 struct Locked<G: Geometry> {
@@ -31,7 +51,7 @@ struct Locked<G: Geometry> {
 /// The lock, held; as it is let go, others learn how many pages are in use.
 struct Visit<'a, G: Geometry> {
     locked: LockGuard<'a, Locked<G>>,
-    in_use: &'a AtomicUsize,
+    glance: &'a Glance,
 }
 
 impl<G: Geometry> core::ops::Deref for Visit<'_, G> {
@@ -49,9 +69,7 @@ impl<G: Geometry> core::ops::DerefMut for Visit<'_, G> {
 
 impl<G: Geometry> Drop for Visit<'_, G> {
     fn drop(&mut self) {
-        let pages = &self.locked.pages;
-        let in_use = pages.grown_pages().0 - pages.free_pages().0 - self.locked.releasing;
-        self.in_use.store(in_use, Ordering::Relaxed);
+        self.glance.update(&self.locked.pages, self.locked.releasing);
     }
 }
 
@@ -99,25 +117,30 @@ impl<G: Geometry> SharedPages<G> {
         for chunk in pages.chunks_with_tables().filter(|&chunk| pages.has_releasable(chunk)) {
             index.note(chunk, || false);
         }
-        let in_use = pages.grown_pages().0 - pages.free_pages().0;
         Ok(SharedPages {
+            glance: Glance::new(&pages),
             locked: Lock::new(Locked { pages, releasing: 0, visits: 0 }),
             index,
-            in_use: AtomicUsize::new(in_use),
         })
     }
 
     fn visit(&self) -> Visit<'_, G> {
         let mut locked = self.locked.lock();
         locked.visits += 1;
-        Visit { locked, in_use: &self.in_use }
+        Visit { locked, glance: &self.glance }
     }
 
     /// The pages in use, those in caches included, those being released not; asked without the lock, and so of a
     /// moment ago.
     #[inline]
     pub fn in_use(&self) -> PageCount {
-        PageCount(self.in_use.load(Ordering::Relaxed))
+        PageCount(self.glance.in_use.load(Ordering::Relaxed))
+    }
+
+    /// The pages that may have memory behind them, in use or not; asked without the lock, too.
+    #[inline]
+    pub fn backed(&self) -> PageCount {
+        PageCount(self.glance.backed.load(Ordering::Relaxed))
     }
 
     /// Whether pages are being released: a run that was not found may be there in a moment.
