@@ -1,9 +1,14 @@
 //! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
 
+mod bench;
+mod pages;
+
 use crate::size::parse_size;
+pub(crate) use bench::Subject;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use heapwood_workloads::Workload;
+pub(crate) use pages::{Pages, Replay, Request, Simulate};
 use std::path::PathBuf;
 
 /// A garbage-collected heap: run workloads on it and see what it does.
@@ -19,20 +24,15 @@ pub(crate) enum Command {
     /// Run a workload and print what it cost
     Run(Run),
     /// Run a workload side by side with the same program on other memory managers
-    #[command(after_help = BENCH_HELP)]
+    #[command(after_help = bench::HELP)]
     Bench(Bench),
+    /// Try the page allocator on page samples of real heaps
+    #[command(subcommand)]
+    Pages(Pages),
     /// Say what this kernel and process allow, what follows for a heap, and what to set
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
 }
-
-const BENCH_HELP: &str = "\
-Peers are built into the target folder first; one whose toolchain is missing is named, with what to install, and \
-skipped. All programs run in turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check \
-values, or nothing is compared. Times, memory and faults are the operating system's, for each process; shown is the \
-median with the least and the most, and each program's CPU time over Heapwood's in the same round.
-
-Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
 const DOCTOR_HELP: &str = "\
 One line a finding: ok, note (a heap may want it otherwise) or warning (it costs time or memory, or may end \
@@ -63,7 +63,8 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Write which pages of the heap are in use to FILE: when most were, at the end, and after a last collection
+    /// Write which pages of the heap are in use to FILE: when most were, at the end, and after the collection that freed
+    /// most
     #[arg(long, value_name = "FILE")]
     pub(crate) page_sample: Option<PathBuf>,
 
@@ -97,8 +98,8 @@ impl Run {
 #[derive(Parser)]
 pub(crate) struct Bench {
     /// Which workload
-    #[arg(value_parser = workloads())]
-    pub(crate) workload: &'static Workload,
+    #[arg(value_name = "WORKLOAD", value_parser = bench::subjects())]
+    pub(crate) subject: Subject,
 
     /// How much of it
     #[arg(help = n_help(), allow_negative_numbers = true, value_parser = parse_count)]
@@ -109,10 +110,15 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
 
-    /// How often each program runs, after the warm-up
-    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
+    /// How often each program runs, after the warm-up [default: 5, and 7 for pages]
+    #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) runs: u32,
+    pub(crate) runs: Option<u32>,
+
+    /// With pages: the sizes of the heaps, separated by commas [default: 4MiB,1GiB,16GiB,1TiB,16TiB]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = bench::parse_heap)]
+    pub(crate) heap: Option<Vec<usize>>,
 
     /// Run Heapwood a second time with the growth percentage at which its max RSS is that of PEER
     #[arg(long, value_name = "PEER")]

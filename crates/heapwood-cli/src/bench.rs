@@ -20,29 +20,37 @@
 mod build;
 mod children;
 mod equal_rss;
-mod machine;
+pub(crate) mod machine;
 mod manifest;
-mod plot;
+pub(crate) mod plot;
 mod programs;
-mod progress;
+pub(crate) mod progress;
 mod protocol;
 mod report;
 mod rounds;
-mod spread;
-mod tables;
+pub(crate) mod spread;
+pub(crate) mod tables;
 
-use crate::args::Bench;
+use crate::args::{Bench, Subject};
 use crate::failure::Failure;
 use crate::output::{cannot_write, check_writable, say};
 use crate::run::check_size;
 use children::Children;
+use heapwood_workloads::Workload;
 use manifest::Manifest;
 use programs::Program;
 use progress::Progress;
 use report::Report;
 
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
-    let workload = args.workload;
+    args.check().map_err(Failure::usage)?;
+    match args.subject {
+        Subject::Workload(workload) => compare(args, workload),
+        Subject::Pages => crate::pages::bench::run(args),
+    }
+}
+
+fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
     let n = workload.check(args.n).map_err(Failure::usage)?;
     check_size(workload, n)?;
     let manifest = Manifest::load(args.peers_dir.as_deref())?;
@@ -69,10 +77,10 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
         Some(peer) => Some(equal_rss::tune(&mut rounds, peer)?),
         None => None,
     };
-    rounds.measure(args.runs)?;
+    rounds.measure(args.runs())?;
     bar.finish();
 
-    let report = Report::new(args, n, rounds, tuned, built.skipped)?;
+    let report = Report::new(args, workload, n, rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
         let svg = plot::draw(&report).map_err(|e| cannot_write(path, "picture", e))?;
         std::fs::write(path, svg).map_err(|e| cannot_write(path, "picture", e))?;

@@ -50,6 +50,13 @@ pub(crate) fn run(args: &Doctor) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The memory that this process may still take: what the machine has available, or the least that a cgroup allows.
+pub(crate) fn available_memory() -> u64 {
+    let machine = memory::available(&read(memory::MEMINFO)).unwrap_or_else(usage::physical_memory);
+    let cgroup = cgroup::limits(&read(cgroup::MEMBERSHIP), &read(cgroup::MOUNTS), |path| read(path));
+    cgroup.least.map_or(machine, |least| machine.min(least.bytes))
+}
+
 fn examine() -> Vec<Finding> {
     let enabled = read(huge_pages::ENABLED);
     let meminfo = read(memory::MEMINFO);

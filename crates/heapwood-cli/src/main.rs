@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         args::Command::Run(run) => run::run(&run),
         args::Command::Bench(bench) => bench::run(&bench),
+        args::Command::Pages(command) => pages::run(&command),
         args::Command::Doctor(doctor) => doctor::run(&doctor),
     };
     match outcome {

@@ -31,6 +31,13 @@ pub(crate) fn show(bytes: u64) -> String {
     }
 }
 
+/// A size for people in the largest unit of which it is a whole number.
+pub(crate) fn exact(bytes: usize) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = if bytes == 0 { 0 } else { bytes.trailing_zeros() as usize / 10 };
+    format!("{} {}", bytes >> (10 * unit), units[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +53,6 @@ mod tests {
         }
         assert_eq!(show(1536 << 10), "1.5 MiB");
         assert_eq!(show(12), "12 bytes");
+        assert_eq!([4 << 20, 3 << 29, 12].map(exact), ["4 MiB", "1536 MiB", "12 bytes"]);
     }
 }

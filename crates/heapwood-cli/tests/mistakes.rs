@@ -21,12 +21,15 @@ fn fails(args: &str, code: i32, words: &[&str]) {
 #[test]
 fn wrong_numbers() {
     for command in ["run", "bench"] {
-        for workload in ["trees", "gcbench", "churn", "mark"] {
+        for workload in ["trees", "gcbench", "churn", "mixed", "mark"] {
             let fails = |n: &str, words: &[&str]| fails(&format!("{command} {workload} {n}"), 2, words);
             fails("-5", &["-5", "must not be negative"]);
             fails("0", &["'0'", "at least 1"]);
             for text in ["many", "1.5", "10x"] {
-                fails(text, &[text, "whole number", "the depth of trees (21)", "gcbench", "churn", "mark"]);
+                fails(
+                    text,
+                    &[text, "whole number", "the depth of trees (21)", "gcbench", "churn", "mixed", "mark"],
+                );
             }
             fails("99999999999999999999", &["99999999999999999999", "larger"]);
             fails("18446744073709551615", &[workload, "18446744073709551615", "1 to", "usually"]);
@@ -55,6 +58,7 @@ fn limits_that_are_too_small() {
         "run trees 17 --limit 4MiB",
         "run trees 17 --limit 4MiB --json",
         "run churn 1000 --limit 64MiB",
+        "run mixed 1000 --limit 64MiB",
         "run mark 1000000 --limit 16MiB",
     ] {
         let limit = args.split("--limit ").nth(1).unwrap();
@@ -108,12 +112,22 @@ fn numbers_that_are_not_text() {
 #[test]
 fn the_help_names_everything() {
     let help = output("run --help");
-    for word in
-        ["trees", "gcbench", "churn", "mark", "--percent", "--limit", "--verify", "--json", "64MiB", "150"]
-    {
+    for word in [
+        "trees",
+        "gcbench",
+        "churn",
+        "mixed",
+        "mark",
+        "--percent",
+        "--limit",
+        "--verify",
+        "--json",
+        "64MiB",
+        "150",
+    ] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
-    for default in ["21", "20000000", "8000000"] {
+    for default in ["21", "20000000", "4000000", "8000000"] {
         assert!(help.contains(default), "{default} is missing:\n{help}");
     }
     let help = output("bench --help");
@@ -121,9 +135,11 @@ fn the_help_names_everything() {
         "trees",
         "gcbench",
         "churn",
+        "mixed",
         "mark",
         "21",
         "20000000",
+        "4000000",
         "--peers",
         "java-serial",
         "none",

@@ -6,6 +6,7 @@
 //! that has been swept in this cycle and for every free page; so marking starts without a walk over the heap.
 
 use crate::granule::{GRANULE, GRANULE_LOG};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
@@ -30,9 +31,23 @@ impl Marks {
 
     /// Makes the bits for the bytes `from..to` of the window usable.
     pub fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.commit_by(from, to, MappedArray::commit)
+    }
+
+    /// The same by huge pages.
+    pub fn commit_huge(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.commit_by(from, to, MappedArray::commit_huge)
+    }
+
+    fn commit_by(
+        &self,
+        from: usize,
+        to: usize,
+        commit: impl Fn(&MappedArray<u64>, Range<usize>) -> Result<(), OsError>,
+    ) -> Result<(), OsError> {
         let words = from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS);
-        self.sides[0].commit(words.clone())?;
-        self.sides[1].commit(words)
+        commit(&self.sides[0], words.clone())?;
+        commit(&self.sides[1], words)
     }
 
     /// Swaps the sides at the end of marking: the marks become the allocation bits.

@@ -63,6 +63,11 @@ impl PageTable {
         self.entries.commit(from.0..to.0)
     }
 
+    /// The same by huge pages.
+    pub(crate) fn commit_huge(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.entries.commit_huge(from.0..to.0)
+    }
+
     /// The entry of a page below the heap's high-water mark.
     #[inline(always)]
     pub fn get(&self, page: PageIndex) -> PageEntry {

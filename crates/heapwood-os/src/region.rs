@@ -138,6 +138,18 @@ impl<T: Zeroed> MappedArray<T> {
         self.memory.commit(range.start * size_of::<T>()..range.end * size_of::<T>())
     }
 
+    /// Commits the elements `range` and what shares their last huge page, and asks for huge pages behind all of it: the
+    /// kernel gives one only where it is wholly committed.
+    pub fn commit_huge(&self, range: Range<usize>) -> Result<(), OsError> {
+        let from = range.start * size_of::<T>();
+        let end = self.memory.start + range.end * size_of::<T>();
+        let end = round_up(end, crate::HUGE_PAGE).unwrap_or(end) - self.memory.start;
+        let bytes = from..end.min(self.memory.len);
+        self.memory.commit(bytes.clone())?;
+        self.memory.advise_huge(bytes);
+        Ok(())
+    }
+
     /// Asks for huge pages behind the elements `range`.
     pub fn advise_huge(&self, range: Range<usize>) {
         self.memory.advise_huge(range.start * size_of::<T>()..range.end * size_of::<T>());
@@ -250,6 +262,20 @@ mod tests {
         unsafe { a.shrink(0, 2_000_000).unwrap() };
         // SAFETY: still committed.
         unsafe { assert_eq!(*a.at(1_000_005), 0) };
+    }
+
+    #[test]
+    fn huge_commits_reach_to_the_end_of_their_huge_page() {
+        let len = 3 * crate::HUGE_PAGE / 8;
+        let a = MappedArray::<u64>::new(&SYSTEM, len).unwrap();
+        a.commit_huge(5..6).unwrap();
+        let end = (round_up(a.at(5) as usize + 8, crate::HUGE_PAGE).unwrap() - a.as_ptr() as usize) / 8;
+        // SAFETY: it shares its huge page with element 5.
+        unsafe { a.at(end - 1).write(7) };
+        // Never beyond the array.
+        a.commit_huge(len - 1..len).unwrap();
+        // SAFETY: committed just above.
+        assert_eq!(unsafe { a.at(len - 1).read() }, 0);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCache, PageCount, PageIndex, SharedPages};
 
+const MOST: usize = PageCache::MOST.0;
+
 fn shared(pages: usize) -> SharedPages<Bits48> {
     let shared = SharedPages::new(&SYSTEM, PageCount(pages)).unwrap();
     shared.grow(PageIndex(0), PageCount(pages)).unwrap();
@@ -82,13 +84,13 @@ fn runs_across_blocks_and_long_ones_bypass_the_cache() {
 }
 
 #[test]
-fn sixteen_pages_change_the_block_and_seventeen_do_not() {
+fn the_most_that_is_cached_changes_the_block_and_one_more_does_not() {
     let mut pages = fresh::<Bits48>(1024);
     let mut cache = PageCache::EMPTY;
-    assert_eq!(into(&mut pages, &mut cache, 17), 0);
-    assert_eq!((cache, pages.free_pages().0), (PageCache::EMPTY, 1007));
-    assert_eq!(into(&mut pages, &mut cache, 16), 17);
-    assert_eq!(cached(&cache), (33..64).collect::<Vec<_>>());
+    assert_eq!(into(&mut pages, &mut cache, MOST + 1), 0);
+    assert_eq!((cache, pages.free_pages().0), (PageCache::EMPTY, 1023 - MOST));
+    assert_eq!(into(&mut pages, &mut cache, MOST), MOST + 1);
+    assert_eq!(cached(&cache), (2 * MOST + 1..64).collect::<Vec<_>>());
 }
 
 #[test]
@@ -105,15 +107,15 @@ fn first_and_last_page_of_the_address_space() {
     assert_eq!(pages.allocate_into(&mut cache, PageCount(1)), Err(none));
     // The whole last block, of which one page is in use.
     pages.grow(PageIndex(ALL - 64), PageCount(63)).unwrap();
-    assert_eq!(into(&mut pages, &mut cache, 16), ALL - 64);
-    assert_eq!(cached(&cache), (ALL - 48..ALL - 1).collect::<Vec<_>>());
+    assert_eq!(into(&mut pages, &mut cache, MOST), ALL - 64);
+    assert_eq!(cached(&cache), (ALL - 64 + MOST..ALL - 1).collect::<Vec<_>>());
     for page in [ALL - 1, ALL, usize::MAX, 0] {
         assert_eq!(cache.get(PageIndex(page)), None);
     }
     pages.free(PageIndex(ALL - 1), PageCount(1)).unwrap();
     pages.flush(&mut cache);
     pages.is_valid().unwrap();
-    assert!(pages.free_pages().0 == 48 && pages.hint() <= PageIndex(ALL - 48));
+    assert!(pages.free_pages().0 == 64 - MOST && pages.hint() <= PageIndex(ALL - 64 + MOST));
     pages.free(PageIndex(0), PageCount(1)).unwrap();
     assert_eq!(into(&mut pages, &mut cache, 1), 0);
 }
@@ -179,16 +181,16 @@ fn blocks_on_either_side_of_every_levels_boundary() {
             let mut pages = new::<Bits48>(8 << 21);
             pages.grow(PageIndex(far - 64), PageCount(128)).unwrap();
             let (mut below, mut above) = (PageCache::EMPTY, PageCache::EMPTY);
-            assert_eq!(into(&mut pages, &mut below, 16), far - 64, "level {level}");
-            assert_eq!(into(&mut pages, &mut above, 16), far, "level {level}");
+            assert_eq!(into(&mut pages, &mut below, MOST), far - 64, "level {level}");
+            assert_eq!(into(&mut pages, &mut above, MOST), far, "level {level}");
             pages.flush(&mut below);
             pages.is_valid().unwrap();
             pages.flush(&mut above);
             pages.is_valid().unwrap();
             // What came back from below ends where a run begins that is in use, and is found by all its length.
-            let found = pages.allocate(PageCount(48)).map(|run| run.first.0);
-            assert_eq!(found, Ok(far - 48), "level {level}");
-            pages.free(PageIndex(far - 64), PageCount(80)).unwrap();
+            let found = pages.allocate(PageCount(64 - MOST)).map(|run| run.first.0);
+            assert_eq!(found, Ok(far - 64 + MOST), "level {level}");
+            pages.free(PageIndex(far - 64), PageCount(64 + MOST)).unwrap();
             pages.is_valid().unwrap();
             let found = pages.allocate(PageCount(128)).map(|run| run.first.0);
             assert_eq!(found, Ok(far - 64), "level {level}: the two blocks join");
@@ -199,7 +201,7 @@ fn blocks_on_either_side_of_every_levels_boundary() {
 #[test]
 fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
     const REQUESTS: usize = 480;
-    for count in 1..=16 {
+    for count in 1..=MOST {
         let pages = shared(512 * 24);
         let (mut cache, mut last) = (PageCache::EMPTY, None);
         let before = pages.figures();
@@ -208,7 +210,7 @@ fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
             assert!(last.is_none_or(|last| run.first.0 > last), "in the order of addresses");
             last = Some(run.first.0 + count - 1);
         }
-        // A visit serves as many as fit into a block: of 15 pages, four.
+        // A visit serves as many as fit into a block: of 7 pages, nine.
         let each = 64 / count;
         let visits = pages.figures().visits - before.visits;
         assert!(visits as usize <= REQUESTS.div_ceil(each), "{visits} visits for runs of {count}");

@@ -10,8 +10,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const FONT: &str = "Helvetica, Arial, sans-serif";
-const INK: RGBColor = RGBColor(38, 38, 38);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
+pub(crate) const INK: RGBColor = RGBColor(38, 38, 38);
+pub(crate) const FAINT: RGBColor = RGBColor(225, 225, 225);
 const OURS: RGBColor = RGBColor(34, 120, 74);
 const THEIRS: RGBColor = RGBColor(158, 170, 184);
 
@@ -80,10 +80,10 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
     panels
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(crate) type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-fn text(size: u32, color: RGBColor, across: HPos) -> TextStyle<'static> {
+pub(crate) fn text(size: u32, color: RGBColor, across: HPos) -> TextStyle<'static> {
     (FONT, size).into_font().color(&color).pos(Pos::new(across, VPos::Center))
 }
 
@@ -149,7 +149,7 @@ fn draw_panel<'a>(panel: &Panel<'_>, area: &Area<'a>) -> Drawn<'a> {
 }
 
 /// A number at the axis, as short as it is exact.
-fn tick(value: f64) -> String {
+pub(crate) fn tick(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }

@@ -77,12 +77,12 @@ impl Report {
     /// Of rounds in which Heapwood did not fail.
     pub(crate) fn new(
         args: &Bench,
+        workload: &'static Workload,
         n: u64,
         rounds: Rounds<'_>,
         tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
     ) -> Result<Report, Failure> {
-        let workload = args.workload;
         let entries = &rounds.entries;
         let base = &entries[0].runs;
         let good = entries.iter().filter(|e| e.failed.is_none());
@@ -94,7 +94,7 @@ impl Report {
         Ok(Report {
             workload,
             n,
-            runs: args.runs,
+            runs: args.runs(),
             peers: args.peers.clone(),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             machine: Machine::this(),

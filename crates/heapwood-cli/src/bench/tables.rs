@@ -92,14 +92,14 @@ fn notes(report: &Report) {
     }
 }
 
-fn table(header: &[&str]) -> Table {
+pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(header);
     table
 }
 
 /// `0.62 (0.60-0.63)`, in units of `unit`.
-fn show(spread: Spread, unit: f64) -> String {
+pub(crate) fn show(spread: Spread, unit: f64) -> String {
     show_as(spread.over(unit), number)
 }
 

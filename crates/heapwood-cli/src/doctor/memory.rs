@@ -15,6 +15,11 @@ fn field(meminfo: &str, key: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// What /proc/meminfo says a program may take before anything is swapped out.
+pub(crate) fn available(meminfo: &Text) -> Option<u64> {
+    field(meminfo.as_ref().ok()?, "MemAvailable")
+}
+
 pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
     const NAME: &str = "memory";
     let machine = match physical {

@@ -1,0 +1,58 @@
+//! Which chunk is next to give memory back, and what of it. A policy is an order of chunks and a rule within one.
+//!
+//! | policy | chunks | within a chunk |
+//! |---|---|---|
+//! | highest-address-first | the highest | the highest run, up to 2 MiB |
+//! | huge-pages-first | with a free huge page, then the highest | huge pages whole and first |
+//! | densest-last | with the fewest pages in use, then the highest | huge pages whole and first |
+//! | heapwood | the highest | huge pages whole and first |
+//!
+//! The last is what `SharedPages::scavenge` does. Highest first is the order of "Proposal: Scaling the Go page
+//! allocator" (Knyszek and Clements, 2019).
+
+use super::heap::ChunkState;
+use heapwood_pages::scavenge::HUGE_PAGES;
+use heapwood_pages::{PageCount, ReleasePolicy};
+use serde::{Serialize, Serializer};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    HighestFirst,
+    HugePagesFirst,
+    DensestLast,
+    Heapwood,
+}
+
+impl Policy {
+    pub(crate) const ALL: [Policy; 4] =
+        [Policy::HighestFirst, Policy::HugePagesFirst, Policy::DensestLast, Policy::Heapwood];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Policy::HighestFirst => "highest-address-first",
+            Policy::HugePagesFirst => "huge-pages-first",
+            Policy::DensestLast => "densest-last",
+            Policy::Heapwood => "heapwood",
+        }
+    }
+
+    /// The chunks with the largest rank go first, the highest of them before the others.
+    pub(crate) fn rank(self, chunk: &ChunkState) -> usize {
+        match self {
+            Policy::HighestFirst | Policy::Heapwood => 0,
+            Policy::HugePagesFirst => chunk.has_free_huge_page() as usize,
+            Policy::DensestLast => usize::MAX - chunk.in_use(),
+        }
+    }
+
+    /// What may be released of a chunk at once.
+    pub(crate) fn within_chunk(self) -> ReleasePolicy {
+        ReleasePolicy { most: PageCount(HUGE_PAGES), huge_pages: self != Policy::HighestFirst }
+    }
+}
+
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.name())
+    }
+}
