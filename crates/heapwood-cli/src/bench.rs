@@ -33,7 +33,7 @@ pub(crate) mod tables;
 
 use crate::args::{Bench, Subject};
 use crate::failure::Failure;
-use crate::output::{cannot_write, check_writable, say};
+use crate::output::{check_writable, json, write_picture};
 use crate::run::check_size;
 use children::Children;
 use heapwood_workloads::Workload;
@@ -82,11 +82,10 @@ fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
 
     let report = Report::new(args, workload, n, rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
-        let svg = plot::draw(&report).map_err(|e| cannot_write(path, "picture", e))?;
-        std::fs::write(path, svg).map_err(|e| cannot_write(path, "picture", e))?;
+        write_picture(path, plot::draw(&report))?;
     }
     if args.json {
-        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+        json(&report)?;
     } else {
         tables::print(&report);
     }

@@ -22,7 +22,7 @@ mod memory;
 
 use crate::args::Doctor;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{json, say};
 use finding::Finding;
 use heapwood_os::probe::{self, Advice};
 use heapwood_os::usage;
@@ -41,7 +41,7 @@ type Text = std::io::Result<String>;
 pub(crate) fn run(args: &Doctor) -> Result<(), Failure> {
     let report = Report { findings: examine() };
     if args.json {
-        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+        json(&report)?;
     } else {
         for finding in &report.findings {
             say!("{finding}");

@@ -2,7 +2,8 @@
 //! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
 
 use crate::failure::Failure;
-use std::fmt::Arguments;
+use serde::Serialize;
+use std::fmt::{Arguments, Display};
 use std::io::Write;
 use std::path::Path;
 
@@ -30,6 +31,18 @@ pub(crate) fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
 }
 
 /// That it cannot.
-pub(crate) fn cannot_write(path: &Path, what: &str, why: impl std::fmt::Display) -> Failure {
+pub(crate) fn cannot_write(path: &Path, what: &str, why: impl Display) -> Failure {
     Failure::run(format!("the {what} cannot be written to {}: {why}", path.display()))
+}
+
+/// Writes a file of its own for what was drawn.
+pub(crate) fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result<(), Failure> {
+    let svg = drawn.map_err(|e| cannot_write(path, "picture", e))?;
+    std::fs::write(path, svg).map_err(|e| cannot_write(path, "picture", e))
+}
+
+/// Writes one line of JSON.
+pub(crate) fn json(of: &impl Serialize) -> Result<(), Failure> {
+    line(format_args!("{}", serde_json::to_string(of).map_err(Failure::run)?));
+    Ok(())
 }

@@ -33,7 +33,7 @@ use crate::args::Bench;
 use crate::bench::progress::Progress;
 use crate::doctor::available_memory;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::json;
 use crate::size::{exact, show};
 use clock::Clock;
 use frees::Orders;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     let measured: Vec<(PageCount, Record)> = heaps.into_iter().map(|heap| (heap.size, heap.record)).collect();
     let report = Report::new(args, &clock, &measured, skipped, threads.outcomes(), sharing.outcomes());
     if args.json {
-        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+        json(&report)?;
     } else {
         tables::print(&report);
     }

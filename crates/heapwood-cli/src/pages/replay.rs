@@ -15,7 +15,7 @@ use super::moments::{self, Moment};
 use crate::args::{Replay, Request};
 use crate::bench::spread::Spread;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::json;
 use drain::{Drain, Drained};
 use heapwood_os::clock::monotonic_ns;
 use report::{Report, Row, SampleReport};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Replay) -> Result<(), Failure> {
     }
     let report = report(args, &moments, &cases);
     if args.json {
-        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+        json(&report)?;
     } else {
         report.print();
     }

@@ -26,7 +26,7 @@ mod report;
 use super::moments::{self, Moment};
 use crate::args::Simulate;
 use crate::failure::Failure;
-use crate::output::{cannot_write, check_writable, say};
+use crate::output::{check_writable, json, write_picture};
 use cost::Cost;
 use report::{Report, SampleReport};
 
@@ -48,11 +48,10 @@ pub(crate) fn run(args: &Simulate) -> Result<(), Failure> {
     let samples = moments.into_iter().map(simulate).collect::<Result<_, Failure>>()?;
     let report = Report { cost, steps_per_ms: args.steps_per_ms, samples };
     if let Some(path) = &args.plot {
-        let svg = plot::draw(&report).map_err(|e| cannot_write(path, "picture", e))?;
-        std::fs::write(path, svg).map_err(|e| cannot_write(path, "picture", e))?;
+        write_picture(path, plot::draw(&report))?;
     }
     if args.json {
-        say!("{}", serde_json::to_string(&report).map_err(Failure::run)?);
+        json(&report)?;
     } else {
         report.print();
     }
