@@ -1,8 +1,9 @@
 //! A kernel that refuses on command: every request is counted, and the one whose turn it is fails, or all from then
 //! on. Tests walk the refusal through all requests of an operation and check that each is survived.
 
-use crate::kernel::{Kernel, OsError, Request};
+use crate::kernel::{Kernel, OsError};
 use crate::linux::SYSTEM;
+use crate::request::Request;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 

@@ -1,21 +1,9 @@
 //! Memory, and threads, from the kernel, as a trait. Address space is first reserved without access, then committed piece by
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
+use crate::request::Request;
 use core::fmt;
 use std::thread::JoinHandle;
-
-/// What was asked of the kernel when it refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Address space without access.
-    Reserve,
-    /// Access to a part of a reservation.
-    Commit,
-    /// Giving back the memory behind a part of a reservation.
-    Decommit,
-    /// A thread, with a stack of so many bytes.
-    Thread,
-}
 
 /// A refusal: what was asked for, how many bytes, and the kernel's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

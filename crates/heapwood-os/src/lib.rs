@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`kernel`] | reserve, commit, decommit, release: the trait and its errors |
+//! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
@@ -31,15 +32,17 @@ pub mod message;
 pub mod probe;
 pub mod process;
 pub mod region;
+pub mod request;
 pub mod signals;
 pub mod stack;
 pub mod usage;
 
 pub use apart::Apart;
-pub use kernel::{Kernel, KernelRef, OsError, Request};
+pub use kernel::{Kernel, KernelRef, OsError};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
+pub use request::Request;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
 pub const KERNEL_PAGE: usize = 4096;

@@ -1,7 +1,7 @@
 //! Which limit a refusal probably met, and what to set: the kernel says only that there is no memory. The limits of
 //! this process are looked up when the message is written; nothing is allocated for it.
 
-use crate::kernel::Request;
+use crate::request::Request;
 use crate::usage::{address_space_limit, data_limit};
 use core::fmt;
 use std::io::Read;

@@ -1,7 +1,8 @@
 //! The kernel behind the trait: mmap to reserve, mprotect to commit (so that overcommit accounting sees what is
 //! really used), madvise to give back.
 
-use crate::kernel::{Kernel, OsError, Request};
+use crate::kernel::{Kernel, OsError};
+use crate::request::Request;
 
 /// The running system.
 #[derive(Clone, Copy, Debug, Default)]

@@ -157,7 +157,7 @@ impl Heap {
         let state = self.state(index);
         let chunk = self.chunks.entry(index);
         let chunk = chunk.or_insert(Chunk { state: ChunkState::default(), released: [false; CHUNK_PAGES] });
-        let rank = |state: &ChunkState| (self.policy.rank(state), index);
+        let rank = |state: &ChunkState| (self.policy.rank(state.has_free_huge_page(), state.in_use()), index);
         if chunk.state.releasable {
             self.order.remove(&rank(&chunk.state));
         }

@@ -10,7 +10,6 @@
 //! The last is what `SharedPages::scavenge` does. Highest first is the order of "Proposal: Scaling the Go page
 //! allocator" (Knyszek and Clements, 2019).
 
-use super::heap::ChunkState;
 use heapwood_pages::scavenge::HUGE_PAGES;
 use heapwood_pages::{PageCount, ReleasePolicy};
 use serde::{Serialize, Serializer};
@@ -37,11 +36,11 @@ impl Policy {
     }
 
     /// The chunks with the largest rank go first, the highest of them before the others.
-    pub(crate) fn rank(self, chunk: &ChunkState) -> usize {
+    pub(crate) fn rank(self, has_free_huge_page: bool, in_use: usize) -> usize {
         match self {
             Policy::HighestFirst | Policy::Heapwood => 0,
-            Policy::HugePagesFirst => chunk.has_free_huge_page() as usize,
-            Policy::DensestLast => usize::MAX - chunk.in_use(),
+            Policy::HugePagesFirst => has_free_huge_page as usize,
+            Policy::DensestLast => usize::MAX - in_use,
         }
     }
 
