@@ -22,7 +22,7 @@ struct Kept {
 }
 
 impl Watch {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let kept = Kept { most_in_use: 0, peak: None, most_free: 0, collected: None };
         Watch { on: AtomicBool::new(false), kept: Lock::new(kept) }
     }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`mask`] | one bit per word of a small type, and the walk over the set bits |
 //! | [`type_map`] | the same, composed field by field at compile time |
+//! | [`program`] | the same for large types, in instructions |
 //! | [`trace_fn`] | the function that finds the pointers of a type no mask can describe |
 //! | [`descriptor`] | a size with a layout, validated: what a heap is told of a type |
 //! | [`error`] | why a description was refused |
@@ -22,18 +23,20 @@
 //! assert_eq!(mask.iter().collect::<Vec<_>>(), [1, 2]);
 //! ```
 
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod descriptor;
 pub mod error;
 pub mod mask;
+pub mod program;
 pub mod trace_fn;
 pub mod type_map;
 
 pub use descriptor::{Layout, TypeDescriptor};
 pub use error::LayoutError;
 pub use mask::{PointerMask, SetWords};
+pub use program::{Program, ProgramError};
 pub use trace_fn::{TraceContext, TraceFn};
 pub use type_map::TypeMap;
 

@@ -1,0 +1,37 @@
+//! Programs: where the pointers of a type are, in a few bytes however large the type is. A program emits one bit a word
+//! of the type, set where the word is a pointer, by two operations: emit these bits, and repeat the last `n` bits `c`
+//! more times. The idea, a Lempel-Ziv code of pointer bits without recursion, is Cox's in Go's commit 512f75e8 ("replace
+//! GC programs with simpler encoding, faster decoder", 2015); the encoding differs in its long counts.
+//!
+//! | byte | what follows | meaning |
+//! |---|---|---|
+//! | `00` | nothing | the end; no byte comes after it |
+//! | `01`..`7e` | ceil(n / 8) bytes, n being the byte itself | emit n bits |
+//! | `7f` | n as a varint, ceil(n / 8) bytes | emit n bits, n at least 1 |
+//! | `80` | n as a varint, c as a varint | repeat the last n bits c more times, n and c at least 1 |
+//! | `81`..`ff` | c as a varint | the same, n being the lower 7 bits of the byte |
+//!
+//! Bits come lowest first, in the lowest byte first; the bits of the last byte that are not emitted are zero. A varint has
+//! seven bits a byte, lowest first, with the top bit set in all but the last (LEB128).
+//!
+//! ```text
+//! 02 01 00                   two words, the first a pointer
+//! 01 01 81 ff ff ff 7f 00    [2^28]pointer: a pointer, 2^28 - 1 more times (8 bytes)
+//! 01 00 81 7f 02 03 00       130 words: a scalar, 127 more, then two pointers
+//! 03 01 83 09 9e 63 00       [100][10] of (pointer, scalar, scalar): 3 bits, 9 more times,
+//!                            and those 30 bits (1e has the top bit: 9e) 99 more times
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`ops`] | reading instructions |
+//! | [`check`] | [`Program`]: bytes that were found to be right for a type |
+//! | [`fault`] | what may be wrong with them |
+
+pub mod check;
+pub mod fault;
+pub mod ops;
+
+pub use check::Program;
+pub use fault::{Fault, ProgramError};
+pub use ops::{Op, Ops};

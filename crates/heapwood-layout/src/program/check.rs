@@ -1,0 +1,132 @@
+//! Programs that were found to be right for a type. Whoever has a [`Program`] need not look for mistakes in it any more:
+//! it emits exactly one bit a word of the type, and repeats only what there is. Checking reads each instruction once and
+//! emits nothing, so it costs as much for `[2^28]pointer` as for a pointer.
+
+use super::fault::{Fault, ProgramError};
+use super::ops::{Op, Ops};
+
+/// The instructions of a type, checked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Program<'a> {
+    bytes: &'a [u8],
+    words: u64,
+}
+
+impl<'a> Program<'a> {
+    /// Checks a program for a type of so many words.
+    ///
+    /// # Errors
+    /// The first byte at fault, and what was expected there.
+    pub const fn check(bytes: &'a [u8], words: u64) -> Result<Self, ProgramError> {
+        let (mut ops, mut emitted) = (Ops::new(bytes), 0u64);
+        loop {
+            let end = ops.offset();
+            let (at, op) = match ops.read() {
+                Ok(Some(op)) => op,
+                Ok(None) if emitted < words => {
+                    return Err(ProgramError { at: end, fault: Fault::TooShort { words, emitted } });
+                }
+                Ok(None) if ops.offset() < bytes.len() => {
+                    let bytes = bytes.len() - ops.offset();
+                    return Err(ProgramError { at: ops.offset(), fault: Fault::Trailing { bytes } });
+                }
+                Ok(None) => return Ok(Program { bytes, words }),
+                Err(e) => return Err(e),
+            };
+            let more = match op {
+                Op::Literal { bits, .. } => Some(bits),
+                Op::Repeat { last, .. } if last > emitted => {
+                    return Err(ProgramError { at, fault: Fault::RepeatOfMore { last, emitted } });
+                }
+                Op::Repeat { last, times } => last.checked_mul(times),
+            };
+            emitted = match more {
+                Some(more) if more <= words - emitted => emitted + more,
+                _ => return Err(ProgramError { at, fault: Fault::TooLong { words, emitted } }),
+            };
+        }
+    }
+
+    /// The words of the type: the bits that the program emits.
+    pub const fn words(&self) -> u64 {
+        self.words
+    }
+
+    /// The instructions as they are stored, the end included.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The instructions, without the end.
+    pub fn ops(&self) -> impl Iterator<Item = Op<'a>> + use<'a> {
+        Ops::new(self.bytes).map_while(|op| op.ok().map(|(_, op)| op))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8], words: u64) -> (usize, Fault) {
+        let e = Program::check(bytes, words).unwrap_err();
+        (e.at, e.fault)
+    }
+
+    #[test]
+    fn the_worked_examples() {
+        let examples: [(&[u8], u64); 4] = [
+            (&[0x02, 0x01, 0x00], 2),
+            (&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28),
+            (&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00], 130),
+            (&[0x03, 0x01, 0x83, 0x09, 0x9e, 0x63, 0x00], 3000),
+        ];
+        for (bytes, words) in examples {
+            assert_eq!(Program::check(bytes, words).map(|p| p.words()), Ok(words));
+            assert_eq!(refused(bytes, words + 1).1, Fault::TooShort { words: words + 1, emitted: words });
+            assert!(matches!(refused(bytes, words - 1).1, Fault::TooLong { .. }));
+            // Whatever is cut off is missed.
+            for len in 0..bytes.len() {
+                let (at, fault) = refused(&bytes[..len], words);
+                assert!(
+                    at <= len && matches!(fault, Fault::NoEnd | Fault::Truncated { .. }),
+                    "{len}: {fault:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_byte() {
+        let huge = [0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        assert_eq!(refused(&[], 1), (0, Fault::NoEnd));
+        assert_eq!(refused(&[0x00], 1), (0, Fault::TooShort { words: 1, emitted: 0 }));
+        assert_eq!(refused(&[0x09, 0xff], 9), (2, Fault::Truncated { missing: 1 }));
+        assert_eq!(refused(&[0x7f, 0xff], 9), (2, Fault::Truncated { missing: 1 }));
+        assert_eq!(refused(&[0x7f, 0x00, 0x00], 9), (0, Fault::EmptyLiteral));
+        assert_eq!(refused(&[0x03, 0x09, 0x00], 3), (1, Fault::Padding { used: 3 }));
+        assert_eq!(refused(&[0x01, 0x01, 0x80, 0x00, 0x01, 0x00], 3), (2, Fault::RepeatOfNothing));
+        assert_eq!(refused(&[0x01, 0x01, 0x81, 0x00, 0x00], 3), (2, Fault::RepeatNever));
+        assert_eq!(
+            refused(&[0x01, 0x01, 0x82, 0x01, 0x00], 3),
+            (2, Fault::RepeatOfMore { last: 2, emitted: 1 })
+        );
+        assert_eq!(refused(&[0x82, 0x01, 0x00], 3), (0, Fault::RepeatOfMore { last: 2, emitted: 0 }));
+        assert_eq!(refused(&[0x02, 0x01, 0x00, 0x00, 0x07], 2), (3, Fault::Trailing { bytes: 2 }));
+        // Counts that overflow.
+        let mut bytes = vec![0x01, 0x01];
+        bytes.extend(huge);
+        bytes.extend([0x02, 0x00]);
+        assert_eq!(refused(&bytes, 9).1, Fault::RepeatOfMore { last: u64::MAX, emitted: 1 });
+        let mut bytes = vec![0x02, 0x01, 0x82];
+        bytes.extend(&huge[1..]);
+        bytes.push(0x00);
+        assert_eq!(refused(&bytes, u64::MAX), (2, Fault::TooLong { words: u64::MAX, emitted: 2 }));
+        let mut bytes = vec![0x7f];
+        bytes.extend(&huge[1..]);
+        assert!(matches!(refused(&bytes, u64::MAX).1, Fault::Truncated { .. }));
+        let long = [0x01, 0x01, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02, 0x00];
+        assert_eq!(refused(&long, 9), (3, Fault::LongVarint));
+        let said = Program::check(&[0x01, 0x01, 0x82, 0x01, 0x00], 3).unwrap_err().to_string();
+        assert_eq!(said, "byte 2: a repeat of the last 2 bits, but only 1 were emitted before");
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading instructions one by one. The reader checks what concerns one instruction alone; whether repeats have something
+//! to repeat and the bits fill the type is [`check`](super::check)'s business. Invariant: nothing is read beyond the
+//! bytes given, whatever they are.
+
+use super::fault::{Fault, ProgramError};
+
+/// One instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op<'a> {
+    /// Emit the bits.
+    Literal {
+        /// How many, at least 1.
+        bits: u64,
+        /// The bytes they are in, lowest first.
+        bytes: &'a [u8],
+    },
+    /// Repeat the last bits some more times.
+    Repeat {
+        /// How many bits, at least 1.
+        last: u64,
+        /// How many more times, at least 1.
+        times: u64,
+    },
+}
+
+/// The instructions of a program up to its end or the first that is wrong, each with the offset of its first byte.
+#[derive(Clone, Debug)]
+pub struct Ops<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    done: bool,
+}
+
+/// The byte of a literal whose count follows.
+pub(crate) const LONG_LITERAL: u8 = 0x7f;
+/// The top bit of a repeat; with no other bit set the count of bits follows.
+pub(crate) const REPEAT: u8 = 0x80;
+
+impl<'a> Ops<'a> {
+    /// Reads from the first byte on.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Ops { bytes, at: 0, done: false }
+    }
+
+    /// The offset of the next byte to be read; after the end, of the first one that does not belong to the program.
+    pub const fn offset(&self) -> usize {
+        self.at
+    }
+
+    const fn fail<T>(at: usize, fault: Fault) -> Result<T, ProgramError> {
+        Err(ProgramError { at, fault })
+    }
+
+    /// The next instruction with the offset of its first byte; `None` at the end instruction.
+    ///
+    /// # Errors
+    /// The instruction is incomplete or says nothing.
+    pub const fn read(&mut self) -> Result<Option<(usize, Op<'a>)>, ProgramError> {
+        let begin = self.at;
+        if begin >= self.bytes.len() {
+            return Self::fail(begin, Fault::NoEnd);
+        }
+        let first = self.bytes[begin];
+        self.at += 1;
+        if first == 0 {
+            return Ok(None);
+        }
+        if first & REPEAT == 0 {
+            let bits = if first == LONG_LITERAL {
+                match self.varint() {
+                    Ok(bits) => bits,
+                    Err(e) => return Err(e),
+                }
+            } else {
+                first as u64
+            };
+            return match self.literal(begin, bits) {
+                Ok(op) => Ok(Some((begin, op))),
+                Err(e) => Err(e),
+            };
+        }
+        let last = if first == REPEAT {
+            match self.varint() {
+                Ok(last) => last,
+                Err(e) => return Err(e),
+            }
+        } else {
+            (first & !REPEAT) as u64
+        };
+        let times = match self.varint() {
+            Ok(times) => times,
+            Err(e) => return Err(e),
+        };
+        if last == 0 {
+            return Self::fail(begin, Fault::RepeatOfNothing);
+        }
+        if times == 0 {
+            return Self::fail(begin, Fault::RepeatNever);
+        }
+        Ok(Some((begin, Op::Repeat { last, times })))
+    }
+
+    const fn literal(&mut self, begin: usize, bits: u64) -> Result<Op<'a>, ProgramError> {
+        if bits == 0 {
+            return Self::fail(begin, Fault::EmptyLiteral);
+        }
+        let (_, rest) = self.bytes.split_at(self.at);
+        let needed = bits.div_ceil(8);
+        if needed > rest.len() as u64 {
+            let missing = needed - rest.len() as u64;
+            let missing = if missing > usize::MAX as u64 { usize::MAX } else { missing as usize };
+            return Self::fail(self.bytes.len(), Fault::Truncated { missing });
+        }
+        let (bytes, _) = rest.split_at(needed as usize);
+        self.at += needed as usize;
+        let used = bits % 8;
+        if used != 0 && bytes[bytes.len() - 1] >> used != 0 {
+            return Self::fail(self.at - 1, Fault::Padding { used: used as u32 });
+        }
+        Ok(Op::Literal { bits, bytes })
+    }
+
+    const fn varint(&mut self) -> Result<u64, ProgramError> {
+        let begin = self.at;
+        let (mut value, mut shift) = (0u64, 0);
+        loop {
+            if self.at >= self.bytes.len() {
+                return Self::fail(self.at, Fault::Truncated { missing: 1 });
+            }
+            let byte = self.bytes[self.at];
+            self.at += 1;
+            let part = (byte & 0x7f) as u64;
+            if shift == 63 && part > 1 {
+                return Self::fail(begin, Fault::LongVarint);
+            }
+            value |= part << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+            shift += 7;
+            if shift > 63 {
+                return Self::fail(begin, Fault::LongVarint);
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Ops<'a> {
+    type Item = Result<(usize, Op<'a>), ProgramError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let next = self.read().transpose();
+        self.done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
