@@ -27,7 +27,7 @@ pub fn rounded_window(bytes: usize) -> usize {
 
 /// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
 const GROWTH: usize = 512;
-/// From this size on (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be more than is needed.
+/// Above this (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be more than is needed.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 /// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
 const UNUSED_AT_START: usize = 1;
@@ -309,14 +309,16 @@ impl Space {
     }
 
     fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
-        if self.huge_pages && to.0 >= HUGE_TABLES {
-            self.table.commit_huge(from, to)?;
-            self.spans.commit_huge(from.0..to.0)?;
-            self.marks.commit_huge(from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
-        } else {
-            self.table.commit(from, to)?;
-            self.spans.commit(from.0..to.0)?;
-            self.marks.commit(from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
+        let huge_from = if self.huge_pages { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
+        if from < huge_from {
+            self.table.commit(from, huge_from)?;
+            self.spans.commit(from.0..huge_from.0)?;
+            self.marks.commit(from.0 * PAGE_SIZE, huge_from.0 * PAGE_SIZE)?;
+        }
+        if huge_from < to {
+            self.table.commit_huge(huge_from, to)?;
+            self.spans.commit_huge(huge_from.0..to.0)?;
+            self.marks.commit_huge(huge_from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
         }
         self.memory.commit(from.0 * PAGE_SIZE..to.0 * PAGE_SIZE)
     }
