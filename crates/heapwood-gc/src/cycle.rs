@@ -104,7 +104,8 @@ impl Heap {
             }
         };
         let table = (&collector.overflow, collector.overflow_words);
-        let mut marker = Marker::new(&self.space, &mut collector.stacks, table);
+        let touched = collector.touched.of_this_process();
+        let mut marker = Marker::new(&self.space, &mut collector.stacks, touched, table);
         if self.verify.is_some() {
             marker.on_stack = Some(&note);
         }

@@ -15,7 +15,7 @@ use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Object, Scan, ShapeId, SizeClass, Space, SpaceConfig};
 use heapwood_layout::{Layout, TypeDescriptor};
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox};
+use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox, Touched};
 use heapwood_pages::PAGE_SIZE;
 
 /// A type as a heap knows it: its size and its shape.
@@ -46,6 +46,7 @@ unsafe impl Send for Registry {}
 /// What one collection at a time uses.
 pub(crate) struct Collector {
     pub(crate) stacks: MarkStacks,
+    pub(crate) touched: Touched,
     /// A bit for every page: a span that starts here has marked objects that were not scanned.
     pub(crate) overflow: MappedArray<u64>,
     /// Words of it that are committed; what lies beyond has no bits if the kernel refused more.
@@ -125,6 +126,7 @@ impl Heap {
                     Some(edges) => MarkStacks::new(kernel, edges)?,
                     None => MarkStacks::usual(kernel)?,
                 },
+                touched: Touched::new(),
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,
             }),

@@ -1,4 +1,6 @@
-//! Large objects: each has pages of its own, and a span with one cell.
+//! Large objects: each has pages of its own, and a span with one cell. Of the largest perhaps little will ever be
+//! touched, so nothing here touches them: memory that was in use before is given back instead of zeroed, and they do
+//! without huge pages, of which one would be behind every page that is touched.
 
 use crate::page_table::PageEntry;
 use crate::refused::Refused;
@@ -6,7 +8,7 @@ use crate::shape::{ScanKind, ShapeId};
 use crate::space::Space;
 use crate::span::Span;
 use core::ptr::NonNull;
-use heapwood_pages::{PAGE_SIZE, PageCount};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Space {
     /// Allocates `bytes` (not 0) in pages of their own. The memory is zero if the shape has pointers or `zeroed`
@@ -30,7 +32,8 @@ impl Space {
         self.stay_within_limit(pages);
         let mut span = Span::new(self.address_of(page), pages, 0, bytes, id, fresh);
         let object = span.cells_start;
-        if (zeroed || kind != ScanKind::NoPointers) && !fresh {
+        self.begin_sparse(page, pages);
+        if (zeroed || kind != ScanKind::NoPointers) && !fresh && !self.empty_sparse(page, pages) {
             // SAFETY: the pages were just taken by this thread; nobody else knows them.
             unsafe { (object as *mut u8).write_bytes(0, bytes) };
         }
@@ -43,5 +46,32 @@ impl Space {
         self.push_swept(&mut central, page);
         debug_assert!(self.table.get(page) == PageEntry::new(kind, id, 0));
         NonNull::new(object as *mut u8).ok_or(too_large)
+    }
+
+    /// Objects from here on may be sparse.
+    const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
+
+    fn bytes_of(pages_from: PageIndex, count: PageCount) -> core::ops::Range<usize> {
+        pages_from.byte_offset()..pages_from.byte_offset() + count.bytes()
+    }
+
+    /// The pages belong to an object now that may be sparse.
+    fn begin_sparse(&self, first: PageIndex, count: PageCount) {
+        if count >= Self::SPARSE && self.huge_pages {
+            self.memory.advise_small(Self::bytes_of(first, count));
+        }
+    }
+
+    /// Makes the pages of an object that may be sparse zero without touching them; false if they must be written.
+    fn empty_sparse(&self, first: PageIndex, count: PageCount) -> bool {
+        // SAFETY: the pages were just taken by the caller, so they are committed and nobody needs what is in them.
+        count >= Self::SPARSE && unsafe { self.memory.decommit(Self::bytes_of(first, count)) }.is_ok()
+    }
+
+    /// The object that had the pages is dead.
+    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
+        if count >= Self::SPARSE && self.huge_pages {
+            self.memory.advise_huge(Self::bytes_of(first, count));
+        }
     }
 }

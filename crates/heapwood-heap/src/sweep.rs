@@ -91,6 +91,7 @@ impl Space {
                 }
                 let pages = self.span(page).pages();
                 self.table.clear_span(page, pages);
+                self.end_sparse(page, pages);
                 empty.push(self, page, pages);
             }
         }
@@ -101,7 +102,8 @@ impl Space {
     pub(crate) fn sweep_span(&self, page: PageIndex) -> (Swept, usize) {
         let span = self.span(page);
         let start = self.address_of(page);
-        let end = start + span.pages().0 * PAGE_SIZE;
+        // A large object has one bit, however long its span is.
+        let end = if span.cell_size == 0 { start + PAGE_SIZE } else { start + span.pages().0 * PAGE_SIZE };
         let live = self.marks.count_allocated(start, end);
         // SAFETY: the span was taken from a list by this thread, and no marking is under way.
         unsafe { self.marks.clear_marks(start, end) };

@@ -68,6 +68,12 @@ pub unsafe trait Kernel: Send + Sync {
     /// 1. The range lies in one reservation of this kernel.
     unsafe fn advise_huge(&self, addr: usize, len: usize);
 
+    /// Asks for small pages only: for memory of which little will be touched. A wish, too.
+    ///
+    /// # Safety
+    /// 1. The range lies in one reservation of this kernel.
+    unsafe fn advise_small(&self, addr: usize, len: usize);
+
     /// Ends a reservation.
     ///
     /// # Safety

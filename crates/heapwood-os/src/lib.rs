@@ -11,6 +11,7 @@
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
 //! | [`apart`] | values on cache lines of their own |
+//! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
@@ -35,6 +36,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod touched;
 pub mod usage;
 
 pub use apart::Apart;
@@ -43,6 +45,7 @@ pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
+pub use touched::Touched;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
 pub const KERNEL_PAGE: usize = 4096;

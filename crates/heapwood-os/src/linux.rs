@@ -69,6 +69,11 @@ unsafe impl Kernel for System {
         unsafe { libc::madvise(addr as *mut _, len, libc::MADV_HUGEPAGE) };
     }
 
+    unsafe fn advise_small(&self, addr: usize, len: usize) {
+        // SAFETY: advice about the caller's own range; it changes no contents.
+        unsafe { libc::madvise(addr as *mut _, len, libc::MADV_NOHUGEPAGE) };
+    }
+
     unsafe fn release(&self, addr: usize, len: usize) {
         // SAFETY: the caller gives up the whole reservation (contracts 1 and 2).
         unsafe { libc::munmap(addr as *mut _, len) };

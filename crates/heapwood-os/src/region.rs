@@ -66,6 +66,14 @@ impl Reservation {
         }
     }
 
+    /// Asks for small pages behind the bytes `range` (offsets).
+    pub fn advise_small(&self, range: Range<usize>) {
+        if let Some((addr, len)) = self.whole_pages(range) {
+            // SAFETY: whole_pages keeps the range inside this live reservation.
+            unsafe { self.kernel.advise_small(addr, len) }
+        }
+    }
+
     fn whole_pages(&self, range: Range<usize>) -> Option<(usize, usize)> {
         assert!(range.end <= self.len, "range {range:?} leaves a reservation of {} bytes", self.len);
         if range.start >= range.end {

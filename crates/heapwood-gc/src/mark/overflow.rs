@@ -4,6 +4,7 @@
 //! as old as Knuth's marking algorithms, by span as in libgc.
 
 use super::queue::Marker;
+use super::stack::Range;
 use heapwood_heap::ScanKind;
 use heapwood_pages::PageIndex;
 
@@ -91,18 +92,20 @@ impl Marker<'_> {
         let span = self.span_of(addr);
         let end = addr + span.object_bytes() / 8 * 8;
         let shape = self.space.shape(span.shape());
-        let (header, words, number) = match shape.kind() {
-            ScanKind::Slice => (shape.header as usize * 8, shape.words as usize, span.shape().index() as u32),
-            ScanKind::Conservative => (0, 1, 0),
+        let (header, number) = match shape.kind() {
+            ScanKind::Slice => (shape.header as usize * 8, span.shape().index() as u32),
+            ScanKind::Conservative => (0, 0),
             _ => return self.scan(addr, entry),
         };
-        let step = (512 / words).max(1) * words * 8;
-        let mut next = addr + header;
-        while next < end {
-            let piece_end = end.min(next + step);
-            self.scan_piece(super::stack::Range { next, end: piece_end, shape: number });
-            self.follow_all();
-            next = piece_end;
+        let mut left = Some(Range { next: addr + header, end, shape: number, dense: false });
+        while let Some(range) = left.take() {
+            let Some((mut written, rest)) = self.written_part(range) else { break };
+            while written.next < written.end {
+                let piece = self.piece_of(&mut written);
+                self.scan_piece(piece);
+                self.follow_all();
+            }
+            left = rest;
         }
     }
 }

@@ -7,7 +7,7 @@ use super::stack::MarkStacks;
 use heapwood_heap::marks;
 use heapwood_heap::page_table::PageEntry;
 use heapwood_heap::{ScanKind, Shape, Space, prefetch};
-use heapwood_os::MappedArray;
+use heapwood_os::{MappedArray, Touched};
 use heapwood_pages::PAGE_SIZE;
 
 /// How many edges wait for their memory. 32 was the best of 16, 32 and 64 (docs/METADATA.md).
@@ -24,6 +24,8 @@ pub struct Marker<'h> {
     entries: *const PageEntry,
     shapes: *const Shape,
     pub(crate) stacks: &'h mut MarkStacks,
+    /// Which pages were ever written.
+    pub(crate) touched: &'h Touched,
     pub(crate) overflow: &'h MappedArray<u64>,
     /// Words of the overflow table that there are.
     pub(crate) overflow_words: usize,
@@ -46,6 +48,7 @@ impl<'h> Marker<'h> {
     pub(crate) fn new(
         space: &'h Space,
         stacks: &'h mut MarkStacks,
+        touched: &'h Touched,
         (overflow, overflow_words): (&'h MappedArray<u64>, usize),
     ) -> Self {
         Marker {
@@ -56,6 +59,7 @@ impl<'h> Marker<'h> {
             entries: space.page_table().as_ptr(),
             shapes: space.shapes(),
             stacks,
+            touched,
             overflow,
             overflow_words,
             overflow_beyond: false,

@@ -13,6 +13,8 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 const WORD: usize = size_of::<usize>();
 /// Words scanned at once; more wait on the range stack.
 const PIECE: usize = 512;
+/// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
+const SPARSE: usize = 4 << 20;
 
 impl Marker<'_> {
     /// Counts an object that was just marked and finds its edges.
@@ -106,9 +108,14 @@ impl Marker<'_> {
             }
             ScanKind::Slice => {
                 let first = addr + shape.header as usize * WORD;
-                self.scan_range(Range { next: first, end, shape: entry.shape().index() as u32 }, addr);
+                self.scan_range(
+                    Range { next: first, end, shape: entry.shape().index() as u32, dense: false },
+                    addr,
+                );
             }
-            ScanKind::Conservative => self.scan_range(Range { next: addr, end, shape: 0 }, addr),
+            ScanKind::Conservative => {
+                self.scan_range(Range { next: addr, end, shape: 0, dense: false }, addr)
+            }
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let context = (&raw mut *self).cast::<TraceContext>();
@@ -133,17 +140,52 @@ impl Marker<'_> {
     /// Scans the next piece of a waiting range; false if none waits.
     #[cold]
     pub(crate) fn next_range(&mut self) -> bool {
-        let Some(mut range) = self.stacks.ranges.pop() else { return false };
-        let element = if range.shape == 0 { 1 } else { self.shape_numbered(range.shape).words as usize };
-        let step = (PIECE / element).max(1) * element * WORD;
-        let piece = Range { end: range.end.min(range.next + step), ..range };
-        range.next = piece.end;
+        let Some(range) = self.stacks.ranges.pop() else { return false };
+        let Some((mut range, rest)) = self.written_part(range) else { return true };
+        if let Some(rest) = rest
+            && !self.stacks.ranges.push(rest)
+        {
+            // Without room for the rest all of it is one range, as if it had been written throughout.
+            range.end = rest.end;
+        }
+        let piece = self.piece_of(&mut range);
         if range.next < range.end {
-            // There is room: the range was popped just now.
-            self.stacks.ranges.push(range);
+            // Now there may be no room for what was split in two.
+            if !self.stacks.ranges.push(range) {
+                self.scan_piece(Range { end: range.end, ..piece });
+                return true;
+            }
         }
         self.scan_piece(piece);
         true
+    }
+
+    /// Takes the first piece off a range.
+    pub(crate) fn piece_of(&self, range: &mut Range) -> Range {
+        let element = self.element_bytes(range.shape);
+        let step = (PIECE * WORD / element).max(1) * element;
+        let piece = Range { end: range.end.min(range.next + step), ..*range };
+        range.next = piece.end;
+        piece
+    }
+
+    /// The part of a range that begins where memory was first written, and what comes behind it; nothing if the rest
+    /// was never written, and so holds no pointer. Ends lie between elements.
+    pub(crate) fn written_part(&self, range: Range) -> Option<(Range, Option<Range>)> {
+        if range.dense || range.end.saturating_sub(range.next) < SPARSE {
+            return Some((range, None));
+        }
+        let written = self.touched.first(range.next..range.end)?;
+        let element = self.element_bytes(range.shape);
+        let start = range.next + (written.start - range.next) / element * element;
+        let end = (range.next + (written.end - range.next).next_multiple_of(element)).min(range.end);
+        let rest = (end < range.end).then_some(Range { next: end, ..range });
+        Some((Range { next: start, end, dense: true, ..range }, rest))
+    }
+
+    /// The bytes of an element of a slice of this shape.
+    fn element_bytes(&self, shape: u32) -> usize {
+        if shape == 0 { WORD } else { self.shape_numbered(shape).words as usize * WORD }
     }
 
     fn shape_numbered(&self, number: u32) -> &Shape {

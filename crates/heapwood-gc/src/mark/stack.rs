@@ -102,6 +102,8 @@ pub struct Range {
     pub(crate) end: usize,
     /// The number of its shape, for the mask; 0 if any word may be a pointer.
     pub(crate) shape: u32,
+    /// Nobody need ask any more which of its pages were ever written.
+    pub(crate) dense: bool,
 }
 
 // SAFETY: all-zero bytes are an empty range; it holds plain numbers.
