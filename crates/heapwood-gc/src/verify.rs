@@ -225,6 +225,7 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
                 }
             }
         }
+        ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace => {}
     }
 }

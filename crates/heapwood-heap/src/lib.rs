@@ -16,6 +16,7 @@
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
 //! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
+//! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
 //! | `release` | memory of free pages goes back to the kernel |
@@ -34,7 +35,9 @@ pub mod local;
 pub mod lookup;
 pub mod marks;
 pub mod page_table;
+pub mod pointer_bits;
 pub mod prefetch;
+mod rare;
 mod refill;
 pub mod refused;
 mod release;

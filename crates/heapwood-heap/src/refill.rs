@@ -27,8 +27,11 @@ impl Space {
         let zero = match shape.kind() {
             ScanKind::NoPointers => false,
             ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
-            ScanKind::Slice | ScanKind::Conservative | ScanKind::Trace => true,
+            ScanKind::Slice | ScanKind::Conservative | ScanKind::Trace | ScanKind::Bits => true,
         };
+        if bump.span().is_none() && self.is_rare(id, shape) {
+            return self.refill_rare(bumps, id, shape);
+        }
         loop {
             if bump.span().is_some() && self.next_run(bump, shape, zero) {
                 return Ok(());
@@ -180,13 +183,14 @@ impl Space {
         Ok(())
     }
 
-    /// Takes the span away from `bump`: all its cells up to the cursor exist.
+    /// Takes the span away from `bump`: all its cells up to the cursor exist. A run of a mixed span is no more than
+    /// forgotten: its cell exists already, and is garbage.
     fn retire(&self, bump: &Bump) {
         if let Some(page) = bump.span() {
             self.span(page).set_frontier(bump.cursor.get());
             self.set_aside(bump, page);
-            bump.reset();
         }
+        bump.reset();
     }
 
     /// Keeps a span that has no more cells to give until the next visit.

@@ -22,8 +22,9 @@ const FIRST_NO_POINTERS: u32 = 1;
 const FIRST_CONSERVATIVE: u32 = FIRST_NO_POINTERS + CLASSES as u32 + 1;
 const FIRST_TWO_WORDS: u32 = FIRST_CONSERVATIVE + CLASSES as u32 + 1;
 const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
+const FIRST_MIXED: u32 = FIRST_FOUR_WORDS + 15;
 /// How many shapes every heap starts with, number 0 included.
-pub(crate) const WELL_KNOWN: u32 = FIRST_FOUR_WORDS + 15;
+pub(crate) const WELL_KNOWN: u32 = FIRST_MIXED + CLASSES as u32;
 
 impl ShapeId {
     /// The shape's number.
@@ -45,6 +46,11 @@ impl ShapeId {
     /// Cells of `class` in which any word may be a pointer.
     pub const fn conservative(class: Option<SizeClass>) -> Self {
         ShapeId(FIRST_CONSERVATIVE + class_slot(class))
+    }
+
+    /// Cells of `class`, each with the pointers that its [pointer bits](crate::pointer_bits) say.
+    pub(crate) const fn mixed(class: SizeClass) -> Self {
+        ShapeId(FIRST_MIXED + class.index() as u32)
     }
 
     /// The shape of a type of `size` bytes whose pointers are the bits of `mask`, if every heap has it.
@@ -88,6 +94,8 @@ pub enum ScanKind {
     Conservative = 6,
     /// The type brings a function.
     Trace = 7,
+    /// Each object has bits beside the heap.
+    Bits = 8,
 }
 
 impl ScanKind {
@@ -102,6 +110,7 @@ impl ScanKind {
             5 => ScanKind::Slice,
             6 => ScanKind::Conservative,
             7 => ScanKind::Trace,
+            8 => ScanKind::Bits,
             _ => return None,
         })
     }
@@ -221,8 +230,24 @@ impl Shape {
             && self.trace == other.trace
     }
 
+    /// Cells of layouts that have no spans of their own.
+    fn mixed(class: SizeClass) -> Self {
+        let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
+        shape.kind = ScanKind::Bits as u8;
+        shape
+    }
+
+    /// Whether objects of the shape share spans with those of others until there are enough of them. (A trace function
+    /// goes with a shape; other kinds are shared by many types as it is.)
+    pub(crate) fn may_be_rare(&self) -> bool {
+        matches!(self.kind(), ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice)
+    }
+
     /// The shapes every heap has, in the order of their numbers.
     pub(crate) fn well_known(index: u32) -> Shape {
+        if index >= FIRST_MIXED {
+            return Shape::mixed(SizeClass::new((index - FIRST_MIXED) as usize));
+        }
         let layout = |l| Scan::Layout(l);
         if index < FIRST_CONSERVATIVE {
             Shape::new(slot_class(index - FIRST_NO_POINTERS), layout(Layout::NoPointers))

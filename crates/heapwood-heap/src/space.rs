@@ -7,6 +7,8 @@
 use crate::central::Central;
 use crate::marks::Marks;
 use crate::page_table::PageTable;
+use crate::pointer_bits::PointerBits;
+use crate::rare::Rare;
 use crate::refused::Refused;
 use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId, WELL_KNOWN};
 use crate::size_class::SizeClass;
@@ -66,6 +68,8 @@ pub struct Space {
     shape_count: AtomicU32,
     registering: Lock<()>,
     pub(crate) marks: Marks,
+    pub(crate) pointer_bits: PointerBits,
+    pub(crate) rare: Rare,
     pub(crate) pages: Apart<SharedPages<Bits48>>,
     pub(crate) central: Apart<Lock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
@@ -107,6 +111,8 @@ impl Space {
             shape_count: AtomicU32::new(WELL_KNOWN),
             registering: Lock::new(()),
             marks: Marks::new(kernel, base, bytes)?,
+            pointer_bits: PointerBits::new(kernel, base, bytes)?,
+            rare: Rare::new(kernel)?,
             pages: match SharedPages::new(kernel, window) {
                 Ok(pages) => Apart(pages),
                 Err(NewError::Refused(e)) => return Err(e),
@@ -147,6 +153,12 @@ impl Space {
     #[inline(always)]
     pub fn marks(&self) -> &Marks {
         &self.marks
+    }
+
+    /// Where the pointers are in objects of mixed spans.
+    #[inline(always)]
+    pub fn pointer_bits(&self) -> &PointerBits {
+        &self.pointer_bits
     }
 
     /// The page allocator.
@@ -309,6 +321,7 @@ impl Space {
     }
 
     fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.pointer_bits.commit(from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
         let huge_from = if self.huge_pages { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
         if from < huge_from {
             self.table.commit(from, huge_from)?;

@@ -67,6 +67,7 @@ impl Space {
             let lists = central.lists(ShapeId(index));
             debug_assert!(lists.unswept.is_empty());
             lists.unswept = core::mem::replace(&mut lists.swept, SpanList::EMPTY);
+            self.rare.new_cycle(ShapeId(index), !lists.unswept.is_empty());
         }
         central.unswept = true;
         central.budget = budget;

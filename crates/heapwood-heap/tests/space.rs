@@ -175,17 +175,17 @@ fn the_same_with_clobbering_and_single_cells() {
 #[test]
 fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     let owner = Owner::new(SpaceConfig { clobber: true, ..CONFIG });
-    let shape = owner.shape(64, TypeDescriptor::masked(64, &[1]).unwrap());
-    let conservative = owner.shape(64, TypeDescriptor::conservative(64).unwrap());
-    let kept = owner.allocate(shape, 64).unwrap();
-    let kept_too = owner.allocate(conservative, 64).unwrap();
+    let shape = owner.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    let conservative = owner.shape(32, TypeDescriptor::conservative(32).unwrap());
+    let kept = owner.allocate(shape, 32).unwrap();
+    let kept_too = owner.allocate(conservative, 32).unwrap();
     owner.cycle([kept, kept_too].into_iter());
     for (shape, whole, wanted) in [(shape, true, 0xDB), (conservative, true, 0)] {
         let bumps = owner.bumps();
         let bump = bumps.get(shape);
         owner.space.refill(&bumps, shape, whole).unwrap();
         // SAFETY: the run has a cell.
-        assert_eq!(unsafe { *bump.peek(64).unwrap().as_ptr() }, wanted);
+        assert_eq!(unsafe { *bump.peek(32).unwrap().as_ptr() }, wanted);
     }
 }
 
@@ -254,4 +254,57 @@ fn types_share_shapes_until_there_are_too_many() {
     assert!(last as usize > MAX_SHAPES / 2);
     assert_eq!(owner.space.shape_count() as usize, MAX_SHAPES);
     assert!(of(20 * 8, 1).is_some(), "those that exist are still found");
+}
+
+#[test]
+fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
+    let owner = Owner::new(CONFIG);
+    // Two hundred layouts of 12 words with two objects each.
+    let layouts: Vec<_> = (1u64..=200)
+        .map(|k| {
+            let mask = k.wrapping_mul(0x9E37) % 0xfff + 1;
+            let mask = mask & 0xfff | (k == 1) as u64;
+            (mask, owner.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap()))
+        })
+        .collect();
+    let mut objects = Vec::new();
+    for _ in 0..2 {
+        for &(mask, shape) in &layouts {
+            objects.push((owner.allocate(shape, 96).unwrap(), mask));
+        }
+    }
+    // 400 objects of 96 bytes fit into 5 pages, and do.
+    let spans = || {
+        let mut spans = 0;
+        owner.space.for_each_span(|_, _| spans += 1);
+        spans
+    };
+    assert_eq!(spans(), 5);
+    for &(object, mask) in &objects {
+        let mut found = 0u64;
+        owner.space.pointer_bits().for_each(object..object + 96, |slot| found |= 1 << ((slot - object) / 8));
+        assert_eq!(found, mask);
+    }
+    owner.cycle(objects.iter().map(|&(object, _)| object));
+    owner.space.finish_sweep();
+    owner.space.is_valid().unwrap();
+    assert_eq!(owner.objects().len(), objects.len());
+    // One of them becomes common: from its 85th object on (a page) it has spans of its own.
+    let common = layouts[7].1;
+    let before = spans();
+    let many: Vec<usize> = (0..500).map(|_| owner.allocate(common, 96).unwrap()).collect();
+    // One page more for those that are mixed, and five of its own for 415.
+    assert!((5..=7).contains(&(spans() - before)), "{} {before}", spans());
+    let own = |object: usize| owner.space.find_span(object).unwrap().shape() == common;
+    assert_eq!(many.iter().filter(|&&object| !own(object)).count(), 85);
+    assert!(own(many[85]) && own(many[499]));
+    // It keeps to them while it has any, and not when it has none.
+    owner.cycle([many[499]].into_iter());
+    assert!(own(owner.allocate(common, 96).unwrap()));
+    owner.cycle(core::iter::empty());
+    owner.space.finish_sweep();
+    owner.cycle(core::iter::empty());
+    assert!(!own(owner.allocate(common, 96).unwrap()));
+    owner.space.flush(&owner.bumps());
+    owner.space.is_valid().unwrap();
 }

@@ -116,6 +116,10 @@ impl Marker<'_> {
             ScanKind::Conservative => {
                 self.scan_range(Range { next: addr, end, shape: 0, dense: false }, addr)
             }
+            ScanKind::Bits => {
+                let space = self.space;
+                space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)));
+            }
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let context = (&raw mut *self).cast::<TraceContext>();
