@@ -1,8 +1,8 @@
 //! Why something was refused, in words a user can act on.
 
 use core::fmt;
-use heapwood_heap::{MAX_SHAPES, Refused};
-use heapwood_layout::LayoutError;
+use heapwood_heap::{MAX_SHAPES, ProgramRefused, Refused};
+use heapwood_layout::{LayoutError, ProgramError};
 use heapwood_os::{OsError, Request};
 
 /// Why no object could be allocated.
@@ -117,6 +117,10 @@ impl From<OsError> for HeapError {
 pub enum TypeError {
     /// The description is wrong.
     Layout(LayoutError),
+    /// The program is wrong.
+    Program(ProgramError),
+    /// The program is right, but the heap cannot use it.
+    ProgramRefused(ProgramRefused),
     /// More different layouts than a heap can tell apart.
     TooManyLayouts,
 }
@@ -125,6 +129,8 @@ impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TypeError::Layout(e) => e.fmt(f),
+            TypeError::Program(e) => write!(f, "the program that describes the type is wrong: {e}"),
+            TypeError::ProgramRefused(e) => e.fmt(f),
             TypeError::TooManyLayouts => AllocError::TooManyLayouts.fmt(f),
         }
     }

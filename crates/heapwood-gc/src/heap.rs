@@ -13,8 +13,8 @@ use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Object, Scan, ShapeId, SizeClass, Space, SpaceConfig};
-use heapwood_layout::{Layout, TypeDescriptor};
+use heapwood_heap::{Object, ProgramId, Scan, ShapeId, SizeClass, Space, SpaceConfig};
+use heapwood_layout::{Layout, Program, TypeDescriptor};
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox, Touched};
 use heapwood_pages::PAGE_SIZE;
 
@@ -192,6 +192,24 @@ impl Heap {
         let shape =
             self.space.shape_for(size, Scan::Layout(descriptor.layout())).ok_or(TypeError::TooManyLayouts)?;
         Ok(ObjectType { size, shape })
+    }
+
+    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word.
+    ///
+    /// # Errors
+    /// The size is no type's, the program is wrong, with the byte at fault, or no nest of few loops; or the heap has no
+    /// room for more.
+    pub fn register_program(
+        &self,
+        size: usize,
+        program: &[u8],
+    ) -> Result<(ObjectType, ProgramId), TypeError> {
+        let words = TypeDescriptor::conservative(size).map_err(TypeError::Layout)?.size() / 8;
+        let program = Program::check(program, words as u64).map_err(TypeError::Program)?;
+        let id = self.space.register_program(program).map_err(TypeError::ProgramRefused)?;
+        let scan = Scan::Program { header: 0, program: id };
+        let shape = self.space.shape_for(size, scan).ok_or(TypeError::TooManyLayouts)?;
+        Ok((ObjectType { size, shape }, id))
     }
 
     /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function

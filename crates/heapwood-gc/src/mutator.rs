@@ -399,6 +399,7 @@ fn scan_hash(scan: &Scan) -> usize {
         Scan::Layout(heapwood_layout::Layout::Trace(f)) => mix(*f as usize as u64, 2),
         Scan::Layout(_) => 3,
         Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
+        Scan::Program { header, program } => mix(program.index() as u64, 4 + *header as usize),
     }
 }
 
@@ -407,6 +408,9 @@ fn same_scan(a: &Scan, b: &Scan) -> bool {
         (Scan::Layout(a), Scan::Layout(b)) => a == b,
         (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
             h == header && w == words && m == mask
+        }
+        (Scan::Program { header: h, program: p }, Scan::Program { header, program }) => {
+            h == header && p == program
         }
         _ => false,
     }

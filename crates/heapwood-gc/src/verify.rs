@@ -225,6 +225,17 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
                 }
             }
         }
+        ScanKind::Program => {
+            let nest = space.nest(shape.program().expect("a program's shape has one"));
+            let element = nest.words() as usize;
+            for first in (shape.header as usize..(words + 1).saturating_sub(element)).step_by(element) {
+                let mut next = 0;
+                while let Some(word) = nest.first_pointer_at_or_after(next) {
+                    f(object + (first + word as usize) * WORD);
+                    next = word + 1;
+                }
+            }
+        }
         ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace => {}
     }

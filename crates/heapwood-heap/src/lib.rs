@@ -16,6 +16,7 @@
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
 //! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
+//! | [`programs`] | where the pointers of large types are |
 //! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
@@ -37,6 +38,7 @@ pub mod marks;
 pub mod page_table;
 pub mod pointer_bits;
 pub mod prefetch;
+pub mod programs;
 mod rare;
 mod refill;
 pub mod refused;
@@ -53,6 +55,7 @@ pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
 pub use local::Local;
 pub use lookup::Object;
+pub use programs::{ProgramId, ProgramRefused};
 pub use refused::Refused;
 pub use shape::{MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};
 pub use size_class::{MAX_SMALL, SizeClass};

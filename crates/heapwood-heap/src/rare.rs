@@ -5,6 +5,7 @@
 
 use crate::bump::Bumps;
 use crate::pointer_bits::or_mask;
+use crate::programs::ProgramId;
 use crate::refused::Refused;
 use crate::shape::{MAX_SHAPES, ScanKind, Shape, ShapeId, WELL_KNOWN};
 use crate::space::Space;
@@ -70,7 +71,7 @@ impl Space {
         let addr = cell.as_ptr() as usize;
         // SAFETY: the span is the one that this mutator allocates from, and mutators are stopped while marking goes on.
         unsafe {
-            self.pointer_bits.write(addr..addr + size, |bits, at| shape.write_bits(bits, at, size / 8))
+            self.pointer_bits.write(addr..addr + size, |bits, at| self.write_bits(shape, bits, at, size / 8))
         };
         from.commit(cell, size);
         let bump = bumps.get(id);
@@ -78,20 +79,24 @@ impl Space {
         bump.set_run(addr, addr + size);
         Ok(())
     }
-}
 
-impl Shape {
     /// Sets the bits of an object's pointers among `words` words, the first of them at bit `at`; they are zero before.
-    fn write_bits(&self, out: &mut [u64], at: usize, words: usize) {
-        match self.kind() {
-            ScanKind::Mask => or_mask(out, at, &self.mask[..1], at + words),
-            ScanKind::WideMask => or_mask(out, at, &self.mask, at + words),
+    fn write_bits(&self, shape: &Shape, out: &mut [u64], at: usize, words: usize) {
+        let (first, end) = (at + shape.header as usize, at + words);
+        match shape.kind() {
+            ScanKind::Mask => or_mask(out, at, &shape.mask[..1], end),
+            ScanKind::WideMask => or_mask(out, at, &shape.mask, end),
             ScanKind::Slice => {
-                let (element, end) = (self.words as usize, at + words);
-                let mut first = at + self.header as usize;
-                while first + element <= end {
-                    or_mask(out, first, &self.mask, end);
-                    first += element;
+                let element = shape.words as usize;
+                for first in (first..(end + 1).saturating_sub(element)).step_by(element) {
+                    or_mask(out, first, &shape.mask, end);
+                }
+            }
+            ScanKind::Program => {
+                let program = self.programs.program(ProgramId::from_index(shape.mask[0] as usize));
+                let element = program.words() as usize;
+                for first in (first..(end + 1).saturating_sub(element)).step_by(element) {
+                    program.decode(out, first);
                 }
             }
             _ => {}

@@ -27,7 +27,11 @@ impl Space {
         let zero = match shape.kind() {
             ScanKind::NoPointers => false,
             ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
-            ScanKind::Slice | ScanKind::Conservative | ScanKind::Trace | ScanKind::Bits => true,
+            ScanKind::Slice
+            | ScanKind::Conservative
+            | ScanKind::Trace
+            | ScanKind::Bits
+            | ScanKind::Program => true,
         };
         if bump.span().is_none() && self.is_rare(id, shape) {
             return self.refill_rare(bumps, id, shape);

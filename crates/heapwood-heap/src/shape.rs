@@ -5,6 +5,7 @@
 //! every mask over two or four words, exist in each heap from the start under numbers that are known at compile
 //! time; others are registered as they come. Invariant: a shape never changes once its number has been given out.
 
+use crate::programs::ProgramId;
 use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
 use heapwood_layout::{Layout, MAX_MASK_WORDS, TraceFn};
 use heapwood_os::region::Zeroed;
@@ -96,6 +97,8 @@ pub enum ScanKind {
     Trace = 7,
     /// Each object has bits beside the heap.
     Bits = 8,
+    /// A program repeated to the end of the object, after a header.
+    Program = 9,
 }
 
 impl ScanKind {
@@ -111,6 +114,7 @@ impl ScanKind {
             6 => ScanKind::Conservative,
             7 => ScanKind::Trace,
             8 => ScanKind::Bits,
+            9 => ScanKind::Program,
             _ => return None,
         })
     }
@@ -130,6 +134,13 @@ pub enum Scan {
         words: usize,
         /// The words of an element that are pointers.
         mask: [u64; MASK_CHUNKS],
+    },
+    /// `header` words without a pointer, then as many elements as there is room for, each as the program says.
+    Program {
+        /// Words before the first element.
+        header: u8,
+        /// Registered with the heap.
+        program: ProgramId,
     },
 }
 
@@ -186,6 +197,13 @@ impl Shape {
                     ScanKind::WideMask
                 }
             }
+            Scan::Program { header, program } => {
+                shape.mask[0] = program.index() as u64;
+                // As far as ranges of it are concerned, which may begin at any word.
+                shape.words = 1;
+                shape.header = header;
+                ScanKind::Program
+            }
             Scan::Slice { header, words, mask } => {
                 assert!((1..=MAX_MASK_WORDS).contains(&words));
                 shape.mask = mask;
@@ -221,6 +239,12 @@ impl Shape {
         (self.trace != 0).then(|| unsafe { core::mem::transmute::<usize, TraceFn>(self.trace) })
     }
 
+    /// The program of a [`ScanKind::Program`] shape.
+    #[inline]
+    pub fn program(&self) -> Option<ProgramId> {
+        (self.kind() == ScanKind::Program).then(|| ProgramId::from_index(self.mask[0] as usize))
+    }
+
     pub(crate) fn same(&self, other: &Shape) -> bool {
         self.class == other.class
             && self.kind == other.kind
@@ -240,7 +264,7 @@ impl Shape {
     /// Whether objects of the shape share spans with those of others until there are enough of them. (A trace function
     /// goes with a shape; other kinds are shared by many types as it is.)
     pub(crate) fn may_be_rare(&self) -> bool {
-        matches!(self.kind(), ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice)
+        matches!(self.kind(), ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program)
     }
 
     /// The shapes every heap has, in the order of their numbers.

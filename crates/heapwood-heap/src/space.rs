@@ -8,12 +8,14 @@ use crate::central::Central;
 use crate::marks::Marks;
 use crate::page_table::PageTable;
 use crate::pointer_bits::PointerBits;
+use crate::programs::{ProgramId, ProgramRefused, Programs};
 use crate::rare::Rare;
 use crate::refused::Refused;
 use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId, WELL_KNOWN};
 use crate::size_class::SizeClass;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
 use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, SharedPages};
 
@@ -70,6 +72,7 @@ pub struct Space {
     pub(crate) marks: Marks,
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
+    pub(crate) programs: Programs,
     pub(crate) pages: Apart<SharedPages<Bits48>>,
     pub(crate) central: Apart<Lock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
@@ -113,6 +116,7 @@ impl Space {
             marks: Marks::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             rare: Rare::new(kernel)?,
+            programs: Programs::new(kernel)?,
             pages: match SharedPages::new(kernel, window) {
                 Ok(pages) => Apart(pages),
                 Err(NewError::Refused(e)) => return Err(e),
@@ -153,6 +157,19 @@ impl Space {
     #[inline(always)]
     pub fn marks(&self) -> &Marks {
         &self.marks
+    }
+
+    /// The number of a program for [`Scan::Program`].
+    ///
+    /// # Errors
+    /// It is no nest of few loops, there are too many, or the kernel refuses memory. Nothing is registered then.
+    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
+        self.programs.register(program)
+    }
+
+    /// The loops of a program that was registered.
+    pub fn nest(&self, id: ProgramId) -> Nest<'_> {
+        self.programs.nest(id)
     }
 
     /// Where the pointers are in objects of mixed spans.
@@ -322,7 +339,9 @@ impl Space {
 
     fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
         self.pointer_bits.commit(from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
-        let huge_from = if self.huge_pages { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
+        // Of the tables of one large object little is ever touched.
+        let huge = self.huge_pages && to.0 - from.0 < HUGE_TABLES;
+        let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
         if from < huge_from {
             self.table.commit(from, huge_from)?;
             self.spans.commit(from.0..huge_from.0)?;

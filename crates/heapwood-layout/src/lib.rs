@@ -9,6 +9,7 @@
 //! | [`mask`] | one bit per word of a small type, and the walk over the set bits |
 //! | [`type_map`] | the same, composed field by field at compile time |
 //! | [`program`] | the same for large types, in instructions |
+//! | [`describe`] | types as a flat list of items, or as text, made into programs |
 //! | [`trace_fn`] | the function that finds the pointers of a type no mask can describe |
 //! | [`descriptor`] | a size with a layout, validated: what a heap is told of a type |
 //! | [`error`] | why a description was refused |
@@ -26,6 +27,11 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+// The reference decoder collects bits.
+#[cfg(any(test, feature = "reference"))]
+extern crate alloc;
+
+pub mod describe;
 pub mod descriptor;
 pub mod error;
 pub mod mask;

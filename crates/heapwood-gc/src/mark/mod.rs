@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`queue`] | the marking loop: a bounded stack of edges feeding a short queue of prefetched ones |
 //! | [`scan`] | finding the edges of an object, by scan kind |
+//! | [`programs`] | the same for types that a program describes |
 //! | [`ambiguous`] | words that may or may not be pointers |
 //! | [`stack`] | the bounded stacks |
 //! | [`overflow`] | what happens when they are full |
@@ -11,6 +12,7 @@
 
 pub mod ambiguous;
 pub mod overflow;
+pub mod programs;
 pub mod queue;
 pub mod scan;
 pub mod stack;

@@ -93,7 +93,7 @@ impl Marker<'_> {
         let end = addr + span.object_bytes() / 8 * 8;
         let shape = self.space.shape(span.shape());
         let (header, number) = match shape.kind() {
-            ScanKind::Slice => (shape.header as usize * 8, span.shape().index() as u32),
+            ScanKind::Slice | ScanKind::Program => (shape.header as usize * 8, span.shape().index() as u32),
             ScanKind::Conservative => (0, 0),
             _ => return self.scan(addr, entry),
         };

@@ -10,13 +10,13 @@ use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-const WORD: usize = size_of::<usize>();
+pub(super) const WORD: usize = size_of::<usize>();
 /// Words scanned at once; more wait on the range stack.
-const PIECE: usize = 512;
+pub(super) const PIECE: usize = 512;
 /// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
 const SPARSE: usize = 4 << 20;
 
-impl Marker<'_> {
+impl<'h> Marker<'h> {
     /// Counts an object that was just marked and finds its edges.
     #[inline(never)]
     pub(crate) fn visit_marked(&mut self, addr: usize, entry: PageEntry) {
@@ -63,7 +63,7 @@ impl Marker<'_> {
     }
 
     #[inline(always)]
-    fn word(addr: usize) -> usize {
+    pub(super) fn word(addr: usize) -> usize {
         // SAFETY: the word lies in an object of a stopped heap; slots are aligned words.
         unsafe { (addr as *const usize).read() }
     }
@@ -76,7 +76,7 @@ impl Marker<'_> {
     }
 
     #[inline(always)]
-    fn scan_mask(&mut self, addr: usize, mut mask: u64) {
+    pub(super) fn scan_mask(&mut self, addr: usize, mut mask: u64) {
         while mask != 0 {
             let word = mask.trailing_zeros() as usize;
             mask &= mask - 1;
@@ -106,7 +106,7 @@ impl Marker<'_> {
                     self.scan_mask(addr + chunk * 64 * WORD, mask);
                 }
             }
-            ScanKind::Slice => {
+            ScanKind::Slice | ScanKind::Program => {
                 let first = addr + shape.header as usize * WORD;
                 self.scan_range(
                     Range { next: first, end, shape: entry.shape().index() as u32, dense: false },
@@ -135,7 +135,7 @@ impl Marker<'_> {
     /// if that is full.
     fn scan_range(&mut self, range: Range, object: usize) {
         if range.end.saturating_sub(range.next) <= PIECE * WORD {
-            self.scan_piece(range);
+            self.scan_all(range);
         } else if !self.stacks.ranges.push(range) {
             self.object_overflow(object);
         }
@@ -152,20 +152,28 @@ impl Marker<'_> {
             // Without room for the rest all of it is one range, as if it had been written throughout.
             range.end = rest.end;
         }
-        let piece = self.piece_of(&mut range);
-        if range.next < range.end {
+        let first = self.piece_of(&mut range);
+        if range.next < range.end && !self.stacks.ranges.push(range) {
             // Now there may be no room for what was split in two.
-            if !self.stacks.ranges.push(range) {
-                self.scan_piece(Range { end: range.end, ..piece });
-                return true;
-            }
+            self.scan_all(range);
         }
-        self.scan_piece(piece);
+        self.scan_piece(first);
         true
+    }
+
+    /// Scans a range from beginning to end.
+    fn scan_all(&mut self, mut range: Range) {
+        while range.next < range.end {
+            let piece = self.piece_of(&mut range);
+            self.scan_piece(piece);
+        }
     }
 
     /// Takes the first piece off a range.
     pub(crate) fn piece_of(&self, range: &mut Range) -> Range {
+        if let Some(piece) = self.piece_of_program(range) {
+            return piece;
+        }
         let element = self.element_bytes(range.shape);
         let step = (PIECE * WORD / element).max(1) * element;
         let piece = Range { end: range.end.min(range.next + step), ..*range };
@@ -192,13 +200,17 @@ impl Marker<'_> {
         if shape == 0 { WORD } else { self.shape_numbered(shape).words as usize * WORD }
     }
 
-    fn shape_numbered(&self, number: u32) -> &Shape {
+    pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {
         self.space.shape(heapwood_heap::ShapeId::from_index(number))
     }
 
     pub(crate) fn scan_piece(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
+            return;
+        }
+        if self.shape_numbered(range.shape).kind() == ScanKind::Program {
+            self.scan_program(range);
             return;
         }
         let (words, mask) = {

@@ -1,0 +1,82 @@
+//! Scanning objects by the loops of their program. A part of one may begin and end at any word: which word of its type
+//! that is follows from where the object begins. Invariant: a piece is as long as it takes to find some pointers, so words
+//! without any cost nothing, however many they are.
+
+use super::queue::Marker;
+use super::scan::{PIECE, WORD};
+use super::stack::Range;
+use heapwood_heap::{ScanKind, Shape};
+use heapwood_layout::program::{Nest, Piece};
+
+/// Words that are looked at in one piece, at most, if few of them are pointers.
+const MOST_WORDS: u64 = 1 << 16;
+
+/// A range as a part of elements of one type.
+struct Elements<'n> {
+    nest: Nest<'n>,
+    /// Where the element begins in which the range does, and the word in it.
+    element: usize,
+    word: u64,
+}
+
+impl<'h> Marker<'h> {
+    /// Which part of which elements a range is.
+    fn elements(&self, range: &Range, shape: &Shape) -> Elements<'h> {
+        let space = self.space;
+        let nest = space.nest(shape.program().expect("a program's shape has one"));
+        let span = space.find_span(range.next).expect("a range lies in an object");
+        let base = space.cell_in(span, range.next).expect("a range lies in an object");
+        let bytes = nest.words() as usize * WORD;
+        let offset = range.next - (base + shape.header as usize * WORD);
+        Elements { nest, element: range.next - offset % bytes, word: (offset % bytes / WORD) as u64 }
+    }
+
+    /// The first piece of a range of a program's shape, taken off it: up to where so many words were looked at.
+    pub(super) fn piece_of_program(&self, range: &mut Range) -> Option<Range> {
+        if range.shape == 0 || self.shape_numbered(range.shape).kind() != ScanKind::Program {
+            return None;
+        }
+        let Elements { nest, element, word } = self.elements(range, self.shape_numbered(range.shape));
+        // What holds no pointer is passed by here, in one step.
+        let next = match nest.first_pointer_at_or_after(word) {
+            Some(first) => element + first as usize * WORD,
+            None => element + nest.words() as usize * WORD,
+        };
+        let start = next.min(range.end);
+        let piece = Range { next: start, end: range.end.min(start + PIECE * WORD), ..*range };
+        range.next = piece.end;
+        Some(piece)
+    }
+
+    /// Scans a piece, which is an object's part.
+    pub(super) fn scan_program(&mut self, range: Range) {
+        if range.next >= range.end {
+            return;
+        }
+        let shape = self.shape_numbered(range.shape);
+        let Elements { nest, mut element, mut word } = self.elements(&range, shape);
+        // Elements that the object's end cuts off are none.
+        let object_end = {
+            let span = self.space.find_span(range.next).expect("a range lies in an object");
+            let base = self.space.cell_in(span, range.next).expect("a range lies in an object");
+            base + span.object_bytes()
+        };
+        let bytes = nest.words() as usize * WORD;
+        while element < range.end && element + bytes <= object_end {
+            let to = (((range.end - element) / WORD) as u64).min(nest.words());
+            let mut cursor = nest.cursor_between(word, to);
+            while let Some(piece) = cursor.next_run(MOST_WORDS) {
+                match piece {
+                    Piece::Ones { word, words } => {
+                        let first = element + word as usize * WORD;
+                        for slot in (first..first + words as usize * WORD).step_by(WORD) {
+                            self.push(Self::word(slot));
+                        }
+                    }
+                    Piece::Bits { word, bits, .. } => self.scan_mask(element + word as usize * WORD, bits),
+                }
+            }
+            (element, word) = (element + bytes, 0);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The programs of a heap's types: copied when they are registered, each with the nest of loops by which objects are
+//! scanned from any word on. Invariant: a number that was given out names a program that lives as long as the heap and
+//! never changes; programs of the same bytes have one number.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use heapwood_layout::program::{Nest, NestError, Node, Program};
+use heapwood_os::region::Zeroed;
+use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+
+/// The number of a program within its heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct ProgramId(u32);
+
+impl ProgramId {
+    /// The number.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(crate) const fn from_index(index: usize) -> Self {
+        ProgramId(index as u32)
+    }
+}
+
+/// How many programs a heap can have.
+pub const MAX_PROGRAMS: usize = 1 << 14;
+/// Bytes of all programs together.
+const MAX_BYTES: usize = 16 << 20;
+/// Nodes of all nests together, and of one.
+const MAX_NODES: usize = 1 << 20;
+/// A nest has at most so many nodes.
+const MOST_NODES: usize = 1 << 12;
+
+/// Why a program was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramRefused {
+    /// It is no nest of loops, or one that is too large.
+    Nest(NestError),
+    /// The heap has no room for more programs.
+    TooMany,
+    /// The kernel gave no memory.
+    Kernel(OsError),
+}
+
+impl fmt::Display for ProgramRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProgramRefused::Nest(e) => e.fmt(f),
+            ProgramRefused::TooMany => write!(
+                f,
+                "more than {MAX_PROGRAMS} different programs, or {MAX_BYTES} bytes of them, in one heap: let types share \
+                 them"
+            ),
+            ProgramRefused::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ProgramRefused {}
+
+/// Room for a value.
+#[repr(transparent)]
+struct Slot<T>(MaybeUninit<T>);
+
+// SAFETY: a slot without a value may have any bytes, and drops nothing.
+unsafe impl<T> Zeroed for Slot<T> {}
+
+/// A program that was registered. Its references live as long as the tables.
+#[derive(Clone, Copy)]
+struct Known {
+    program: Program<'static>,
+    nest: Nest<'static>,
+}
+
+/// How much of the tables is used.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    programs: usize,
+    bytes: usize,
+    nodes: usize,
+}
+
+pub(crate) struct Programs {
+    known: MappedArray<Slot<Known>>,
+    bytes: MappedArray<u8>,
+    nodes: MappedArray<Slot<Node>>,
+    used: Lock<Used>,
+}
+
+impl Programs {
+    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        Ok(Programs {
+            known: MappedArray::new(kernel, MAX_PROGRAMS)?,
+            bytes: MappedArray::new(kernel, MAX_BYTES)?,
+            nodes: MappedArray::new(kernel, MAX_NODES)?,
+            used: Lock::new(Used::default()),
+        })
+    }
+
+    /// The number of a program.
+    pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
+        let mut used = self.used.lock();
+        let same = |&index: &usize| {
+            let known = self.known(ProgramId::from_index(index)).program;
+            known.words() == program.words() && known.bytes() == program.bytes()
+        };
+        if let Some(index) = (0..used.programs).find(same) {
+            return Ok(ProgramId::from_index(index));
+        }
+        let Used { programs, bytes, nodes } = *used;
+        let len = program.bytes().len();
+        if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || nodes + MOST_NODES > MAX_NODES {
+            return Err(ProgramRefused::TooMany);
+        }
+        self.known.commit(programs..programs + 1).map_err(ProgramRefused::Kernel)?;
+        self.bytes.commit(bytes..bytes + len).map_err(ProgramRefused::Kernel)?;
+        self.nodes.commit(nodes..nodes + MOST_NODES).map_err(ProgramRefused::Kernel)?;
+        // SAFETY: the bytes were committed just now, nobody else uses them, and they live as long as the tables, in which
+        // the reference stays.
+        let copy: &'static mut [u8] = unsafe { core::slice::from_raw_parts_mut(self.bytes.at(bytes), len) };
+        copy.copy_from_slice(program.bytes());
+        let room = self.nodes.at(nodes).cast::<Node>();
+        for k in 0..MOST_NODES {
+            // SAFETY: the nodes were committed just now.
+            unsafe { room.add(k).write(Node::EMPTY) };
+        }
+        // SAFETY: as for the bytes; each node was written.
+        let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, MOST_NODES) };
+        let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
+        let nest = Nest::compile(program, room).map_err(ProgramRefused::Nest)?;
+        // SAFETY: committed just now.
+        unsafe { self.known.at(programs).write(Slot(MaybeUninit::new(Known { program, nest }))) };
+        *used = Used { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
+        Ok(ProgramId::from_index(programs))
+    }
+
+    fn known(&self, id: ProgramId) -> Known {
+        // SAFETY: numbers are given out after the program was written, which never changes.
+        unsafe { (*self.known.at(id.index())).0.assume_init() }
+    }
+
+    /// The program with a number that these tables gave out.
+    pub(crate) fn program(&self, id: ProgramId) -> Program<'_> {
+        self.known(id).program
+    }
+
+    /// Its loops.
+    pub(crate) fn nest(&self, id: ProgramId) -> Nest<'_> {
+        self.known(id).nest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_layout::program::{Builder, NestFault};
+
+    #[test]
+    fn programs_are_kept_and_found_again() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        let mut given = Vec::new();
+        for n in 1..300u64 {
+            let program = Builder::<64>::new().pointers(n).scalars(1000).finish();
+            let id = programs.register(program.program()).unwrap();
+            assert_eq!(id.index(), given.len());
+            given.push((id, program));
+        }
+        for (id, program) in &given {
+            assert_eq!(programs.register(program.program()), Ok(*id));
+            assert_eq!(programs.program(*id), program.program());
+            assert_eq!(programs.nest(*id).words(), program.program().words());
+            assert_eq!(programs.nest(*id).first_pointer_at_or_after(1), (id.index() > 0).then_some(1));
+        }
+    }
+
+    #[test]
+    fn a_program_of_too_many_loops_is_refused_and_leaves_nothing() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        // Nine loops in each other.
+        let mut bytes = vec![0x02, 0x01];
+        let mut words = 2u64;
+        for _ in 0..10 {
+            // One more word, and all of it three times.
+            bytes.extend([0x01, 0x00, 0x80]);
+            words += 1;
+            let mut n = words;
+            while n >= 0x80 {
+                bytes.push(n as u8 | 0x80);
+                n >>= 7;
+            }
+            bytes.extend([n as u8, 0x02]);
+            words *= 3;
+        }
+        bytes.push(0);
+        let deep = Program::check(&bytes, words).unwrap();
+        let refused = programs.register(deep).unwrap_err();
+        assert!(matches!(refused, ProgramRefused::Nest(e) if e.fault == NestFault::TooDeep), "{refused}");
+        let one = Builder::<8>::new().pointer().finish();
+        assert_eq!(programs.register(one.program()).unwrap().index(), 0);
+    }
+}

@@ -1,0 +1,373 @@
+//! A small language of types, for those who cannot write Rust constants: C, and the command line. A type is a flat list of
+//! items in prefix order, each struct before its fields and each array before its element, which [`compile`] makes a
+//! program of; [`parse`] makes such a list of text. Invariant: neither recurses nor allocates; what is nested deeper than
+//! [`MAX_NESTING`] is refused, whatever was given.
+//!
+//! ```text
+//! type    = "ptr" | "word" | "[" number "]" type | "{" type ... "}"
+//! number  = digits [ "<<" digits ]
+//! ```
+//!
+//! ```
+//! use heapwood_layout::describe::{Item, compile, parse};
+//! use heapwood_layout::program::Builder;
+//!
+//! let mut items = [Item::Scalars(0); 16];
+//! let items = parse("{ word ptr [100]{ptr word word} [1<<28]ptr }", &mut items).unwrap();
+//! let mut program = Builder::<64>::new();
+//! assert_eq!(compile(items, &mut program), Ok(2 + 300 + (1 << 28)));
+//! assert_eq!(program.finish().bytes().len(), 12);
+//! ```
+
+use crate::program::{BuildError, Builder};
+use core::fmt;
+
+/// How many structs and arrays may lie in each other.
+pub const MAX_NESTING: usize = 16;
+
+/// An item of a description.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// So many words that are no pointers.
+    Scalars(u64),
+    /// So many pointers.
+    Pointers(u64),
+    /// A few words of both kinds.
+    Bits {
+        /// Bit `i` is set if word `i` is a pointer.
+        mask: u64,
+        /// How many words, at most 64.
+        words: u32,
+    },
+    /// A struct of the items that follow, fields in the order of their offsets.
+    Struct {
+        /// How many fields; what a field is made of does not count.
+        fields: u64,
+    },
+    /// An array of the item that follows.
+    Array {
+        /// How many elements. With 0, the element is read all the same.
+        n: u64,
+    },
+}
+
+/// Why a list of items is no type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DescribeError {
+    /// The index of the item at fault; the number of items if one is missing at the end.
+    pub item: usize,
+    /// What is wrong with it.
+    pub fault: DescribeFault,
+}
+
+/// What is wrong with an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DescribeFault {
+    /// The list ends where a field, an element or the type is expected.
+    Missing {
+        /// The index of the struct or array that it is missing from, if it is not the type itself.
+        of: Option<usize>,
+    },
+    /// The type is complete before this item.
+    Trailing,
+    /// The struct or the array lies in [`MAX_NESTING`] others.
+    TooDeep,
+    /// The builder refuses it.
+    Build(BuildError),
+}
+
+/// A struct or an array that is not complete.
+#[derive(Clone, Copy)]
+struct Open {
+    item: usize,
+    /// The fields that are missing; 1 in an array.
+    missing: u64,
+    /// The elements of an array; 1 in a struct.
+    n: u64,
+    /// The word that it begins at.
+    begin: u64,
+    /// Whether it lies in an array of no elements, or is one.
+    void: bool,
+}
+
+/// Adds the type that `items` describe to `out`. Returns its words.
+///
+/// # Errors
+/// The first item at fault. `out` is as it was.
+pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Result<u64, DescribeError> {
+    let mut all = *out;
+    let mut open = [Open { item: 0, missing: 0, n: 1, begin: 0, void: false }; MAX_NESTING];
+    let (mut depth, mut done, mut at) = (0, false, 0);
+    while at < items.len() {
+        if done {
+            return Err(DescribeError { item: at, fault: DescribeFault::Trailing });
+        }
+        let void = depth > 0 && open[depth - 1].void;
+        let (missing, n) = match items[at] {
+            Item::Struct { fields } => (fields, 1),
+            Item::Array { n } => (1, n),
+            _ => (0, 1),
+        };
+        if missing > 0 {
+            if depth == MAX_NESTING {
+                return Err(DescribeError { item: at, fault: DescribeFault::TooDeep });
+            }
+            open[depth] = Open { item: at, missing, n, begin: all.words(), void: void || n == 0 };
+            depth += 1;
+            at += 1;
+            continue;
+        }
+        let pushed = match items[at] {
+            _ if void => Ok(()),
+            Item::Scalars(words) => all.push_scalars(words),
+            Item::Pointers(n) => all.push_pointers(n),
+            Item::Bits { mask, words } => all.push_bits(mask, words),
+            Item::Struct { .. } | Item::Array { .. } => Ok(()),
+        };
+        if let Err(error) = pushed {
+            return Err(DescribeError { item: at, fault: DescribeFault::Build(error) });
+        }
+        // An item is complete, and with it perhaps those that it is the last of.
+        done = true;
+        while depth > 0 {
+            let last = &mut open[depth - 1];
+            last.missing -= 1;
+            if last.missing > 0 {
+                done = false;
+                break;
+            }
+            if !last.void && last.n > 1 {
+                let Open { item, n, begin, .. } = *last;
+                if let Err(error) = all.push_array_from(begin, n) {
+                    return Err(DescribeError { item, fault: DescribeFault::Build(error) });
+                }
+            }
+            depth -= 1;
+        }
+        at += 1;
+    }
+    if !done {
+        let of = if depth > 0 { Some(open[depth - 1].item) } else { None };
+        return Err(DescribeError { item: at, fault: DescribeFault::Missing { of } });
+    }
+    let words = all.words() - out.words();
+    *out = all;
+    Ok(words)
+}
+
+/// Why a text is no type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// The offset of the byte at fault; the length of the text if it ends too early.
+    pub at: usize,
+    /// What was expected there.
+    pub expected: Expected,
+}
+
+/// What a text should have gone on with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Expected {
+    /// A type.
+    Type,
+    /// A type, or the end of a struct.
+    TypeOrClose,
+    /// The number of an array's elements.
+    Number,
+    /// A number below 2^64.
+    SmallerNumber,
+    /// How far to shift a number.
+    Shift,
+    /// The end of an array's number.
+    Bracket,
+    /// The end of the text.
+    End,
+    /// No struct and no array: [`MAX_NESTING`] are open.
+    LessNesting,
+    /// Nothing more: the items do not fit.
+    FewerItems {
+        /// How many do.
+        room: usize,
+    },
+}
+
+struct Text<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Text<'_> {
+    fn space(&mut self) {
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes what comes next, behind spaces, if it is this.
+    fn take(&mut self, token: &str) -> bool {
+        self.space();
+        let taken = self.bytes[self.at..].starts_with(token.as_bytes());
+        self.at += if taken { token.len() } else { 0 };
+        taken
+    }
+
+    /// Takes a word of letters.
+    fn word(&mut self, word: &str) -> bool {
+        let begin = self.at;
+        let taken = self.take(word)
+            && !self.bytes.get(self.at).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_');
+        if !taken {
+            self.at = begin;
+        }
+        taken
+    }
+
+    fn error<T>(&mut self, expected: Expected) -> Result<T, ParseError> {
+        self.space();
+        Err(ParseError { at: self.at, expected })
+    }
+
+    fn digits(&mut self, expected: Expected) -> Result<u64, ParseError> {
+        self.space();
+        let begin = self.at;
+        let mut value = 0u64;
+        while let Some(digit @ b'0'..=b'9') = self.bytes.get(self.at) {
+            let next = value.checked_mul(10).and_then(|value| value.checked_add((digit - b'0') as u64));
+            value = next.ok_or(ParseError { at: begin, expected: Expected::SmallerNumber })?;
+            self.at += 1;
+        }
+        if self.at == begin { self.error(expected) } else { Ok(value) }
+    }
+
+    fn number(&mut self) -> Result<u64, ParseError> {
+        self.space();
+        let begin = self.at;
+        let value = self.digits(Expected::Number)?;
+        if !self.take("<<") {
+            return Ok(value);
+        }
+        let shift = self.digits(Expected::Shift)?;
+        if value == 0 {
+            return Ok(0);
+        }
+        if shift > value.leading_zeros() as u64 {
+            return Err(ParseError { at: begin, expected: Expected::SmallerNumber });
+        }
+        Ok(value << shift)
+    }
+}
+
+/// Reads a type, as items into `out`. Returns those.
+///
+/// # Errors
+/// The first byte at fault, and what was expected there.
+pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseError> {
+    let mut text = Text { bytes: text.as_bytes(), at: 0 };
+    let (mut len, mut depth, room) = (0, 0, out.len());
+    // The items that are open.
+    let mut open = [0; MAX_NESTING];
+    loop {
+        text.space();
+        let begin = text.at;
+        let in_struct = depth > 0 && matches!(out[open[depth - 1]], Item::Struct { .. });
+        let closed = in_struct && text.take("}");
+        if closed {
+            depth -= 1;
+        } else {
+            let (item, opens) = if text.word("ptr") {
+                (Item::Pointers(1), false)
+            } else if text.word("word") {
+                (Item::Scalars(1), false)
+            } else if text.take("{") {
+                (Item::Struct { fields: 0 }, true)
+            } else if text.take("[") {
+                let n = text.number()?;
+                if !text.take("]") {
+                    return text.error(Expected::Bracket);
+                }
+                (Item::Array { n }, true)
+            } else {
+                return text.error(if in_struct { Expected::TypeOrClose } else { Expected::Type });
+            };
+            if opens && depth == MAX_NESTING {
+                return Err(ParseError { at: begin, expected: Expected::LessNesting });
+            }
+            if len == room {
+                return Err(ParseError { at: begin, expected: Expected::FewerItems { room } });
+            }
+            out[len] = item;
+            if opens {
+                open[depth] = len;
+                depth += 1;
+            }
+            len += 1;
+            if opens {
+                continue;
+            }
+        }
+        // A type is complete, and with it the arrays that it is the element of.
+        while depth > 0 && matches!(out[open[depth - 1]], Item::Array { .. }) {
+            depth -= 1;
+        }
+        match depth.checked_sub(1).map(|innermost| &mut out[open[innermost]]) {
+            Some(Item::Struct { fields }) => *fields += 1,
+            _ => break,
+        }
+    }
+    text.space();
+    if text.at < text.bytes.len() {
+        return text.error(Expected::End);
+    }
+    Ok(&out[..len])
+}
+
+impl fmt::Display for DescribeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {}: {}", self.item, self.fault)
+    }
+}
+
+impl fmt::Display for DescribeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DescribeFault::Missing { of: Some(of) } => {
+                write!(f, "the list ends here, but more items were expected for the struct or array at {of}")
+            }
+            DescribeFault::Missing { of: None } => write!(f, "the list is empty: a type was expected"),
+            DescribeFault::Trailing => write!(f, "the type is complete: no further item was expected"),
+            DescribeFault::TooDeep => {
+                write!(f, "this struct or array lies in {MAX_NESTING} others: no more are possible")
+            }
+            DescribeFault::Build(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DescribeError {}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: expected {}", self.at, self.expected)
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Expected::Type => write!(f, "a type: `ptr`, `word`, `[N]T` or `{{T ...}}`"),
+            Expected::TypeOrClose => write!(f, "a type (`ptr`, `word`, `[N]T` or `{{T ...}}`) or `}}`"),
+            Expected::Number => write!(f, "the number of elements, such as `100` or `1<<28`"),
+            Expected::SmallerNumber => write!(f, "a number below 2^64"),
+            Expected::Shift => write!(f, "a number of bits to shift by"),
+            Expected::Bracket => write!(f, "`]` after the number of elements"),
+            Expected::End => write!(f, "the end: the type is complete"),
+            Expected::LessNesting => {
+                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may lie in each other")
+            }
+            Expected::FewerItems { room } => write!(f, "the end: there is room for {room} items only"),
+        }
+    }
+}
+
+impl core::error::Error for ParseError {}

@@ -1,0 +1,318 @@
+//! Expanding a program into bits. Whole words are stored once, in order, and whatever a repeat refers to is read from
+//! those and from the one word that is not full yet; so there is no memory but the output, no recursion, and a body that
+//! repeats itself is expanded once and copied thereafter. Invariant: a word is stored when all its 64 bits are known, and
+//! the last when the program ends, so that bits that are not the program's keep their values. Emitting repeats by looking
+//! back into the output is Cox's in Go's commit 512f75e8 (2015); its decoder goes byte by byte, this one by words.
+//!
+//! | a repeat of the last n bits | is done by |
+//! |---|---|
+//! | n at most 64 | multiplying the bits up to a word and deriving each word from the one before |
+//! | n divides 64, or all bits are the same | storing the same word again and again |
+//! | n above 64 | joining two earlier words by shifts, n bits back, then 2n, 4n, ... |
+//! | once any multiple of n bits is a whole number of words | copying words, in stretches that double |
+
+use super::check::Program;
+use super::ops::{LONG_LITERAL, REPEAT};
+
+impl Program<'_> {
+    /// Writes the bits of the program, one a word of the type, from bit `start_bit` of `out` on; bit `i` is
+    /// `out[i / 64] >> (i % 64)`. All other bits of `out` keep their values.
+    ///
+    /// # Panics
+    /// If `out` has fewer than `start_bit + words()` bits.
+    pub fn decode(&self, out: &mut [u64], start_bit: usize) {
+        let words = self.words() as usize;
+        let Some(end) = start_bit.checked_add(words).filter(|end| end.div_ceil(64) <= out.len()) else {
+            does_not_fit(words, start_bit, out.len())
+        };
+        if words == 0 {
+            return;
+        }
+        // Nothing beyond the last word of the program can be reached from here on.
+        let out = &mut out[start_bit / 64..end.div_ceil(64)];
+        let used = (start_bit % 64) as u32;
+        let mut sink = Sink { at: 0, held: out[0] & low(used), used, out };
+        sink.run(self.bytes());
+        if sink.used != 0 {
+            let last = &mut sink.out[sink.at];
+            *last = *last & !low(sink.used) | sink.held;
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn does_not_fit(words: usize, start_bit: usize, len: usize) -> ! {
+    panic!("the {words} bits of the program do not fit from bit {start_bit} on into {len} words of 64 bits")
+}
+
+/// The output so far: the words below `at` are full, and `used` bits (0 to 63) of the next are in `held`, whose other bits
+/// are zero. Before the first bit of the program the held word has the bits that come before it.
+struct Sink<'o> {
+    out: &'o mut [u64],
+    at: usize,
+    held: u64,
+    used: u32,
+}
+
+/// The lowest bits set, at most 63.
+#[inline(always)]
+const fn low(bits: u32) -> u64 {
+    !(u64::MAX << bits)
+}
+
+/// The lowest bits set, 1 to 64.
+#[inline(always)]
+const fn low_some(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+/// For patterns of 1 to 64 bits: every so-many-th bit set, by which a product is the pattern over and over.
+const SPREAD: [u64; 65] = {
+    let mut table = [0; 65];
+    let mut n = 1;
+    while n <= 64 {
+        let mut bit = 0;
+        while bit < 64 {
+            table[n] |= 1 << bit;
+            bit += n;
+        }
+        n += 1;
+    }
+    table
+};
+
+/// How many bits of a word are whole patterns: the largest multiple of n up to 64, which is above 32.
+const WHOLE: [u8; 65] = {
+    let mut table = [0; 65];
+    let mut n = 1;
+    while n <= 64 {
+        table[n] = (64 - 64 % n) as u8;
+        n += 1;
+    }
+    table
+};
+
+/// Words are derived from words rather than copied up to here: a call of memmove is worth some twenty words.
+const FEW_WORDS: usize = 24;
+
+/// Stretches grow to 16 KiB, so that what is copied comes from the nearest cache.
+const STRETCH: usize = 2048;
+
+/// Bodies are joined into longer ones up to here (256 KiB of output), for the same reason.
+const FAR_BITS: usize = 1 << 21;
+
+impl Sink<'_> {
+    /// Runs the instructions. They were checked: what is missing or too long cannot occur, and would panic.
+    #[inline(always)]
+    fn run(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let [first, after @ ..] = rest
+            && *first != 0
+        {
+            rest = after;
+            if first & REPEAT == 0 {
+                let bits = if *first == LONG_LITERAL { varint(&mut rest) } else { *first as usize };
+                let (literal, after) = rest.split_at(bits.div_ceil(8));
+                rest = after;
+                self.literal(bits, literal);
+            } else {
+                let last = if *first == REPEAT { varint(&mut rest) } else { (first & !REPEAT) as usize };
+                let total = last * varint(&mut rest);
+                if last <= 64 { self.repeat_few(last, total) } else { self.repeat_many(last, total) }
+            }
+        }
+    }
+
+    /// Emits 1 to 64 bits; those above are zero.
+    #[inline(always)]
+    fn emit(&mut self, bits: u64, count: u32) {
+        self.held |= bits << self.used;
+        let used = self.used + count;
+        if used >= 64 {
+            self.out[self.at] = self.held;
+            self.at += 1;
+            self.held = bits >> 1 >> (63 - self.used);
+        }
+        self.used = used % 64;
+    }
+
+    #[inline(always)]
+    fn literal(&mut self, bits: usize, bytes: &[u8]) {
+        if let [byte] = bytes {
+            return self.emit(u64::from(*byte), bits as u32);
+        }
+        self.long_literal(bits, bytes);
+    }
+
+    fn long_literal(&mut self, bits: usize, bytes: &[u8]) {
+        // As many pieces of eight bytes as are full of bits: each fills a word with what is held, and is held in turn.
+        let (pieces, rest) = bytes.split_at(bits / 64 * 8);
+        let (pieces, _) = pieces.as_chunks::<8>();
+        let used = self.used;
+        if let [first, .., last] = pieces {
+            let out = &mut self.out[self.at..][..pieces.len()];
+            out[0] = self.held | u64::from_le_bytes(*first) << used;
+            // Without the held word as a link from piece to piece, several can be done at a time.
+            for (out, pair) in out[1..].iter_mut().zip(pieces.windows(2)) {
+                let (low, high) = (u64::from_le_bytes(pair[0]), u64::from_le_bytes(pair[1]));
+                *out = low >> 1 >> (63 - used) | high << used;
+            }
+            self.at += pieces.len();
+            self.held = u64::from_le_bytes(*last) >> 1 >> (63 - used);
+        } else if let [piece] = pieces {
+            self.emit(u64::from_le_bytes(*piece), 64);
+        }
+        if !rest.is_empty() {
+            let piece = rest.iter().rev().fold(0, |piece, byte| piece << 8 | u64::from(*byte));
+            self.emit(piece, (bits % 64) as u32);
+        }
+    }
+
+    /// The last 1 to 64 bits that were emitted.
+    #[inline(always)]
+    fn last(&self, count: u32) -> u64 {
+        if count <= self.used {
+            return self.held >> (self.used - count) & low_some(count);
+        }
+        let before = count - self.used;
+        (self.held << 1 << (before - 1) | self.out[self.at - 1] >> (64 - before)) & low_some(count)
+    }
+
+    /// Repeats the last `n` bits, at most 64, until there are `total` more.
+    #[inline(always)]
+    fn repeat_few(&mut self, n: usize, total: usize) {
+        let sequence = self.last(n as u32).wrapping_mul(SPREAD[n]);
+        if total <= 64 {
+            return self.emit(sequence & low_some(total as u32), total as u32);
+        }
+        // The bits of a word above the last whole pattern begin the next, at which as many bits of it follow: so the
+        // highest `whole` bits of a word are the lowest of the next one, and those are the next one's bits above, too.
+        let whole = u32::from(WHOLE[n]);
+        let next = |word: u64| {
+            let patterns = word >> (64 - whole);
+            // Where `whole` is 64 this shifts by nothing: the next word is the same.
+            patterns | patterns.wrapping_shl(whole)
+        };
+        let used = self.used;
+        self.out[self.at] = self.held | sequence << used;
+        self.at += 1;
+        let mut word = sequence >> 1 >> (63 - used) | next(sequence) << used;
+        let left = total - (64 - used) as usize;
+        let words = left / 64;
+        if next(word) == word {
+            self.out[self.at..][..words].fill(word);
+            self.at += words;
+        } else {
+            // So many words later all is as it was.
+            let period = n >> n.trailing_zeros();
+            let derived =
+                if words <= 2 * FEW_WORDS { words } else { words.min(period * FEW_WORDS.div_ceil(period)) };
+            for out in &mut self.out[self.at..][..derived] {
+                *out = word;
+                word = next(word);
+            }
+            self.at += derived;
+            if derived < words {
+                self.copy_words(derived, words - derived);
+                word = self.out[self.at - derived];
+            }
+        }
+        self.used = (left % 64) as u32;
+        self.held = word & low(self.used);
+    }
+
+    /// The bits from `at` on, 1 to 64, of which the last is in a full word.
+    #[inline(always)]
+    fn bits_at(&self, at: usize, count: u32) -> u64 {
+        let (word, shift) = (at / 64, (at % 64) as u32);
+        (self.out[word] >> shift | self.out[word + 1] << 1 << (63 - shift)) & low_some(count)
+    }
+
+    /// Repeats the last `n` bits, more than 64, until there are `total` more.
+    #[inline(never)]
+    fn repeat_many(&mut self, n: usize, total: usize) {
+        // Bits up to the next word; they are more than 64 bits away from where they come from, so in full words.
+        let begin = self.at * 64 + self.used as usize - n;
+        let mut left = total;
+        if self.used != 0 {
+            let count = left.min((64 - self.used) as usize);
+            self.emit(self.bits_at(begin, count as u32), count as u32);
+            left -= count;
+        }
+        // Whole words. From `begin` on the bits repeat every `distance` bits.
+        let mut words = left / 64;
+        let mut distance = n;
+        while words != 0 {
+            let back = distance.div_ceil(64);
+            let shift = (back * 64 - distance) as u32;
+            if shift == 0 {
+                self.copy_words(back, words);
+                break;
+            }
+            // Each word is joined from two, the later of which must not be among those that are written here.
+            let count = words.min(back - 1);
+            let (full, free) = self.out.split_at_mut(self.at);
+            let from = &full[full.len() - back..][..count + 1];
+            for (to, pair) in free[..count].iter_mut().zip(from.windows(2)) {
+                *to = pair[0] >> shift | pair[1] << (64 - shift);
+            }
+            self.at += count;
+            words -= count;
+            if self.at * 64 - begin >= 2 * distance && distance < FAR_BITS {
+                distance *= 2;
+            }
+        }
+        let count = (left % 64) as u32;
+        if count != 0 {
+            self.emit(self.bits_at(self.at * 64 + self.used as usize - n, count), count);
+        }
+    }
+
+    /// Emits so many words, each the same as the one `period` words before it. No bits are held.
+    #[inline(never)]
+    fn copy_words(&mut self, period: usize, mut words: usize) {
+        let mut stretch = period;
+        if period < FEW_WORDS {
+            // A stretch worth copying: the period over and over.
+            stretch = period * FEW_WORDS.div_ceil(period);
+            let derived = words.min(stretch - period);
+            for at in self.at..self.at + derived {
+                self.out[at] = self.out[at - period];
+            }
+            self.at += derived;
+            words -= derived;
+        }
+        while words != 0 {
+            let count = words.min(stretch);
+            let from = self.at - stretch;
+            self.out.copy_within(from..from + count, self.at);
+            self.at += count;
+            words -= count;
+            if stretch < STRETCH {
+                stretch *= 2;
+            }
+        }
+    }
+}
+
+/// Reads a count that was checked.
+#[inline(always)]
+fn varint(rest: &mut &[u8]) -> usize {
+    let (first, after) = rest.split_first().expect("a checked program has the count");
+    *rest = after;
+    let mut value = usize::from(first & 0x7f);
+    if *first >= 0x80 {
+        let mut shift = 7;
+        loop {
+            let (byte, after) = rest.split_first().expect("a checked program has the count");
+            *rest = after;
+            value |= usize::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                break;
+            }
+            shift += 7;
+        }
+    }
+    value
+}

@@ -1,0 +1,166 @@
+//! What the decoder is compared with, for tests only (the feature `reference`): an expansion that goes bit by bit and does
+//! nothing clever, the replay of a fuzzer's bytes through both, and [`Old`], an older recursive form of descriptions,
+//! written only to compare speeds: its interpreter runs through the body of an array again and again, once an element,
+//! as Go's programs did up to 1.4. Nothing else may use any of it.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::check::Program;
+use super::ops::{Op, Ops};
+
+/// The bits of a program, one by one, lowest word first.
+pub fn bits(program: &Program<'_>) -> Vec<bool> {
+    let mut bits = Vec::new();
+    for op in program.ops() {
+        match op {
+            Op::Literal { bits: count, bytes } => {
+                bits.extend((0..count as usize).map(|i| bytes[i / 8] >> (i % 8) & 1 != 0));
+            }
+            Op::Repeat { last, times } => {
+                for _ in 0..last * times {
+                    bits.push(bits[bits.len() - last as usize]);
+                }
+            }
+        }
+    }
+    bits
+}
+
+/// A type described the older way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Old {
+    /// These bits.
+    Bits(Vec<bool>),
+    /// The same so many times.
+    Array(Box<Old>, u64),
+    /// One after the other.
+    Seq(Vec<Old>),
+}
+
+impl Old {
+    /// Writes the bits from `bit` of `out` on, one by one, and returns the bit after the last.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn decode(&self, out: &mut [u64], mut bit: usize) -> usize {
+        match self {
+            Old::Bits(bits) => {
+                for &set in bits {
+                    let word = &mut out[bit / 64];
+                    *word = *word & !(1 << (bit % 64)) | u64::from(set) << (bit % 64);
+                    bit += 1;
+                }
+            }
+            Old::Array(element, count) => {
+                for _ in 0..*count {
+                    bit = element.decode(out, bit);
+                }
+            }
+            Old::Seq(parts) => {
+                for part in parts {
+                    bit = part.decode(out, bit);
+                }
+            }
+        }
+        bit
+    }
+}
+
+/// The words that a program emits; not checked, and wrong for a program that is.
+pub fn emitted(bytes: &[u8]) -> u64 {
+    Ops::new(bytes).flatten().fold(0, |sum, (_, op)| {
+        let more = match op {
+            Op::Literal { bits, .. } => bits,
+            Op::Repeat { last, times } => last.saturating_mul(times),
+        };
+        sum.saturating_add(more)
+    })
+}
+
+/// Programs of more words are not decoded bit by bit.
+const COMPARED: u64 = 1 << 16;
+/// Programs of more words are not decoded at all.
+const DECODED: u64 = 1 << 22;
+
+/// Decodes the program into a buffer in which it fits exactly, at `start_bit` (taken modulo 256), among bits that differ
+/// from place to place.
+///
+/// # Panics
+/// If a bit comes out wrong, or a bit that is not the program's changes.
+pub fn compare(program: &Program<'_>, start_bit: usize) {
+    let (start, words) = (start_bit % 256, program.words() as usize);
+    let end = start + words;
+    let before: Vec<u64> = (0..end.div_ceil(64) as u64).map(scramble).collect();
+    let mut out = before.clone();
+    program.decode(&mut out, start);
+    let bit = |bits: &[u64], i: usize| bits[i / 64] >> (i % 64) & 1 != 0;
+    for i in (0..start).chain(end..out.len() * 64) {
+        assert_eq!(bit(&out, i), bit(&before, i), "bit {i} is outside {start}..{end}: {program:?}");
+    }
+    if program.words() <= COMPARED {
+        for (i, expected) in bits(program).into_iter().enumerate() {
+            assert_eq!(bit(&out, start + i), expected, "bit {i} of {words} from bit {start} on: {program:?}");
+        }
+    } else {
+        // The same bits, whatever the place.
+        let mut other = vec![0; words.div_ceil(64)];
+        program.decode(&mut other, 0);
+        for (i, &expected) in other.iter().enumerate() {
+            let at = start + i * 64;
+            let high = out.get(at / 64 + 1).map_or(0, |word| word << 1 << (63 - at % 64));
+            let mask = u64::MAX >> (64 - (words - i * 64).min(64));
+            let is = (out[at / 64] >> (at % 64) | high) & mask;
+            assert_eq!(is, expected, "bits {}.. of {words} from bit {start} on: {program:?}", i * 64);
+        }
+    }
+}
+
+/// What a fuzzer's bytes are taken for: the first is the start bit, unless it is odd, in which case eight bytes with the
+/// number of words follow (otherwise that is what the program emits); then comes the program.
+///
+/// # Panics
+/// If checking, describing or decoding it goes wrong.
+pub fn replay(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let (words, bytes) = match rest.split_first_chunk::<8>() {
+        Some((words, bytes)) if first & 1 != 0 => (u64::from_le_bytes(*words), bytes),
+        _ => (emitted(rest), rest),
+    };
+    let mut lines = Lines { lines: 0 };
+    let program = match Program::check(bytes, words) {
+        Ok(program) => program,
+        Err(e) => {
+            assert!(e.at <= bytes.len(), "{e:?}");
+            core::fmt::write(&mut lines, format_args!("{}\n{e}", super::text::describe(bytes)))
+                .expect("no limit");
+            return;
+        }
+    };
+    assert_eq!(words, emitted(bytes));
+    core::fmt::write(&mut lines, format_args!("{program}")).expect("no limit");
+    assert!(lines.lines >= program.ops().count(), "a line an instruction, and the end");
+    if words <= DECODED {
+        compare(&program, usize::from(first >> 1) * 3);
+    }
+}
+
+/// Counts the ends of lines.
+struct Lines {
+    lines: usize,
+}
+
+impl core::fmt::Write for Lines {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        self.lines += s.bytes().filter(|&b| b == b'\n').count();
+        Ok(())
+    }
+}
+
+/// Bits that look random, another word for every number.
+fn scramble(i: u64) -> u64 {
+    let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ x >> 27
+}
