@@ -3,7 +3,8 @@
 
 use super::rng::Rng;
 use heapwood_gc::{Heap, Mutator, ObjectType, Tracer};
-use heapwood_heap::ScanKind;
+use heapwood_heap::{Scan, ScanKind};
+use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
 
 pub(crate) const WORD: usize = size_of::<usize>();
@@ -102,6 +103,29 @@ impl Maker<'_> {
         }
     }
 
+    /// A type that a program describes, or a slice of it after a header; what the program says is composed beside it, bit
+    /// by bit.
+    fn programmed(
+        &mut self,
+        name: &'static str,
+        weight: usize,
+        slice: Option<(usize, usize)>,
+        composed: Composed,
+    ) {
+        let words = composed.bits.len();
+        let program = composed.program.finish();
+        let (ty, id) = self.heap.register_program(words * WORD, program.bytes()).unwrap();
+        let (header, n) = slice.unwrap_or((0, 1));
+        let size = (header + words * n) * WORD;
+        let shape =
+            self.mutator.shape_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
+        assert_eq!(self.heap.space().shape(shape).kind(), ScanKind::Program);
+        assert!(slice.is_some() || (ObjectType { size, shape }) == ty);
+        let inside: Vec<usize> = (0..words).filter(|&w| composed.bits[w]).collect();
+        let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words + s) as u32));
+        self.add(name, weight, ObjectType { size, shape }, slots.collect(), Slots::Precise);
+    }
+
     fn pointer_free(&mut self, name: &'static str, weight: usize, bytes: usize) {
         let ty = self.heap.register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap();
         self.add(name, weight, ty, Vec::new(), Slots::Precise);
@@ -124,6 +148,45 @@ impl Maker<'_> {
         let ty = self.heap.register(&described).unwrap();
         self.add(name, weight, ty, (1..1 + words as u32 * 2 / 3).collect(), holds);
         self.all.last_mut().unwrap().counted = true;
+    }
+}
+
+/// A program and, composed independently of it, the bits it means.
+#[derive(Clone)]
+struct Composed {
+    program: Builder<256>,
+    bits: Vec<bool>,
+}
+
+impl Composed {
+    fn new() -> Self {
+        Composed { program: Builder::new(), bits: Vec::new() }
+    }
+
+    fn words(mut self, n: usize, pointers: bool) -> Self {
+        self.program =
+            if pointers { self.program.pointers(n as u64) } else { self.program.scalars(n as u64) };
+        self.bits.extend(std::iter::repeat_n(pointers, n));
+        self
+    }
+
+    /// An array of so many others, each so many words apart.
+    fn array(mut self, element: &Composed, apart: usize, n: usize) -> Self {
+        self.program = self.program.array(element.program.body(), apart as u64, n as u64);
+        for _ in 0..n {
+            self.bits.extend(&element.bits);
+            self.bits.extend(std::iter::repeat_n(false, apart - element.bits.len()));
+        }
+        self
+    }
+
+    /// Something of each: a cell, a row of cells, rows and words around them.
+    fn random(rng: &mut Rng, rows: usize) -> Self {
+        let cell = Composed::new().words(1 + rng.below(3), true).words(rng.below(3), false);
+        let cells = 1 + rng.below(12);
+        let row = Composed::new().array(&cell, cell.bits.len() + rng.below(4), cells).words(1, rng.one_in(2));
+        let table = Composed::new().words(rng.below(90), false);
+        table.array(&row, row.bits.len() + rng.below(70), rows).words(rng.below(3), true).words(1, false)
     }
 }
 
@@ -203,6 +266,32 @@ impl Kinds {
         }
         m.conservative("conservative, several pieces", 2, 700 + rng.below(1000));
         m.conservative("conservative, large", 1, 4200 + rng.below(2000));
+        for _ in 0..4 {
+            let composed = Composed::random(rng, 2);
+            m.programmed("program", 6, None, composed);
+        }
+        let composed = Composed::random(rng, 30);
+        m.programmed("program, several pieces", 2, None, composed);
+        let composed = Composed::new().words(299 + rng.below(100), false).words(1, true);
+        m.programmed("program, one pointer far off", 3, None, composed);
+        let composed = Composed::random(rng, 400);
+        m.programmed("program, large", 1, None, composed);
+        let composed = Composed::new().words(5000 + rng.below(3000), true);
+        m.programmed("program, large, all pointers", 1, None, composed);
+        let composed = Composed::random(rng, 1);
+        let n = 1 + rng.below(5);
+        m.programmed("slice of programs", 4, Some((1, n)), composed);
+        let composed = Composed::random(rng, 60);
+        let n = 1 + rng.below(4);
+        m.programmed("large slice of programs", 1, Some((2, n)), composed);
+        // Of each of these there are never enough for spans of their own.
+        for words in 9..25 {
+            let slots: Vec<u32> =
+                (0..words as u32).filter(|&w| w + 1 == words as u32 || rng.one_in(3)).collect();
+            m.masked("rare", 1, words, &slots);
+            let inside = [rng.below(words) as u32];
+            m.slice("rare slice", 1, 1, (words, &inside), 1 + rng.below(9));
+        }
         m.traced("traced", 8, 5 + rng.below(10), Slots::Precise);
         m.traced("traced, large", 1, 4200 + rng.below(300), Slots::Precise);
         m.traced("traced, ambiguous", 6, 6 + rng.below(10), Slots::Ambiguous);
