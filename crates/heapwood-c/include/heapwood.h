@@ -155,6 +155,17 @@ hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t 
 /* The mask of one field among the first 64 words: HW_POINTER(struct node, left) | HW_POINTER(struct node, right). */
 #define HW_POINTER(type, field) (UINT64_C(1) << (offsetof(type, field) / 8))
 
+/* A program says where the pointers of a large type are, one bit a word, in a few bytes: emit some bits, repeat the last
+ * n bits c more times (docs/LAYOUT.md has the encoding, byte by byte). It is copied. HW_EDESC names the byte at fault. An
+ * object of a large type is not touched when it is allocated, and what was never written is not read by collections. */
+hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_t length, hw_type *out,
+                          hw_error *why);
+
+/* The same, made of a text: "ptr" is a pointer, "word" any other word, "[n]" before a type an array of n of it, and
+ * "{ ... }" a struct of the types in it: "{ word ptr [100]{ptr word word} [1<<28]ptr }". Stores the size in bytes unless
+ * size is NULL. HW_EDESC names the byte of the text, or what is wrong with the type. */
+hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_type *out, hw_error *why);
+
 /* Any aligned word of an object may be a pointer, to or into an object. */
 hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
 

@@ -4,11 +4,11 @@
 
 use crate::refusal::Refusal;
 use crate::threads::{heap_of, object_or_null};
-use crate::types::TypeNumber;
+use crate::types::{Description, TypeNumber};
 use core::ptr::NonNull;
 use heapwood_gc::{Heap, Mutator, ObjectType};
 use heapwood_heap::{Scan, ShapeId, SizeClass};
-use heapwood_layout::{Layout, TypeDescriptor};
+use heapwood_layout::Layout;
 
 /// The header finds the bump of pointer-free cells of `n` bytes at `(n + 15) / 16`, for `n` up to 256.
 const _: () = {
@@ -31,17 +31,25 @@ fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
 }
 
 fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
-    let element: &TypeDescriptor = &heap_of(m).types.get(element)?.descriptor;
+    let element = heap_of(m).types.get(element)?.description;
     let size = element
         .size()
         .checked_mul(n)
         .filter(|&b| b <= isize::MAX as usize)
         .ok_or(Refusal::ArraySize(n, element.size()))?;
+    let element = match element {
+        Description::Short(element) => element,
+        Description::Program(_, program) => {
+            let size = size.max(1);
+            let shape = m.shape_for(size, Scan::Program { header: 0, program })?;
+            return Ok(m.allocate_zeroed(ObjectType { size, shape })?);
+        }
+    };
     if let Layout::NoPointers = element.layout() {
         return bytes(m, size, zeroed);
     }
     let size = size.max(1);
-    let scan = Heap::slice_scan(element, 0).ok_or(Refusal::ArrayOfTraced)?;
+    let scan = Heap::slice_scan(&element, 0).ok_or(Refusal::ArrayOfTraced)?;
     let shape = match scan {
         Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(size)),
         scan => m.shape_for(size, scan)?,

@@ -4,7 +4,9 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{AllocError, HeapError, TypeError};
+use heapwood_heap::ProgramRefused;
 use heapwood_layout::LayoutError;
+use heapwood_layout::describe::{DescribeError, ParseError};
 use heapwood_os::OsError;
 
 /// A reason.
@@ -36,6 +38,12 @@ pub enum Refusal {
     NoHandle(usize),
     /// From a floor below.
     Alloc(AllocError),
+    /// A description is not text from this byte on.
+    NoText(usize),
+    /// A description is not the text of a type.
+    Parse(ParseError),
+    /// A description is the text of no type.
+    Describe(DescribeError),
     /// From a floor below.
     Heap(HeapError),
     /// From a floor below.
@@ -71,7 +79,11 @@ impl Refusal {
             Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
-            Refusal::Type(TypeError::Layout(_)) => Status::EDESC,
+            Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
+            Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
+            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::Nest(_))) => Status::EDESC,
+            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::TooMany)) => Status::EFULL,
+            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::Kernel(_))) => Status::ENOMEM,
             Refusal::Type(TypeError::TooManyLayouts) => Status::EFULL,
             Refusal::Os(_) => Status::ENOMEM,
         }
@@ -105,6 +117,9 @@ impl fmt::Display for Refusal {
             Refusal::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Refusal::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
             Refusal::Alloc(e) => e.fmt(f),
+            Refusal::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
+            Refusal::Parse(e) => e.fmt(f),
+            Refusal::Describe(e) => e.fmt(f),
             Refusal::Heap(e) => e.fmt(f),
             Refusal::Type(e) => e.fmt(f),
             Refusal::Os(e) => e.fmt(f),

@@ -8,9 +8,11 @@ use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_gc::ObjectType;
-use heapwood_heap::MAX_SHAPES;
-use heapwood_layout::{TraceFn, TypeDescriptor};
+use heapwood_gc::{Heap, ObjectType, TypeError};
+use heapwood_heap::{MAX_SHAPES, ProgramId};
+use heapwood_layout::describe::{Item, compile, parse};
+use heapwood_layout::program::{Builder, Program};
+use heapwood_layout::{MAX_MASK_WORDS, TraceFn, TypeDescriptor, WORD};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
@@ -24,11 +26,45 @@ const _: () = assert!(MAX_SHAPES == 1 << SHAPE_BITS && SHAPE_BITS == 14);
 const CAPACITY: usize = 1 << (32 - SHAPE_BITS);
 const STEP: usize = 64;
 
+/// Where the pointers of a type are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Description {
+    /// A mask, a function, or none.
+    Short(TypeDescriptor),
+    /// A program, for a type of so many bytes.
+    Program(usize, ProgramId),
+}
+
+impl Description {
+    /// The bytes of the type.
+    pub fn size(&self) -> usize {
+        match self {
+            Description::Short(descriptor) => descriptor.size(),
+            Description::Program(size, _) => *size,
+        }
+    }
+
+    /// By a mask if it reaches all of the type, which is faster; else by the program.
+    fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<(Self, Option<ObjectType>), Refusal> {
+        // The size is checked first, whatever the program says.
+        TypeDescriptor::conservative(size)?;
+        let words = size / WORD;
+        let program = Program::check(bytes, words as u64).map_err(TypeError::Program)?;
+        if words > MAX_MASK_WORDS {
+            let (object, id) = heap.register_program(size, bytes)?;
+            return Ok((Description::Program(size, id), Some(object)));
+        }
+        let mut mask = [0; MAX_MASK_WORDS / 64];
+        program.decode(&mut mask, 0);
+        Ok((Description::Short(TypeDescriptor::masked(size, &mask[..words.div_ceil(64)])?), None))
+    }
+}
+
 /// A type of a heap.
 #[derive(Clone, Copy)]
 pub struct Registered {
     /// What the client said of it.
-    pub descriptor: TypeDescriptor,
+    pub description: Description,
     /// What the heap made of it.
     pub object: ObjectType,
 }
@@ -81,11 +117,15 @@ impl TypeTable {
         index << SHAPE_BITS | self.entry(index).object.shape.index() as u32
     }
 
-    /// The number of the type that `descriptor` describes, registering it with `heap` if it is new.
-    pub fn add(&self, heap: &heapwood_gc::Heap, descriptor: TypeDescriptor) -> Result<TypeNumber, Refusal> {
+    /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
+    fn add(
+        &self,
+        heap: &Heap,
+        (description, object): (Description, Option<ObjectType>),
+    ) -> Result<TypeNumber, Refusal> {
         let mut committed = self.committed.lock();
         let last = self.last.load(Ordering::Relaxed);
-        if let Some(index) = (1..=last).find(|&i| self.entry(i).descriptor == descriptor) {
+        if let Some(index) = (1..=last).find(|&i| self.entry(i).description == description) {
             return Ok(self.number(index));
         }
         let index = last as usize + 1;
@@ -97,9 +137,13 @@ impl TypeTable {
             self.entries.commit(*committed..end)?;
             *committed = end;
         }
-        let object = heap.register(&descriptor)?;
+        let object = match (description, object) {
+            (_, Some(object)) => object,
+            (Description::Short(descriptor), None) => heap.register(&descriptor)?,
+            (Description::Program(..), None) => unreachable!("a program is registered to get its number"),
+        };
         // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
-        unsafe { (*self.entries.at(index)).0.write(Registered { descriptor, object }) };
+        unsafe { (*self.entries.at(index)).0.write(Registered { description, object }) };
         self.last.store(index as u32, Ordering::Release);
         Ok(self.number(index as u32))
     }
@@ -115,12 +159,26 @@ unsafe fn register(
     out: *mut TypeNumber,
     why: *mut Failure,
 ) -> Status {
+    // SAFETY: contract 1.
+    unsafe { register_any(heap, |_| Ok((Description::Short(describe()?), None)), out, why) }
+}
+
+/// The same for what the heap must see first.
+///
+/// # Safety
+/// 1. `out` and `why` are NULL or may be written.
+unsafe fn register_any(
+    heap: Option<&HeapHandle>,
+    describe: impl FnOnce(&Heap) -> Result<(Description, Option<ObjectType>), Refusal>,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
     let register = || {
         let heap = heap.ok_or(Refusal::Null("heap"))?;
         if out.is_null() {
             return Err(Refusal::Null("out"));
         }
-        let number = heap.types.add(&heap.heap, describe()?)?;
+        let number = heap.types.add(&heap.heap, describe(&heap.heap)?)?;
         // SAFETY: contract 1.
         unsafe { out.write(number) };
         Ok(())
@@ -173,6 +231,68 @@ pub unsafe extern "C" fn hw_type_mask(
     };
     // SAFETY: contract 1.
     unsafe { register(heap, describe, out, why) }
+}
+
+/// Registers a type whose pointers a program describes.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+/// 2. `program` is NULL or readable for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_program(
+    heap: Option<&HeapHandle>,
+    size: usize,
+    program: *const u8,
+    length: usize,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = |heap: &Heap| {
+        if program.is_null() {
+            return Err(Refusal::Null("program"));
+        }
+        // SAFETY: contract 2.
+        let bytes = unsafe { core::slice::from_raw_parts(program, length.min(isize::MAX as usize)) };
+        Description::of_program(heap, size, bytes)
+    };
+    // SAFETY: contract 1.
+    unsafe { register_any(heap, describe, out, why) }
+}
+
+/// Registers a type that a text describes.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `size`, `out` and `why` are NULL or may be written.
+/// 2. `text` is NULL or a string that ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_describe(
+    heap: Option<&HeapHandle>,
+    text: *const core::ffi::c_char,
+    size: *mut usize,
+    out: *mut TypeNumber,
+    why: *mut Failure,
+) -> Status {
+    let describe = |heap: &Heap| {
+        if text.is_null() {
+            return Err(Refusal::Null("text"));
+        }
+        // SAFETY: contract 2.
+        let text = unsafe { core::ffi::CStr::from_ptr(text) };
+        let text = text.to_str().map_err(|e| Refusal::NoText(e.valid_up_to()))?;
+        let mut items = [Item::Scalars(0); 128];
+        let items = parse(text, &mut items).map_err(Refusal::Parse)?;
+        let mut program = Builder::<1024>::new();
+        let words = compile(items, &mut program).map_err(Refusal::Describe)?;
+        let bytes = usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
+        let described = Description::of_program(heap, bytes, program.finish().bytes())?;
+        if !size.is_null() {
+            // SAFETY: contract 1.
+            unsafe { size.write(bytes) };
+        }
+        Ok(described)
+    };
+    // SAFETY: contract 1.
+    unsafe { register_any(heap, describe, out, why) }
 }
 
 /// Registers a type in which any word may be a pointer.

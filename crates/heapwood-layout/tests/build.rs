@@ -41,6 +41,10 @@ fn constants_are_made_by_the_compiler() {
         [0x05, 0x11, 0x81, 0xe8, 0x07, 0x01, 0x00, 0x82, 0xc7, 0x01, 0x00],
         "header with the first pointers, 1000 more, the second word of a pair, 199 pairs more"
     );
+    // An array of arrays is one, wherever it begins.
+    const AGAIN: ProgramBuf<32> =
+        Builder::new().append(HEADER.body()).pointers(1000).array(ROW.body(), 40, 10).finish();
+    assert_eq!(AGAIN, BIG);
 }
 
 #[test]

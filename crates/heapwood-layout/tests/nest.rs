@@ -190,7 +190,8 @@ fn depth_is_bounded() {
         all
     }
     let mut nodes = [Node::EMPTY; 128];
-    let deep = level(MAX_DEPTH).finish();
+    let deep_body = level(MAX_DEPTH);
+    let deep = deep_body.finish();
     let nest = Nest::compile(deep.program(), &mut nodes).unwrap();
     agrees(nest, &expanded(deep.bytes()), 3);
     let loops = nest.nodes().iter().filter(|node| matches!(node, Node::Loop { .. })).count();
@@ -204,6 +205,16 @@ fn depth_is_bounded() {
     assert_eq!(error, NestError { at: last, fault: NestFault::TooDeep });
     let said = format!("byte {}: this repeat is one loop around 8: no more are possible", error.at);
     assert_eq!(error.to_string(), said);
+    // The deepest item of a body counts, wherever in it that is.
+    let shallow = Builder::<128>::new().array(level(1).pointer().scalars(99).body(), 300, 2);
+    for body in [
+        Builder::<256>::new().append(shallow.body()).append(deep_body.body()).pointer(),
+        Builder::<256>::new().append(deep_body.body()).append(shallow.body()).pointer(),
+    ] {
+        let all = Builder::<256>::new().array(body.body(), body.words() + 70, 2).finish();
+        let error = Nest::compile(all.program(), &mut [Node::EMPTY; 256]).unwrap_err();
+        assert_eq!(error.fault, NestFault::TooDeep);
+    }
     // Deeper, but loops that are the same array count once.
     let mut all = Builder::<128>::new().pointer().scalars(99);
     for _ in 0..20 {

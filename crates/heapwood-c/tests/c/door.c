@@ -197,6 +197,61 @@ static void types(void) {
     CHECK(hw_heap_destroy(heap) == HW_OK);
 }
 
+/* Types that are too large for a mask: as a program, and as a text that becomes one. */
+static void large_types(void) {
+    hw_heap *heap = new_heap();
+    hw_mutator *m = join(heap);
+    hw_error why;
+    hw_type t = 7, again, list = list_type(heap);
+    size_t size = 1;
+    const unsigned char huge[] = {0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00};
+    CHECK(hw_type_program(heap, 16, NULL, 8, &t, &why) == HW_EINVAL && strstr(why.text, "program") != NULL);
+    CHECK(hw_type_program(heap, 24, huge, sizeof huge, &t, &why) == HW_EDESC && strstr(why.text, "byte 2") != NULL);
+    CHECK(hw_type_program(heap, 20, huge, sizeof huge, &t, &why) == HW_EDESC && strstr(why.text, "multiple") != NULL);
+    CHECK(hw_type_program(heap, 16, huge, 2, &t, &why) == HW_EDESC && strstr(why.text, "byte 2") != NULL && t == 7);
+    CHECK(hw_type_program(heap, (size_t)1 << 31, huge, sizeof huge, &t, &why) == HW_OK && t != 0 && t != 7);
+    CHECK(hw_type_program(heap, (size_t)1 << 31, huge, sizeof huge, &again, NULL) == HW_OK && again == t);
+
+    CHECK(hw_type_describe(heap, NULL, &size, &t, &why) == HW_EINVAL && strstr(why.text, "text") != NULL);
+    CHECK(hw_type_describe(heap, "{ ptr wrod }", &size, &t, &why) == HW_EDESC && strstr(why.text, "byte 6") != NULL);
+    CHECK(hw_type_describe(heap, "{ ptr", &size, &t, &why) == HW_EDESC && size == 1);
+    CHECK(hw_type_describe(heap, "{ word ptr [1000]{word ptr word} word }", &size, &t, &why) == HW_OK);
+    CHECK(size == 3003 * 8);
+    /* What a mask can say is the same type, however it is said. */
+    uint64_t mask = HW_POINTER(struct list, next);
+    CHECK(hw_type_mask(heap, 24, &mask, 1, &again, NULL) == HW_OK);
+    hw_type small;
+    CHECK(hw_type_describe(heap, "{ ptr word word }", NULL, &small, NULL) == HW_OK);
+    CHECK(mask != 1 || small == again);
+
+    /* Each pointer keeps what it leads to; the words between may hold anything. */
+    void **table = hw_alloc(m, t);
+    void *frame_slots[2] = {table, NULL};
+    hw_frame frame;
+    hw_frame_push(m, &frame, frame_slots, 2);
+    for (size_t k = 0; k < 1000; k++) {
+        struct list *node = hw_alloc(m, list);
+        CHECK(node != NULL);
+        table[2 + 3 * k + 1] = node;
+        table[2 + 3 * k + 2] = (void *)~(uintptr_t)k;
+    }
+    CHECK(alive(m) >= 1001 && alive(m) <= 1010);
+    for (size_t k = 0; k < 1000; k += 2) {
+        table[2 + 3 * k + 1] = NULL;
+    }
+    CHECK(alive(m) >= 501 && alive(m) <= 510);
+    /* An array of them. */
+    void **tables = hw_alloc_array(m, t, 5);
+    frame_slots[1] = tables;
+    CHECK(tables != NULL);
+    for (size_t k = 0; k < 5; k++) {
+        tables[3003 * k + 2 + 3 * 999 + 1] = hw_alloc(m, list);
+    }
+    CHECK(alive(m) >= 507 && alive(m) <= 516);
+    hw_frame_pop(m, &frame);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+}
+
 static int is_zero(const void *p, size_t n) {
     const unsigned char *bytes = p;
     for (size_t i = 0; i < n; i++) {
@@ -525,6 +580,7 @@ int main(void) {
     options();
     threads();
     types();
+    large_types();
     allocation();
     out_of_memory();
     no_memory();

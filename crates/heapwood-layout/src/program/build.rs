@@ -1,7 +1,7 @@
 //! Making programs, in constants or at run time: types are put together from scalars, pointers, other types and arrays
 //! of them, and no array is ever unrolled. Invariant: a builder's instructions emit as many bits as words were added;
-//! what does not fit is refused, never cut off. Programs made here become nests without a loop being taken apart
-//! ([`nest`](super::nest)), of no more nodes than the program has bytes.
+//! what does not fit is refused, never cut off. Programs of fields and arrays become nests without a loop being
+//! taken apart ([`nest`](super::nest)), of no more nodes than the program has bytes.
 //!
 //! ```
 //! use heapwood_layout::program::{Builder, Program, ProgramBuf};
@@ -222,7 +222,8 @@ impl<const N: usize> Builder<N> {
         self.push_array_from(begin, n)
     }
 
-    /// Makes the words from `begin` on the first of `n` elements, and adds the others.
+    /// Makes the words from `begin` on the first of `n` elements, and adds the others. For an array whose element is built
+    /// in place; it should be of whole fields.
     ///
     /// # Errors
     /// The instructions or the words become too many.
@@ -234,7 +235,7 @@ impl<const N: usize> Builder<N> {
         self.emitter.array_from(&mut self.bytes, begin, n)
     }
 
-    /// Adds the last words so many more times.
+    /// Adds the last words so many more times. Where they begin inside an array, a nest has to take that apart.
     ///
     /// # Errors
     /// There are fewer words; or the instructions or the words become too many.

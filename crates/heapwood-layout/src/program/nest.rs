@@ -389,7 +389,8 @@ impl Maker<'_> {
             self.len = begin;
             return self.add(Node::Ones { words: n * times });
         }
-        if depth == 0 && n <= 64 {
+        // No loop is so short: this would have been a pattern.
+        if n <= 64 {
             let (mut bits, mut at) = (0, 0);
             for node in items {
                 bits |= node.all_bits() << at;

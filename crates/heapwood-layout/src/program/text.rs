@@ -126,8 +126,9 @@ fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data:
     for (i, row) in data.chunks(ROW).enumerate() {
         if left_out.contains(&i) {
             if i == left_out.start {
+                // The bits stand where those of the rows do.
                 let bytes = left_out.len() * ROW;
-                writeln!(f, "{:6}{:19}  ({} more bits)", "...", format_args!("({bytes} bytes)"), bytes * 8)?;
+                writeln!(f, "...   {bytes:6} bytes         {} more bits", bytes * 8)?;
             }
             continue;
         }
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(lines[0], "0000  7f e8 07           emit 1000 bits:");
         assert_eq!(lines[1], format!("0003  aa aa aa aa aa aa    {bits}"));
         assert_eq!(lines[6], format!("0021  aa aa aa aa aa aa    {bits}"));
-        assert_eq!(lines[7], "...   (78 bytes)           (624 more bits)");
+        assert_eq!(lines[7], "...       78 bytes         624 more bits");
         assert_eq!(lines[8], format!("0075  aa aa aa aa aa aa    {bits}"));
         assert_eq!(lines[9], "007b  aa aa aa aa aa       01010101 01010101 01010101 01010101 01010101");
         assert_eq!(lines[10], "0080  00                 end: 1000 words");
