@@ -283,7 +283,8 @@ pub unsafe extern "C" fn hw_type_describe(
         let items = parse(text, &mut items).map_err(Refusal::Parse)?;
         let mut program = Builder::<1024>::new();
         let words = compile(items, &mut program).map_err(Refusal::Describe)?;
-        let bytes = usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
+        let bytes =
+            usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
         let described = Description::of_program(heap, bytes, program.finish().bytes())?;
         if !size.is_null() {
             // SAFETY: contract 1.

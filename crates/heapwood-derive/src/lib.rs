@@ -20,7 +20,7 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// Derives `heapwood::Trace`: the type may live in a heap.
 ///
 /// - **Structs**: the map is that of the fields at their offsets, precise to the word. Fields need no attribute:
-///   one of a type that does not implement `Trace` is refused. A pointer must lie within the first 256 words.
+///   one of a type that does not implement `Trace` is refused.
 /// - **Enums**: without pointers in any variant the map says so. Otherwise the variants put pointers in different
 ///   places, and any word of the enum may be a pointer to the collector: the enum, and a struct that holds it by
 ///   value, is scanned conservatively. Only an enum of a single word, as `enum Link { End, To(Gc<Node>) }`, stays

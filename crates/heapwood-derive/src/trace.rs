@@ -30,8 +30,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             });
             quote! {
                 ::heapwood::__private::struct_map::<Self>(
-                    ::heapwood::__private::TypeMap::NO_POINTERS
-                        #(.with_field(::core::mem::offset_of!(Self, #members), #maps))*
+                    ::heapwood::__private::TypeMap::of_fields([
+                        #((::core::mem::offset_of!(Self, #members), #maps)),*
+                    ])
                 )
             }
         }

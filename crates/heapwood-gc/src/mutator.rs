@@ -399,6 +399,7 @@ fn scan_hash(scan: &Scan) -> usize {
         Scan::Layout(heapwood_layout::Layout::Trace(f)) => mix(*f as usize as u64, 2),
         Scan::Layout(_) => 3,
         Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
+        Scan::Unregistered { header, program } => mix(program.bytes().as_ptr() as u64, 5 + *header as usize),
         Scan::Program { header, program } => mix(program.index() as u64, 4 + *header as usize),
     }
 }
@@ -408,6 +409,10 @@ fn same_scan(a: &Scan, b: &Scan) -> bool {
         (Scan::Layout(a), Scan::Layout(b)) => a == b,
         (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
             h == header && w == words && m == mask
+        }
+        // One constant may lie in several places; then it is looked up once for each.
+        (Scan::Unregistered { header: h, program: p }, Scan::Unregistered { header, program }) => {
+            h == header && core::ptr::eq(p.bytes(), program.bytes()) && p.words() == program.words()
         }
         (Scan::Program { header: h, program: p }, Scan::Program { header, program }) => {
             h == header && p == program

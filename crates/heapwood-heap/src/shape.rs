@@ -7,7 +7,7 @@
 
 use crate::programs::ProgramId;
 use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
-use heapwood_layout::{Layout, MAX_MASK_WORDS, TraceFn};
+use heapwood_layout::{Layout, MAX_MASK_WORDS, Program, TraceFn};
 use heapwood_os::region::Zeroed;
 
 /// The number of a shape within its heap; 0 is none.
@@ -142,6 +142,13 @@ pub enum Scan {
         /// Registered with the heap.
         program: ProgramId,
     },
+    /// The same with a program that the heap registers when it meets it first.
+    Unregistered {
+        /// Words before the first element.
+        header: u8,
+        /// A constant of the program's.
+        program: Program<'static>,
+    },
 }
 
 /// A class and a layout, as the marker reads them: one line.
@@ -197,6 +204,7 @@ impl Shape {
                     ScanKind::WideMask
                 }
             }
+            Scan::Unregistered { .. } => unreachable!("the space registers it first"),
             Scan::Program { header, program } => {
                 shape.mask[0] = program.index() as u64;
                 // As far as ranges of it are concerned, which may begin at any word.

@@ -239,8 +239,14 @@ impl Space {
     }
 
     /// The number of the shape for objects of `bytes` bytes scanned as `scan` says; `None` if [`MAX_SHAPES`]
-    /// different ones exist already.
+    /// different ones exist already, or a program cannot be registered.
     pub fn shape_for(&self, bytes: usize, scan: Scan) -> Option<ShapeId> {
+        let scan = match scan {
+            Scan::Unregistered { header, program } => {
+                Scan::Program { header, program: self.register_program(program).ok()? }
+            }
+            scan => scan,
+        };
         let wanted = Shape::new(SizeClass::of(bytes), scan);
         let _one_at_a_time = self.registering.lock();
         let count = self.shape_count.load(Ordering::Relaxed);

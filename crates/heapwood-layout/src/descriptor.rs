@@ -98,7 +98,8 @@ impl TypeDescriptor {
         if !map.has_pointers() {
             return Self::no_pointers(size);
         }
-        if map.is_conservative() {
+        // A program is not part of a descriptor; without it any word may be a pointer.
+        if map.is_conservative() || map.is_far() {
             return Self::conservative(size);
         }
         match words(size) {

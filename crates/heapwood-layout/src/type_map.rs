@@ -3,6 +3,7 @@
 //! pointers there are) or conservative (any word may be a pointer); equal maps have equal representations.
 
 use crate::mask::last_bit;
+use crate::program::{Builder, Field, Part, ProgramBuf};
 use crate::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 
 /// Where the pointers of a type are, as far as a constant can say it.
@@ -14,21 +15,27 @@ pub struct TypeMap {
     /// All ones if the map is conservative, so that whoever forgets to ask sees too many pointers, not too few.
     bits: [u64; MASK_BLOCKS],
     conservative: bool,
+    /// All of it, if a pointer lies beyond the bits.
+    far: Option<Builder<FAR_BYTES>>,
 }
+
+/// The bytes that a program made at compile time may have.
+pub const FAR_BYTES: usize = 256;
 
 impl TypeMap {
     /// The type holds no pointer.
-    pub const NO_POINTERS: TypeMap = TypeMap { bits: [0; MASK_BLOCKS], conservative: false };
+    pub const NO_POINTERS: TypeMap = TypeMap { bits: [0; MASK_BLOCKS], conservative: false, far: None };
 
     /// The type is one word, and that is a pointer.
     pub const POINTER: TypeMap = {
         let mut bits = [0; MASK_BLOCKS];
         bits[0] = 1;
-        TypeMap { bits, conservative: false }
+        TypeMap { bits, conservative: false, far: None }
     };
 
     /// Any word of the type may be a pointer: for an enum whose variants put pointers in different places.
-    pub const CONSERVATIVE: TypeMap = TypeMap { bits: [u64::MAX; MASK_BLOCKS], conservative: true };
+    pub const CONSERVATIVE: TypeMap =
+        TypeMap { bits: [u64::MAX; MASK_BLOCKS], conservative: true, far: None };
 
     /// This map with those of a field at `offset` bytes added. If either is conservative, so is the result.
     ///
@@ -46,21 +53,91 @@ impl TypeMap {
         if field.conservative {
             return TypeMap::CONSERVATIVE;
         }
-        let word = offset / WORD;
-        let fits = match last_bit(&field.bits) {
-            Some(bit) => word < MAX_MASK_WORDS && word + bit < MAX_MASK_WORDS,
-            None => true,
-        };
-        assert!(
-            fits,
-            "a pointer lies beyond the first 256 words (2048 bytes) of the type: put its pointers before its \
-             bulk data, or move a large array of pointers to a slice of its own and keep a pointer to that"
-        );
         // Checked first all the same, so that what is refused does not depend on the order of the fields.
         if self.conservative {
             return TypeMap::CONSERVATIVE;
         }
-        TypeMap { bits: or_shifted(self.bits, field.bits, word), conservative: false }
+        assert!(
+            self.far.is_none() && field.fits_at(offset / WORD),
+            "a pointer lies beyond the first 256 words (2048 bytes) of the type: all fields must be given at once \
+             (TypeMap::of_fields)"
+        );
+        TypeMap { bits: or_shifted(self.bits, field.bits, offset / WORD), conservative: false, far: None }
+    }
+
+    /// Whether all pointers of a field of this type are in the bits of a type that has it at that word.
+    const fn fits_at(&self, word: usize) -> bool {
+        match last_bit(&self.bits) {
+            _ if self.far.is_some() => false,
+            Some(bit) => word < MAX_MASK_WORDS && word + bit < MAX_MASK_WORDS,
+            None => true,
+        }
+    }
+
+    /// The map of a type with these fields, each at an offset of so many bytes, in any order. If one is conservative, so
+    /// is the type.
+    ///
+    /// # Panics
+    /// At compile time in a constant: if a field holds pointers and lies at an offset that is no multiple of [`WORD`],
+    /// or the description takes more than [`FAR_BYTES`] bytes.
+    pub const fn of_fields<const N: usize>(fields: [(usize, TypeMap); N]) -> TypeMap {
+        let (mut near, mut i) = (true, 0);
+        while i < N {
+            near = near
+                && (!fields[i].1.has_pointers()
+                    || fields[i].1.conservative
+                    || fields[i].1.fits_at(fields[i].0 / WORD));
+            i += 1;
+        }
+        let mut map = TypeMap::NO_POINTERS;
+        if near {
+            let mut i = 0;
+            while i < N {
+                map = map.with_field(fields[i].0, fields[i].1);
+                i += 1;
+            }
+            return map;
+        }
+        let mut parts = [Field { offset: 0, part: Part::Mask([0; MASK_BLOCKS]) }; N];
+        let (mut i, mut end) = (0, 0);
+        while i < N {
+            let (offset, field) = &fields[i];
+            i += 1;
+            if !field.has_pointers() {
+                continue;
+            }
+            assert!(
+                offset.is_multiple_of(WORD),
+                "a field that holds pointers must lie at a multiple of 8 bytes: remove `repr(packed)` from the type"
+            );
+            if field.conservative {
+                return TypeMap::CONSERVATIVE;
+            }
+            let part = match &field.far {
+                Some(far) => Part::Body(far.body()),
+                None => Part::Mask(field.bits),
+            };
+            let offset = (*offset / WORD) as u64;
+            parts[i - 1] = Field { offset, part };
+            let behind = offset + part.words();
+            end = if behind > end { behind } else { end };
+        }
+        TypeMap {
+            bits: [u64::MAX; MASK_BLOCKS],
+            conservative: false,
+            far: Some(Builder::of_fields(end, &parts)),
+        }
+    }
+
+    /// The program of a type of so many bytes, if its pointers lie beyond what a mask says.
+    ///
+    /// # Panics
+    /// As [`of_fields`](Self::of_fields), or if the type is smaller than what the map says.
+    pub const fn program(&self, size: usize) -> Option<ProgramBuf<FAR_BYTES>> {
+        match &self.far {
+            Some(far) => Some(far.padded((size / WORD) as u64).finish()),
+            None => None,
+        }
     }
 
     /// The map of an array of `n` elements of `element_size` bytes each.
@@ -80,6 +157,11 @@ impl TypeMap {
         if element.conservative {
             return TypeMap::CONSERVATIVE;
         }
+        if !element.fits_at((n - 1).saturating_mul(element_size / WORD)) {
+            let one = TypeMap::of_fields_far(element);
+            let far = Builder::new().array(one.body(), (element_size / WORD) as u64, n as u64);
+            return TypeMap { bits: [u64::MAX; MASK_BLOCKS], conservative: false, far: Some(far) };
+        }
         let mut map = TypeMap::NO_POINTERS;
         let mut i = 0;
         while i < n {
@@ -88,6 +170,17 @@ impl TypeMap {
             i += 1;
         }
         map
+    }
+
+    /// The map as instructions, up to its last pointer.
+    const fn of_fields_far(map: TypeMap) -> Builder<FAR_BYTES> {
+        match map.far {
+            Some(far) => far,
+            None => {
+                let part = Part::Mask(map.bits);
+                Builder::of_fields(part.words(), &[Field { offset: 0, part }])
+            }
+        }
     }
 
     /// Whether a value can hold a pointer at all.
@@ -100,7 +193,12 @@ impl TypeMap {
         self.conservative
     }
 
-    /// One bit per word, word 0 in the lowest bit of the first. All ones if the map is conservative.
+    /// Whether a pointer may lie beyond the words that a mask describes; then only a [`program`](Self::program) says where.
+    pub const fn is_far(&self) -> bool {
+        self.far.is_some()
+    }
+
+    /// One bit per word, word 0 in the lowest bit of the first. All ones if the map is conservative or a program.
     pub const fn mask(self) -> [u64; MASK_BLOCKS] {
         self.bits
     }

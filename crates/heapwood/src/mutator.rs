@@ -4,7 +4,7 @@
 use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
-use crate::trace::{NoPointers, Trace, descriptor_of};
+use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -98,9 +98,13 @@ impl<T: Trace> Kind<T> {
         Some(class) => class.cell_size(),
         None => 0,
     };
-    const SCAN: Scan = Scan::Layout(descriptor_of::<T>().layout());
+    const SCAN: Scan = match program_of::<T>() {
+        Some(program) => Scan::Unregistered { header: 0, program },
+        None => Scan::Layout(descriptor_of::<T>().layout()),
+    };
     /// Its shape, if every heap has it under the same number.
     const SHAPE: Option<ShapeId> = match descriptor_of::<T>().layout() {
+        _ if T::MAP.is_far() => None,
         Layout::NoPointers => Some(ShapeId::no_pointers(SizeClass::of(Self::BYTES))),
         Layout::Conservative => Some(ShapeId::conservative(SizeClass::of(Self::BYTES))),
         Layout::Mask(mask) => ShapeId::well_known(Self::BYTES, &mask.bits()),

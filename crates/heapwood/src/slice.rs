@@ -1,7 +1,7 @@
 //! Arrays whose length is known at run time: a word for the length, then the elements. A `Gc<Slice<T>>` is one word
 //! like every `Gc`. Elements that hold pointers are scanned by the element's map, repeated.
 
-use crate::trace::{Trace, descriptor_of};
+use crate::trace::{Trace, descriptor_of, program_of};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -37,9 +37,10 @@ impl<T: Trace> Slice<T> {
             align_of::<T>() <= align_of::<usize>(),
             "a slice's elements can be aligned to at most 8 bytes"
         );
-        match Heap::slice_scan(&descriptor_of::<T>(), 1) {
-            Some(scan) => scan,
-            None => panic!("Rust types have no trace functions"),
+        match (program_of::<T>(), Heap::slice_scan(&descriptor_of::<T>(), 1)) {
+            (Some(program), _) => Scan::Unregistered { header: 1, program },
+            (None, Some(scan)) => scan,
+            (None, None) => panic!("Rust types have no trace functions"),
         }
     };
 

@@ -17,6 +17,8 @@ use core::time::Duration;
 use std::time::{Instant, SystemTime};
 
 use heapwood_layout::LayoutError;
+use heapwood_layout::program::{Program, ProgramBuf};
+use heapwood_layout::type_map::FAR_BYTES;
 pub use heapwood_layout::{TypeDescriptor, TypeMap};
 
 /// A type whose values may live in a heap.
@@ -160,7 +162,7 @@ macro_rules! tuples {
     ($([$($T:ident $i:tt),+])*) => {$(
         // SAFETY: each field is traced, and its map lies at the field's own offset.
         unsafe impl<$($T: Trace),+> Trace for ($($T,)+) {
-            const MAP: TypeMap = TypeMap::NO_POINTERS$(.with_field(offset_of!(Self, $i), $T::MAP))+;
+            const MAP: TypeMap = TypeMap::of_fields([$((offset_of!(Self, $i), $T::MAP)),+]);
         }
         // SAFETY: a tuple holds its fields and nothing else.
         unsafe impl<$($T: NoPointers),+> NoPointers for ($($T,)+) {}
@@ -212,6 +214,22 @@ pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
     }
 }
 
+/// A type's program, where a mask does not reach all its pointers.
+struct Far<T>(PhantomData<T>);
+
+impl<T: Trace> Far<T> {
+    const PROGRAM: Option<ProgramBuf<FAR_BYTES>> = T::MAP.program(size_of::<T>());
+    const PLACE: &'static Option<ProgramBuf<FAR_BYTES>> = &Self::PROGRAM;
+}
+
+/// The program of `T`, if a mask does not reach all its pointers.
+pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
+    match Far::<T>::PLACE {
+        Some(program) => Some(program.program()),
+        None => None,
+    }
+}
+
 /// What the derive macros' output refers to. No part of the interface.
 #[doc(hidden)]
 pub mod __private {
@@ -242,14 +260,7 @@ pub mod __private {
     /// struct Unaligned(heapwood::Gc<u64>, u32);
     /// ```
     ///
-    /// and so is one that lies too far inside:
-    ///
-    /// ```compile_fail,E0080
-    /// #[derive(heapwood::Trace)]
-    /// struct Table([Option<heapwood::Gc<u64>>; 257]);
-    /// ```
-    ///
-    /// What is next to those compiles:
+    /// What is next to those compiles, and so do large types:
     ///
     /// ```
     /// #[derive(heapwood::Trace)]
@@ -257,7 +268,7 @@ pub mod __private {
     /// struct Whole(u32, heapwood::Gc<u64>);
     ///
     /// #[derive(heapwood::Trace)]
-    /// struct Table([Option<heapwood::Gc<u64>>; 256]);
+    /// struct Table([Option<heapwood::Gc<u64>>; 100_000]);
     /// ```
     pub const fn struct_map<T>(fields: TypeMap) -> TypeMap {
         assert!(

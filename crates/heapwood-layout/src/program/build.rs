@@ -27,7 +27,7 @@ use core::fmt;
 pub const MAX_WORDS: u64 = (isize::MAX as usize / WORD) as u64;
 
 /// A type in the making, in `N` bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Builder<const N: usize> {
     bytes: [u8; N],
     emitter: Emitter,

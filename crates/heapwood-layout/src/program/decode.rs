@@ -142,26 +142,10 @@ impl Sink<'_> {
         if let [byte] = bytes {
             return self.emit(u64::from(*byte), bits as u32);
         }
-        self.long_literal(bits, bytes);
-    }
-
-    fn long_literal(&mut self, bits: usize, bytes: &[u8]) {
-        // As many pieces of eight bytes as are full of bits: each fills a word with what is held, and is held in turn.
         let (pieces, rest) = bytes.split_at(bits / 64 * 8);
-        let (pieces, _) = pieces.as_chunks::<8>();
-        let used = self.used;
-        if let [first, .., last] = pieces {
-            let out = &mut self.out[self.at..][..pieces.len()];
-            out[0] = self.held | u64::from_le_bytes(*first) << used;
-            // Without the held word as a link from piece to piece, several can be done at a time.
-            for (out, pair) in out[1..].iter_mut().zip(pieces.windows(2)) {
-                let (low, high) = (u64::from_le_bytes(pair[0]), u64::from_le_bytes(pair[1]));
-                *out = low >> 1 >> (63 - used) | high << used;
-            }
-            self.at += pieces.len();
-            self.held = u64::from_le_bytes(*last) >> 1 >> (63 - used);
-        } else if let [piece] = pieces {
-            self.emit(u64::from_le_bytes(*piece), 64);
+        if !pieces.is_empty() {
+            self.held = store_pieces(&mut self.out[self.at..], self.held, self.used, pieces);
+            self.at += pieces.len() / 8;
         }
         if !rest.is_empty() {
             let piece = rest.iter().rev().fold(0, |piece, byte| piece << 8 | u64::from(*byte));
@@ -186,38 +170,19 @@ impl Sink<'_> {
         if total <= 64 {
             return self.emit(sequence & low_some(total as u32), total as u32);
         }
-        // The bits of a word above the last whole pattern begin the next, at which as many bits of it follow: so the
-        // highest `whole` bits of a word are the lowest of the next one, and those are the next one's bits above, too.
         let whole = u32::from(WHOLE[n]);
-        let next = |word: u64| {
-            let patterns = word >> (64 - whole);
-            // Where `whole` is 64 this shifts by nothing: the next word is the same.
-            patterns | patterns.wrapping_shl(whole)
-        };
         let used = self.used;
         self.out[self.at] = self.held | sequence << used;
         self.at += 1;
-        let mut word = sequence >> 1 >> (63 - used) | next(sequence) << used;
+        let mut word = sequence >> 1 >> (63 - used) | following(sequence, whole) << used;
         let left = total - (64 - used) as usize;
         let words = left / 64;
-        if next(word) == word {
+        if following(word, whole) == word {
             self.out[self.at..][..words].fill(word);
-            self.at += words;
         } else {
-            // So many words later all is as it was.
-            let period = n >> n.trailing_zeros();
-            let derived =
-                if words <= 2 * FEW_WORDS { words } else { words.min(period * FEW_WORDS.div_ceil(period)) };
-            for out in &mut self.out[self.at..][..derived] {
-                *out = word;
-                word = next(word);
-            }
-            self.at += derived;
-            if derived < words {
-                self.copy_words(derived, words - derived);
-                word = self.out[self.at - derived];
-            }
+            word = store_patterns(&mut self.out[self.at..][..words], word, n);
         }
+        self.at += words;
         self.used = (left % 64) as u32;
         self.held = word & low(self.used);
     }
@@ -230,68 +195,129 @@ impl Sink<'_> {
     }
 
     /// Repeats the last `n` bits, more than 64, until there are `total` more.
-    #[inline(never)]
+    #[inline(always)]
     fn repeat_many(&mut self, n: usize, total: usize) {
-        // Bits up to the next word; they are more than 64 bits away from where they come from, so in full words.
-        let begin = self.at * 64 + self.used as usize - n;
-        let mut left = total;
-        if self.used != 0 {
-            let count = left.min((64 - self.used) as usize);
-            self.emit(self.bits_at(begin, count as u32), count as u32);
-            left -= count;
+        (self.at, self.held, self.used) = repeat_many(self.out, (self.at, self.held, self.used), n, total);
+    }
+}
+
+// What follows is out of line and takes the fields of the sink by value: with their addresses taken they would be kept in
+// memory, and short programs, which call none of it, would pay for that.
+
+/// The word after this one, where patterns are repeated of which the whole ones in a word have so many bits. The bits above
+/// the last whole pattern begin the next, at which as many bits of it follow: so the highest `whole` bits of a word are
+/// the lowest of the next one, and its bits above are the same again. If `whole` is 64 all words are the same.
+#[inline(always)]
+fn following(word: u64, whole: u32) -> u64 {
+    let patterns = word >> (64 - whole);
+    // With 64 this shifts by nothing.
+    patterns | patterns.wrapping_shl(whole)
+}
+
+/// Stores a word and those that follow it where a pattern of `n` bits repeats; returns the one after them.
+#[inline(never)]
+fn store_patterns(out: &mut [u64], mut word: u64, n: usize) -> u64 {
+    let whole = u32::from(WHOLE[n]);
+    // So many words later all is as it was.
+    let period = n >> n.trailing_zeros();
+    let words = out.len();
+    let derived = if words <= 2 * FEW_WORDS { words } else { words.min(period * FEW_WORDS.div_ceil(period)) };
+    for out in &mut out[..derived] {
+        *out = word;
+        word = following(word, whole);
+    }
+    if derived == words {
+        return word;
+    }
+    copy_words(out, derived, derived, words - derived);
+    following(out[words - 1], whole)
+}
+
+/// Stores pieces of eight bytes, all of whose bits are emitted: each fills a word with what is held, and is held in turn.
+/// Returns what is held after the last.
+#[inline(never)]
+fn store_pieces(out: &mut [u64], held: u64, used: u32, pieces: &[u8]) -> u64 {
+    let (pieces, _) = pieces.as_chunks::<8>();
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return held };
+    let out = &mut out[..pieces.len()];
+    out[0] = held | u64::from_le_bytes(*first) << used;
+    // Without the held word as a link from piece to piece, several can be done at a time.
+    for (out, pair) in out[1..].iter_mut().zip(pieces.windows(2)) {
+        let (low, high) = (u64::from_le_bytes(pair[0]), u64::from_le_bytes(pair[1]));
+        *out = low >> 1 >> (63 - used) | high << used;
+    }
+    u64::from_le_bytes(*last) >> 1 >> (63 - used)
+}
+
+/// Repeats the last `n` bits, more than 64, until there are `total` more, in the sink of these fields; returns the new ones.
+#[inline(never)]
+fn repeat_many(
+    out: &mut [u64],
+    (at, held, used): (usize, u64, u32),
+    n: usize,
+    total: usize,
+) -> (usize, u64, u32) {
+    let mut sink = Sink { out, at, held, used };
+    // Bits up to the next word; they are more than 64 bits away from where they come from, so in full words.
+    let begin = sink.at * 64 + sink.used as usize - n;
+    let mut left = total;
+    if sink.used != 0 {
+        let count = left.min((64 - sink.used) as usize);
+        sink.emit(sink.bits_at(begin, count as u32), count as u32);
+        left -= count;
+    }
+    // Whole words. From `begin` on the bits repeat every `distance` bits.
+    let mut words = left / 64;
+    let mut distance = n;
+    while words != 0 {
+        let back = distance.div_ceil(64);
+        let shift = (back * 64 - distance) as u32;
+        if shift == 0 {
+            copy_words(sink.out, sink.at, back, words);
+            sink.at += words;
+            break;
         }
-        // Whole words. From `begin` on the bits repeat every `distance` bits.
-        let mut words = left / 64;
-        let mut distance = n;
-        while words != 0 {
-            let back = distance.div_ceil(64);
-            let shift = (back * 64 - distance) as u32;
-            if shift == 0 {
-                self.copy_words(back, words);
-                break;
-            }
-            // Each word is joined from two, the later of which must not be among those that are written here.
-            let count = words.min(back - 1);
-            let (full, free) = self.out.split_at_mut(self.at);
-            let from = &full[full.len() - back..][..count + 1];
-            for (to, pair) in free[..count].iter_mut().zip(from.windows(2)) {
-                *to = pair[0] >> shift | pair[1] << (64 - shift);
-            }
-            self.at += count;
-            words -= count;
-            if self.at * 64 - begin >= 2 * distance && distance < FAR_BITS {
-                distance *= 2;
-            }
+        // Each word is joined from two, the later of which must not be among those that are written here.
+        let count = words.min(back - 1);
+        let (full, free) = sink.out.split_at_mut(sink.at);
+        let from = &full[full.len() - back..][..count + 1];
+        for (to, pair) in free[..count].iter_mut().zip(from.windows(2)) {
+            *to = pair[0] >> shift | pair[1] << (64 - shift);
         }
-        let count = (left % 64) as u32;
-        if count != 0 {
-            self.emit(self.bits_at(self.at * 64 + self.used as usize - n, count), count);
+        sink.at += count;
+        words -= count;
+        if sink.at * 64 - begin >= 2 * distance && distance < FAR_BITS {
+            distance *= 2;
         }
     }
+    let count = (left % 64) as u32;
+    if count != 0 {
+        sink.emit(sink.bits_at(sink.at * 64 + sink.used as usize - n, count), count);
+    }
+    (sink.at, sink.held, sink.used)
+}
 
-    /// Emits so many words, each the same as the one `period` words before it. No bits are held.
-    #[inline(never)]
-    fn copy_words(&mut self, period: usize, mut words: usize) {
-        let mut stretch = period;
-        if period < FEW_WORDS {
-            // A stretch worth copying: the period over and over.
-            stretch = period * FEW_WORDS.div_ceil(period);
-            let derived = words.min(stretch - period);
-            for at in self.at..self.at + derived {
-                self.out[at] = self.out[at - period];
-            }
-            self.at += derived;
-            words -= derived;
+/// Stores so many words from `at` on, each the same as the one `period` words before it.
+#[inline(never)]
+fn copy_words(out: &mut [u64], mut at: usize, period: usize, mut words: usize) {
+    let mut stretch = period;
+    if period < FEW_WORDS {
+        // A stretch worth copying: the period over and over.
+        stretch = period * FEW_WORDS.div_ceil(period);
+        let derived = words.min(stretch - period);
+        for at in at..at + derived {
+            out[at] = out[at - period];
         }
-        while words != 0 {
-            let count = words.min(stretch);
-            let from = self.at - stretch;
-            self.out.copy_within(from..from + count, self.at);
-            self.at += count;
-            words -= count;
-            if stretch < STRETCH {
-                stretch *= 2;
-            }
+        at += derived;
+        words -= derived;
+    }
+    while words != 0 {
+        let count = words.min(stretch);
+        out.copy_within(at - stretch..at - stretch + count, at);
+        at += count;
+        words -= count;
+        if stretch < STRETCH {
+            stretch *= 2;
         }
     }
 }

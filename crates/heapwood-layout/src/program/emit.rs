@@ -26,7 +26,7 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Emitter {
     /// The bytes written.
     pub(super) len: usize,
