@@ -73,9 +73,9 @@ pub(crate) fn or_mask(out: &mut [u64], at: usize, mask: &[u64], limit: usize) {
         if bits == 0 || at >= limit {
             continue;
         }
-        let bits = if limit - at < 64 { bits & (1 << (limit - at)) - 1 } else { bits };
+        let bits = if limit - at < 64 { bits & ((1 << (limit - at)) - 1) } else { bits };
         out[at / 64] |= bits << (at % 64);
-        if at % 64 != 0 && bits >> (64 - at % 64) != 0 {
+        if !at.is_multiple_of(64) && bits >> (64 - at % 64) != 0 {
             out[at / 64 + 1] |= bits >> (64 - at % 64);
         }
     }

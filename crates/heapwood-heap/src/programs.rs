@@ -178,10 +178,10 @@ mod tests {
     #[test]
     fn a_program_of_too_many_loops_is_refused_and_leaves_nothing() {
         let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
-        // Nine loops in each other.
+        // More loops in each other than there may be; the innermost, of up to 64 words, are none.
         let mut bytes = vec![0x02, 0x01];
         let mut words = 2u64;
-        for _ in 0..10 {
+        for _ in 0..16 {
             // One more word, and all of it three times.
             bytes.extend([0x01, 0x00, 0x80]);
             words += 1;
