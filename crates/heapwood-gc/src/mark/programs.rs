@@ -54,16 +54,29 @@ impl<'h> Marker<'h> {
             return;
         }
         let shape = self.shape_numbered(range.shape);
-        let Elements { nest, mut element, mut word } = self.elements(&range, shape);
+        let Elements { nest, element, word } = self.elements(&range, shape);
         // Elements that the object's end cuts off are none.
         let object_end = {
             let span = self.space.find_span(range.next).expect("a range lies in an object");
             let base = self.space.cell_in(span, range.next).expect("a range lies in an object");
             base + span.object_bytes()
         };
+        self.scan_elements(nest, (element, word), range.end, object_end);
+    }
+
+    /// Scans an object of a size class.
+    pub(super) fn scan_small_program(&mut self, first: usize, end: usize, shape: &Shape) {
+        let nest = self.space.nest(shape.program().expect("a program's shape has one"));
+        self.scan_elements(nest, (first, 0), end, end);
+    }
+
+    /// Scans the elements from the word of one on to `end`, those left out that the object's end cuts off.
+    #[inline]
+    fn scan_elements(&mut self, nest: Nest<'h>, from: (usize, u64), end: usize, object_end: usize) {
+        let (mut element, mut word) = from;
         let bytes = nest.words() as usize * WORD;
-        while element < range.end && element + bytes <= object_end {
-            let to = (((range.end - element) / WORD) as u64).min(nest.words());
+        while element < end && element + bytes <= object_end {
+            let to = (((end - element) / WORD) as u64).min(nest.words());
             let mut cursor = nest.cursor_between(word, to);
             while let Some(piece) = cursor.next_run(MOST_WORDS) {
                 match piece {

@@ -106,6 +106,9 @@ impl<'h> Marker<'h> {
                     self.scan_mask(addr + chunk * 64 * WORD, mask);
                 }
             }
+            ScanKind::Program if shape.cell_size != 0 => {
+                self.scan_small_program(addr + shape.header as usize * WORD, end, shape);
+            }
             ScanKind::Slice | ScanKind::Program => {
                 let first = addr + shape.header as usize * WORD;
                 self.scan_range(
