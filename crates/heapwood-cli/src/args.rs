@@ -1,6 +1,7 @@
 //! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
 
 mod bench;
+mod layout;
 mod pages;
 
 use crate::size::parse_size;
@@ -8,6 +9,7 @@ pub(crate) use bench::Subject;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use heapwood_workloads::Workload;
+pub(crate) use layout::{Check, Layout, Show};
 pub(crate) use pages::{Pages, Replay, Request, Simulate};
 use std::path::PathBuf;
 
@@ -29,6 +31,9 @@ pub(crate) enum Command {
     /// Try the page allocator on page samples of real heaps
     #[command(subcommand)]
     Pages(Pages),
+    /// Print or check programs, which say where the pointers of a type are
+    #[command(subcommand)]
+    Layout(Layout),
     /// Say what this kernel and process allow, what follows for a heap, and what to set
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
@@ -110,7 +115,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
 
-    /// How often each program runs, after the warm-up [default: 5, and 7 for pages]
+    /// How often each program runs, after the warm-up [default: 5, and 7 for pages and layout]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: Option<u32>,

@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     match args.subject {
         Subject::Workload(workload) => compare(args, workload),
         Subject::Pages => crate::pages::bench::run(args),
+        Subject::Layout => crate::layout::bench::run(args),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `figures` | what a run cost, for people and for machines |
 //! | `bench` | `heapwood bench`: a workload side by side with its peers |
 //! | `pages` | `heapwood pages`: the page allocator on samples of real heaps |
+//! | `layout` | `heapwood layout`: programs that say where the pointers of a type are |
 //! | `doctor` | `heapwood doctor`: what this kernel and process allow |
 //! | `failure` | messages and exit codes |
 //!
@@ -19,6 +20,7 @@ mod bench;
 mod doctor;
 mod failure;
 mod figures;
+mod layout;
 mod output;
 mod pages;
 mod run;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         args::Command::Run(run) => run::run(&run),
         args::Command::Bench(bench) => bench::run(&bench),
         args::Command::Pages(command) => pages::run(&command),
+        args::Command::Layout(command) => layout::run(&command),
         args::Command::Doctor(doctor) => doctor::run(&doctor),
     };
     match outcome {

@@ -25,11 +25,11 @@ impl ProgramId {
 }
 
 /// How many programs a heap can have.
-pub const MAX_PROGRAMS: usize = 1 << 14;
+pub const MAX_PROGRAMS: usize = 1 << 12;
 /// Bytes of all programs together.
-const MAX_BYTES: usize = 16 << 20;
-/// Nodes of all nests together, and of one.
-const MAX_NODES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
+/// Nodes of all nests together. (Address space is reserved for all three, which `ulimit -v` may count.)
+const MAX_NODES: usize = 1 << 16;
 /// A nest has at most so many nodes.
 const MOST_NODES: usize = 1 << 12;
 

@@ -87,9 +87,16 @@ impl Space {
             ScanKind::Mask => or_mask(out, at, &shape.mask[..1], end),
             ScanKind::WideMask => or_mask(out, at, &shape.mask, end),
             ScanKind::Slice => {
+                // Short elements several at a time, as many as fit a word of bits.
                 let element = shape.words as usize;
-                for first in (first..(end + 1).saturating_sub(element)).step_by(element) {
-                    or_mask(out, first, &shape.mask, end);
+                let at_once = (64 / element).max(1);
+                let mut mask = shape.mask;
+                for k in 1..at_once {
+                    mask[0] |= shape.mask[0] << (k * element);
+                }
+                let whole = first + (end - first) / element * element;
+                for first in (first..whole).step_by(at_once * element) {
+                    or_mask(out, first, &mask, whole);
                 }
             }
             ScanKind::Program => {

@@ -1,5 +1,5 @@
-//! What `heapwood bench` measures: a workload side by side with its peers, or the page allocator alone, which takes
-//! other options.
+//! What `heapwood bench` measures: a workload side by side with its peers, or the page allocator or layouts alone, which
+//! take other options.
 
 use super::Bench;
 use crate::size::{exact, parse_size};
@@ -18,16 +18,23 @@ checkerboard; a heap in use to 90 %; two threads; and the visits of the lock wit
 the size of the heap matters. The tables of 16 TiB take about 600 MiB, four times over; a heap for which memory is \
 missing is named and skipped. Of the options it takes --heap, --runs and --json.
 
+layout measures what layouts cost, in nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, \
+NodeK K words and then two pointers, Dead the same the other way round; slices have 32 elements, PtrSlice 1024. Measured \
+are allocation, programs decoded into bits, masks copied, an older recursive form, and finding the pointers by a nest of \
+loops; beside them what others measured elsewhere, marked as quoted. It takes --runs and --json.
+
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
-/// The name of the other subject.
+/// The names of the other subjects.
 const PAGES: &str = "pages";
+const LAYOUT: &str = "layout";
 
 /// What is measured.
 #[derive(Clone, Copy)]
 pub(crate) enum Subject {
     Workload(&'static Workload),
     Pages,
+    Layout,
 }
 
 /// The names of all subjects, each with its line of help.
@@ -35,8 +42,14 @@ pub(super) fn subjects() -> impl TypedValueParser<Value = Subject> {
     let workloads = heapwood_workloads::ALL.iter().map(|w| PossibleValue::new(w.name).help(w.about));
     let pages =
         PossibleValue::new(PAGES).help("The page allocator alone: nothing is started, no page is touched");
-    PossibleValuesParser::new(workloads.chain([pages]))
-        .map(|name| Workload::find(&name).map_or(Subject::Pages, Subject::Workload))
+    let layout = PossibleValue::new(LAYOUT).help("Layouts alone: what it costs to say where pointers are");
+    PossibleValuesParser::new(workloads.chain([pages, layout])).map(|name| match name.as_str() {
+        PAGES => Subject::Pages,
+        LAYOUT => Subject::Layout,
+        _ => Workload::find(&name)
+            .map(Subject::Workload)
+            .expect("the parser lets through only the names it was given"),
+    })
 }
 
 const DEFAULT_HEAPS: [usize; 5] = [4 << 20, 1 << 30, 16 << 30, 1 << 40, 16 << 40];
@@ -66,7 +79,11 @@ impl Bench {
                 Err(format!("--heap goes with {PAGES} only: {} makes a heap of its own", workload.name))
             }
             Subject::Workload(_) => Ok(()),
-            Subject::Pages => {
+            Subject::Pages | Subject::Layout => {
+                let (name, takes) = match self.subject {
+                    Subject::Layout => (LAYOUT, "--runs and --json"),
+                    _ => (PAGES, "--heap, --runs and --json"),
+                };
                 let given = [
                     (self.n.is_some(), "a number N"),
                     (self.peers.is_some(), "--peers"),
@@ -74,14 +91,15 @@ impl Bench {
                     (self.plot.is_some(), "--plot"),
                     (self.peers_dir.is_some(), "--peers-dir"),
                     (self.build_dir.is_some(), "--build-dir"),
+                    (name == LAYOUT && self.heap.is_some(), "--heap"),
                 ];
                 let wrong: Vec<&str> =
-                    given.iter().filter(|(given, _)| *given).map(|&(_, name)| name).collect();
+                    given.iter().filter(|(given, _)| *given).map(|&(_, option)| option).collect();
                 if wrong.is_empty() {
                     return Ok(());
                 }
                 let wrong = wrong.join(" and ");
-                Err(format!("{wrong} cannot go with {PAGES}: it takes --heap, --runs and --json"))
+                Err(format!("{wrong} cannot go with {name}: it takes {takes}"))
             }
         }
     }
@@ -90,7 +108,7 @@ impl Bench {
     pub(crate) fn runs(&self) -> u32 {
         self.runs.unwrap_or(match self.subject {
             Subject::Workload(_) => 5,
-            Subject::Pages => 7,
+            Subject::Pages | Subject::Layout => 7,
         })
     }
 

@@ -1,0 +1,64 @@
+//! `heapwood layout`: programs, which say where the pointers of a type are, printed and checked. Invariant: nothing is
+//! allocated by what a program says it describes, so a type of 2^60 words costs as little as one of two. The encoding goes
+//! back to Cox (Go commit 512f75e8, 2015).
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `source` | the bytes of a program: from a file, or made of a type |
+//! | `facts` | what is told of a program besides its instructions |
+//! | `bench` | `heapwood bench layout`: what layouts cost |
+
+pub(crate) mod bench;
+mod facts;
+mod source;
+
+use crate::args::{Check, Layout, Show};
+use crate::failure::Failure;
+use crate::output::{json, say};
+use facts::{Accepted, Refused, Shown};
+use heapwood_layout::program::{Program, text};
+use source::Source;
+
+pub(crate) fn run(command: &Layout) -> Result<(), Failure> {
+    match command {
+        Layout::Show(args) => show(args),
+        Layout::Check(args) => check(args),
+    }
+}
+
+fn show(args: &Show) -> Result<(), Failure> {
+    let source = Source::find(&args.what, args.words)?;
+    match Program::check(&source.bytes, source.words) {
+        Ok(program) if args.json => json(&Shown::of(&source, &program)),
+        Ok(program) => {
+            say!("{}", program.to_string().trim_end());
+            say!("");
+            say!("{}", Accepted::of(&program));
+            Ok(())
+        }
+        Err(wrong) => {
+            // Whatever comes before the mistake is of use; with --json there is either an object or a message.
+            if !args.json {
+                say!("{}", text::describe(&source.bytes).to_string().trim_end());
+            }
+            Err(Failure::run(format!("{}: {wrong}", source.name)))
+        }
+    }
+}
+
+fn check(args: &Check) -> Result<(), Failure> {
+    let source = Source::file(&args.file, args.words)?;
+    match Program::check(&source.bytes, source.words) {
+        Ok(program) if args.json => json(&Accepted::of(&program)),
+        Ok(program) => {
+            say!("{}: accepted: {}", source.name, Accepted::of(&program));
+            Ok(())
+        }
+        Err(wrong) => {
+            if args.json {
+                json(&Refused::of(&wrong))?;
+            }
+            Err(Failure::run(format!("{}: {wrong}", source.name)))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Copying bits to a place that begins anywhere in a word, as a runtime does that unrolls a layout once and keeps it
+//! (Go until 2015), and what a heap writes where an object's layout has no spans of its own.
+
+/// The lowest bits set, at most 63.
+const fn low(bits: usize) -> u64 {
+    !(u64::MAX << bits)
+}
+
+/// Copies the lowest `n` bits of `from`, which has no others, to bit `start` of `to`, whose other bits stay.
+pub(super) fn copy(to: &mut [u64], start: usize, from: &[u64], n: usize) {
+    let (shift, end) = (start % 64, start + n);
+    let to = &mut to[start / 64..end.div_ceil(64)];
+    let (Some(&first), Some(&before), Some(&after)) = (from.first(), to.first(), to.last()) else { return };
+    if shift == 0 {
+        to.copy_from_slice(&from[..to.len()]);
+    } else {
+        to[0] = before & low(shift) | first << shift;
+        for (to, from) in to[1..].iter_mut().zip(from.windows(2)) {
+            *to = from[0] >> (64 - shift) | from[1] << shift;
+        }
+        // The last bits may begin a word that no word of the mask begins in.
+        if to.len() > from.len() {
+            to[from.len()] = from[from.len() - 1] >> (64 - shift);
+        }
+    }
+    if let (1.., Some(last)) = (end % 64, to.last_mut()) {
+        *last = *last & low(end % 64) | after & !low(end % 64);
+    }
+}
+
+/// Clears `n` bits from bit `start` on, as for a cell that begins there.
+pub(super) fn clear(bits: &mut [u64], start: usize, n: usize) {
+    let end = start + n;
+    for (k, word) in bits.iter_mut().enumerate().take(end.div_ceil(64)).skip(start / 64) {
+        let (from, to) = (start.max(k * 64) - k * 64, (end - k * 64).min(64));
+        *word &= !(u64::MAX << from & u64::MAX >> (64 - to));
+    }
+}
+
+/// Sets the bits of a mask from bit `start` on: as the heap does, block by block, those without pointers left out.
+pub(super) fn or(to: &mut [u64], start: usize, mask: &[u64]) {
+    for (k, &bits) in mask.iter().enumerate() {
+        let at = start + k * 64;
+        if bits == 0 {
+            continue;
+        }
+        to[at / 64] |= bits << (at % 64);
+        if !at.is_multiple_of(64) && bits >> (64 - at % 64) != 0 {
+            to[at / 64 + 1] |= bits >> (64 - at % 64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bit(bits: &[u64], i: usize) -> bool {
+        bits[i / 64] >> (i % 64) & 1 == 1
+    }
+
+    #[test]
+    fn every_bit_is_put_in_its_place_and_the_others_stay() {
+        for n in [1usize, 2, 63, 64, 65, 127, 128, 130, 200] {
+            let mut mask: Vec<u64> = (1..=4u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            mask.truncate(n.div_ceil(64));
+            if !n.is_multiple_of(64) {
+                *mask.last_mut().unwrap() &= low(n % 64);
+            }
+            for start in 0..130 {
+                for background in [0, u64::MAX, 0x5555_5555_5555_5555] {
+                    let before = [background; 6];
+                    let mut copied = before;
+                    copy(&mut copied, start, &mask, n);
+                    let mut cleared = before;
+                    clear(&mut cleared, start, n);
+                    let mut set = cleared;
+                    or(&mut set, start, &mask);
+                    assert_eq!(set, copied, "{n} from {start} on");
+                    for i in 0..6 * 64 {
+                        let inside = (start..start + n).contains(&i);
+                        let expected = if inside { bit(&mask, i - start) } else { bit(&before, i) };
+                        assert_eq!(bit(&copied, i), expected, "bit {i}, {n} from {start} on");
+                        assert_eq!(bit(&cleared, i), !inside && bit(&before, i));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! All that was measured. What is serialised here is `--json`; the tables show the same numbers. Invariant: what others
+//! measured elsewhere stands under `quoted` and nowhere else.
+
+use super::forms::{Forms, Kind, kind};
+use super::objects::Objects;
+use super::rates::Rate;
+use super::types::Quoted;
+use crate::args::Bench;
+use crate::bench::machine::Machine;
+use crate::bench::spread::Spread;
+use heapwood_layout::WORD;
+use serde::Serialize;
+use std::time::SystemTime;
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// The command that would measure this again.
+    pub(super) command: String,
+    /// How often each was timed.
+    pub(super) runs: u32,
+    /// When it ended, in UTC.
+    pub(super) date: String,
+    pub(super) machine: Machine,
+    pub(super) types: Vec<Row>,
+    pub(super) rates: Vec<RateRow>,
+}
+
+/// A type: nanoseconds are of one object.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) words: usize,
+    pub(super) bytes: usize,
+    pub(super) pointers: u64,
+    /// What the heap knows of it: `mask`, `slice of masks`, `program`, or `slice of programs`.
+    pub(super) described_by: &'static str,
+    /// Allocated, in spans of its own; and as many bytes without pointers.
+    pub(super) allocate_ns: Spread,
+    pub(super) allocate_no_pointers_ns: Spread,
+    /// Both are made zeros.
+    pub(super) zeroed: bool,
+    /// What is written for the layout of each object in spans of its own: nothing.
+    pub(super) layout_bytes_written: usize,
+    /// The bits of one object in a span that layouts share, if it ever lies in one.
+    pub(super) shared_span_ns: Option<Spread>,
+    pub(super) decode_ns: Spread,
+    pub(super) copy_mask_ns: Spread,
+    pub(super) recursive_ns: Spread,
+    pub(super) find_ns: Spread,
+    pub(super) mask_bytes: usize,
+    pub(super) program_bytes: usize,
+    pub(super) quoted: Quoted,
+}
+
+/// A pattern.
+#[derive(Serialize)]
+pub(super) struct RateRow {
+    pub(super) name: &'static str,
+    pub(super) bits: u64,
+    pub(super) program_bytes: usize,
+    pub(super) bits_per_ns: Spread,
+    pub(super) quoted: QuotedRate,
+}
+
+/// What others measured elsewhere.
+#[derive(Serialize)]
+pub(super) struct QuotedRate {
+    /// The best pass of Go 1.26.
+    pub(super) go_1_26_best_bits_per_ns: f64,
+}
+
+impl Report {
+    pub(super) fn new(args: &Bench, types: &[Forms], objects: &Objects, rates: &[Rate]) -> Report {
+        Report {
+            command: format!("heapwood bench layout --runs {}", args.runs()),
+            runs: args.runs(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            machine: Machine::this(),
+            types: types
+                .iter()
+                .zip(&objects.pairs)
+                .map(|(forms, pair)| Row {
+                    name: forms.ty.name,
+                    words: forms.ty.words(),
+                    bytes: forms.ty.words() * WORD,
+                    pointers: forms.pointers,
+                    described_by: match (kind(forms.ty), forms.ty.elements) {
+                        (Kind::Mask, 1) => "mask",
+                        (Kind::Mask, _) => "slice of masks",
+                        (Kind::Program, 1) => "program",
+                        (Kind::Program, _) => "slice of programs",
+                    },
+                    allocate_ns: pair.typed_ns.spread(),
+                    allocate_no_pointers_ns: pair.bare_ns.spread(),
+                    zeroed: pair.zeroed,
+                    layout_bytes_written: 0,
+                    shared_span_ns: forms.shared.as_ref().map(|shared| shared.spread()),
+                    decode_ns: forms.decode.spread(),
+                    copy_mask_ns: forms.copy.spread(),
+                    recursive_ns: forms.recursive.spread(),
+                    find_ns: forms.find.spread(),
+                    mask_bytes: forms.mask_bytes(),
+                    program_bytes: forms.program_bytes(),
+                    quoted: forms.ty.quoted,
+                })
+                .collect(),
+            rates: rates
+                .iter()
+                .map(|rate| RateRow {
+                    name: rate.name,
+                    bits: rate.words,
+                    program_bytes: rate.bytes.len(),
+                    bits_per_ns: rate.ns.rate(rate.words as f64),
+                    quoted: QuotedRate { go_1_26_best_bits_per_ns: rate.go },
+                })
+                .collect(),
+        }
+    }
+}

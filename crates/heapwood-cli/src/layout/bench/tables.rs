@@ -1,0 +1,147 @@
+//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, and under each what
+//! its columns are.
+
+use super::report::Report;
+use crate::bench::spread::Spread;
+use crate::bench::tables::{number, show, table};
+use crate::output::say;
+
+pub(super) fn print(report: &Report) {
+    say!("`{}`, {}, {}", report.command, report.date, report.machine);
+    say!("");
+    say!(
+        "Median (least-most) of {} rounds, one stretch of everything in each, after a round that only warms up. PtrK: K",
+        report.runs
+    );
+    say!(
+        "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
+    );
+    say!("Quoted columns were measured by others on other machines; nothing here makes them.");
+    allocation(report);
+    layouts(report);
+    rates(report);
+}
+
+fn cell(spread: Spread) -> String {
+    show(spread, 1.0)
+}
+
+fn allocation(report: &Report) {
+    let header =
+        ["", "bytes", "described by", "allocate", "no pointers", "zeroed", "shared span", "quoted: Go 1.26"];
+    let mut table = table(&header);
+    for row in &report.types {
+        table.add_row([
+            row.name.into(),
+            row.bytes.to_string(),
+            row.described_by.into(),
+            cell(row.allocate_ns),
+            cell(row.allocate_no_pointers_ns),
+            if row.zeroed { "both" } else { "neither" }.into(),
+            row.shared_span_ns.map_or("-".into(), cell),
+            number(row.quoted.go_1_26_ns),
+        ]);
+    }
+    say!("");
+    say!("Allocation, nanoseconds an object:");
+    say!("");
+    say!("{table}");
+    say!("");
+    say!("described by: masks reach 256 words; slices repeat the layout of their element.");
+    say!(
+        "allocate, no pointers: an object of the type, and one of as many bytes without pointers, each in spans of its"
+    );
+    say!(
+        "own layout, collections not counted. For the layout of an object nothing is written there: the span has it."
+    );
+    say!(
+        "zeroed: neither: both come as they are, to be written by whoever asked for them; they differ by noise. both: what"
+    );
+    say!(
+        "the heap does not trust others to write whole is made zeros, so for a fair comparison that without pointers is,"
+    );
+    say!(
+        "too. Up to 32 KiB the heap zeroes a run of cells at once and the other object by object, which is what is seen."
+    );
+    say!(
+        "shared span: the bits written for an object while its layout is rare and shares spans with others: the cell's"
+    );
+    say!(
+        "are cleared, and the mask or program put there. -: such objects always have spans or pages of their own."
+    );
+    say!("Go 1.26: its SetType benchmark: what the runtime does for the layout of an object.");
+}
+
+fn layouts(report: &Report) {
+    let header = [
+        "",
+        "words",
+        "pointers",
+        "decode",
+        "copy mask",
+        "recursive",
+        "find",
+        "mask bytes",
+        "program bytes",
+        "quoted: 2015 cached mask",
+        "quoted: 2015 program",
+        "quoted: Go 1.26",
+    ];
+    let mut table = table(&header);
+    for row in &report.types {
+        table.add_row([
+            row.name.into(),
+            row.words.to_string(),
+            row.pointers.to_string(),
+            cell(row.decode_ns),
+            cell(row.copy_mask_ns),
+            cell(row.recursive_ns),
+            cell(row.find_ns),
+            row.mask_bytes.to_string(),
+            row.program_bytes.to_string(),
+            number(row.quoted.go_2015_before_ns),
+            number(row.quoted.go_2015_after_ns),
+            number(row.quoted.go_1_26_ns),
+        ]);
+    }
+    say!("");
+    say!("Layouts as bits, nanoseconds an object:");
+    say!("");
+    say!("{table}");
+    say!("");
+    say!(
+        "decode: the program is expanded into a bitmap. copy mask: the same bits, unrolled once before, are copied there,"
+    );
+    say!(
+        "word by word. recursive: an older form is interpreted, bit by bit, an array again for each element. All three"
+    );
+    say!(
+        "begin at each bit of a word in turn. find: a nest of loops made of the program names each pointer, as for an"
+    );
+    say!(
+        "object that is marked; none is followed. mask bytes: a bit a word. program bytes: the same as a program."
+    );
+    say!(
+        "2015: the benchmarks of Go commit 512f75e8 (Cox), before it with cached masks, after it with programs."
+    );
+}
+
+fn rates(report: &Report) {
+    let header = ["", "bits", "program bytes", "bits/ns", "quoted: Go 1.26, best"];
+    let mut table = table(&header);
+    for row in &report.rates {
+        table.add_row([
+            row.name.into(),
+            row.bits.to_string(),
+            row.program_bytes.to_string(),
+            cell(row.bits_per_ns),
+            number(row.quoted.go_1_26_best_bits_per_ns),
+        ]);
+    }
+    say!("");
+    say!("Programs decoded into a bitmap from the first bit of a word on, bits a nanosecond:");
+    say!("");
+    say!("{table}");
+    say!("");
+    say!("Quoted is the best of Go's passes: the largest number in parentheses is what it compares with.");
+}

@@ -1,0 +1,184 @@
+//! What is told of a program besides its instructions. What is serialised here is `--json`. Pointers are counted by the
+//! nest of loops that a heap scans by, so that counts cost nothing however large the type is.
+
+use super::source::{From, Source};
+use heapwood_layout::program::{Nest, Node, Op, Ops, Program, ProgramError};
+use serde::Serialize;
+use std::fmt;
+
+/// The nodes that a heap has room for.
+const MOST_NODES: usize = 1 << 12;
+
+/// A program that is right.
+#[derive(Serialize)]
+pub(super) struct Accepted {
+    accepted: bool,
+    /// Of the type.
+    words: u64,
+    bytes: u128,
+    /// Not known of a program that no heap takes.
+    pointers: Option<u64>,
+    /// Of the program, the end included.
+    description_bytes: usize,
+    /// Of the nest that a heap makes of it.
+    nodes: Option<usize>,
+    /// Why a heap does not take it, although it is right.
+    heap_refuses: Option<String>,
+}
+
+/// A program that is not.
+#[derive(Serialize)]
+pub(super) struct Refused {
+    accepted: bool,
+    /// The offset of the byte at fault.
+    at: usize,
+    /// What is wrong there, and what was expected.
+    why: String,
+}
+
+/// A program with its instructions.
+#[derive(Serialize)]
+pub(super) struct Shown {
+    source: From,
+    #[serde(flatten)]
+    facts: Accepted,
+    /// In hexadecimal digits.
+    program: String,
+    instructions: Vec<Instruction>,
+}
+
+#[derive(Serialize)]
+struct Instruction {
+    /// The offset of its first byte.
+    at: usize,
+    #[serde(flatten)]
+    does: Does,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Does {
+    Emit { bits: u64 },
+    Repeat { last: u64, times: u64 },
+}
+
+impl Accepted {
+    pub(super) fn of(program: &Program<'_>) -> Accepted {
+        let mut nodes = vec![Node::EMPTY; MOST_NODES];
+        let nest = Nest::compile(*program, &mut nodes);
+        Accepted {
+            accepted: true,
+            words: program.words(),
+            bytes: u128::from(program.words()) * heapwood_layout::WORD as u128,
+            pointers: nest.ok().map(|nest| pointers(nest.nodes())),
+            description_bytes: program.bytes().len(),
+            nodes: nest.ok().map(|nest| nest.nodes().len()),
+            heap_refuses: nest.err().map(|e| e.to_string()),
+        }
+    }
+}
+
+impl Refused {
+    pub(super) fn of(wrong: &ProgramError) -> Refused {
+        Refused { accepted: false, at: wrong.at, why: wrong.fault.to_string() }
+    }
+}
+
+impl Shown {
+    pub(super) fn of(source: &Source, program: &Program<'_>) -> Shown {
+        let instruction = |(at, op)| Instruction {
+            at,
+            does: match op {
+                Op::Literal { bits, .. } => Does::Emit { bits },
+                Op::Repeat { last, times } => Does::Repeat { last, times },
+            },
+        };
+        Shown {
+            source: source.from,
+            facts: Accepted::of(program),
+            program: program.bytes().iter().map(|byte| format!("{byte:02x}")).collect(),
+            instructions: Ops::new(program.bytes()).map_while(Result::ok).map(instruction).collect(),
+        }
+    }
+}
+
+/// The pointers of a nest, or of the body of a loop.
+fn pointers(mut nodes: &[Node]) -> u64 {
+    let mut sum = 0;
+    while let Some((node, mut rest)) = nodes.split_first() {
+        sum += match *node {
+            Node::Skip { .. } => 0,
+            Node::Ones { words } => words,
+            Node::Bits { bits, .. } => u64::from(bits.count_ones()),
+            Node::Pattern { bits, period, words } => {
+                let first =
+                    |n: u64| u64::from((bits & !(u64::MAX.checked_shl(n as u32).unwrap_or(0))).count_ones());
+                words / u64::from(period) * first(period.into()) + first(words % u64::from(period))
+            }
+            Node::Loop { nodes, times, .. } => {
+                let (body, behind) = rest.split_at(nodes as usize);
+                rest = behind;
+                // As deep as loops may lie in each other.
+                times * pointers(body)
+            }
+        };
+        nodes = rest;
+    }
+    sum
+}
+
+/// A number with a noun.
+struct Count(u128, &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+impl fmt::Display for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", Count(self.words.into(), "word"), Count(self.bytes, "byte"))?;
+        if let Some(bytes) = u64::try_from(self.bytes).ok().filter(|&bytes| bytes >= 1 << 10) {
+            write!(f, " ({})", crate::size::show(bytes))?;
+        }
+        if let Some(pointers) = self.pointers {
+            write!(f, ", {}", Count(pointers.into(), "pointer"))?;
+        }
+        write!(f, "; {} of description", Count(self.description_bytes as u128, "byte"))?;
+        match &self.heap_refuses {
+            Some(why) => write!(f, "; right, but no heap takes it: {why}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_layout::program::reference::bits;
+
+    #[test]
+    fn pointers_are_counted_as_they_are_emitted() {
+        let programs: [(&[u8], u64); 6] = [
+            (&[0x02, 0x01, 0x00], 2),
+            (&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00], 130),
+            (&[0x03, 0x01, 0x83, 0x09, 0x9e, 0x63, 0x00], 3000),
+            // A pattern that ends early, and one of 64 words.
+            (&[0x03, 0x05, 0x83, 0x31, 0x02, 0x01, 0xa8, 0x07, 0x00], 152 + 40 * 7),
+            (&[0x40, 1, 2, 3, 4, 5, 6, 7, 8, 0xc0, 0x05, 0x00], 384),
+            (&[0x00], 0),
+        ];
+        for (bytes, words) in programs {
+            let program = Program::check(bytes, words).unwrap();
+            let expected = count(&bits(&program));
+            assert_eq!(Accepted::of(&program).pointers, Some(expected), "{program}");
+        }
+        let huge = Program::check(&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28).unwrap();
+        assert_eq!(Accepted::of(&huge).pointers, Some(1 << 28));
+    }
+
+    fn count(bits: &[bool]) -> u64 {
+        bits.iter().filter(|bit| **bit).count() as u64
+    }
+}
