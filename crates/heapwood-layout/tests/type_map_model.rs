@@ -50,8 +50,7 @@ impl Shape {
         }
     }
 
-    /// How many words a mask must reach for this and for whatever it is made of: an array of no elements is
-    /// refused too if its elements are.
+    /// How many words a mask must reach for this and for whatever it is made of.
     fn reach(&self) -> usize {
         let own = self.words().0.iter().rposition(|word| *word).map_or(0, |last| last + 1);
         match self {
@@ -67,12 +66,13 @@ impl Shape {
             Shape::Pointer => TypeMap::POINTER,
             Shape::Conservative(_) => TypeMap::CONSERVATIVE,
             Shape::Struct(fields) => {
-                let mut offset = 0;
-                fields.iter().fold(TypeMap::NO_POINTERS, |map, field| {
-                    let at = offset;
+                // Given backwards, as a compiler may order them.
+                let (mut all, mut offset) = ([(0, TypeMap::NO_POINTERS); 6], 0);
+                for (k, field) in fields.iter().enumerate() {
+                    all[5 - k] = (offset, field.map());
                     offset += field.words().0.len() * WORD;
-                    map.with_field(at, field.map())
-                })
+                }
+                TypeMap::of_fields(all)
             }
             Shape::Array(element, n) => TypeMap::array(element.map(), element.words().0.len() * WORD, *n),
         }
@@ -84,14 +84,20 @@ proptest! {
     fn maps_agree_with_the_model(shape in shapes()) {
         let (words, conservative) = shape.words();
         match catch_unwind(|| shape.map()) {
+            // Only where the program would have more bytes than there is room for.
             Err(_) => prop_assert!(shape.reach() > MAX_MASK_WORDS, "refused although it fits"),
             Ok(map) if conservative => {
                 prop_assert_eq!(map, TypeMap::CONSERVATIVE);
                 let descriptor = TypeDescriptor::from_map(words.len() * WORD, map).unwrap();
                 prop_assert_eq!(descriptor.layout(), Layout::Conservative);
             }
+            Ok(map) if map.is_far() => {
+                prop_assert!(words[words.len().min(MAX_MASK_WORDS)..].contains(&true), "a mask would do");
+                let expected: Vec<usize> = (0..words.len()).filter(|&i| words[i]).collect();
+                prop_assert_eq!(far_pointers(map, words.len() * WORD), expected);
+            }
             Ok(map) => {
-                prop_assert!(!words[words.len().min(MAX_MASK_WORDS)..].contains(&true), "too long, but accepted");
+                prop_assert!(!words[words.len().min(MAX_MASK_WORDS)..].contains(&true), "too long for a mask");
                 prop_assert_eq!(map.has_pointers(), words.contains(&true));
                 for (i, block) in map.mask().into_iter().enumerate() {
                     for bit in 0..64 {

@@ -1,0 +1,8 @@
+//! Programs from whatever bytes: checked, printed, and if they are right decoded and compared with the reference decoder.
+//! `tests/corpus.rs` of `heapwood-layout` replays the inputs that were found, through the same function.
+//!
+//! `cargo +nightly fuzz run program` at the root of the repository; `cargo +nightly fuzz cmin program` minimises the inputs.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| heapwood_layout::program::reference::replay(data));
