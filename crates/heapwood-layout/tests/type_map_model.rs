@@ -186,7 +186,7 @@ fn pointers_beyond_a_mask_make_a_program() {
     assert!(LARGE.program(size).unwrap().bytes().len() <= 16);
     // Arrays of such types, and such types in others.
     let twice = TypeMap::array(LARGE, size, 2);
-    let both: Vec<usize> = expected.iter().map(|w| *w).chain(expected.iter().map(|w| w + size / 8)).collect();
+    let both: Vec<usize> = expected.iter().copied().chain(expected.iter().map(|w| w + size / 8)).collect();
     assert_eq!(far_pointers(twice, 2 * size), both);
     let inside = TypeMap::of_fields([(16, LARGE), (0, TypeMap::POINTER)]);
     let shifted: Vec<usize> = [0].into_iter().chain(expected.iter().map(|w| w + 2)).collect();

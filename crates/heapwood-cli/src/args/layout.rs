@@ -48,7 +48,7 @@ Exit codes: 0 accepted, 1 refused or cannot be read, 2 the command line is wrong
 
 #[derive(Parser)]
 pub(crate) struct Show {
-    /// A file that holds a program, or a type such as '{ word [100]ptr }'
+    /// A file that holds a program, or a type such as `{ word [100]ptr }`
     #[arg(value_name = "FILE|TYPE")]
     pub(crate) what: OsString,
 
