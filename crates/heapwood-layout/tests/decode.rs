@@ -309,7 +309,7 @@ proptest! {
                     known.extend(bits);
                 }
                 Step::Repeat(part, exact, times) => {
-                    let last = exact.unwrap_or(known.len() * (usize::from(part) + 1) >> 16).clamp(1, known.len().max(1));
+                    let last = exact.unwrap_or((known.len() * (usize::from(part) + 1)) >> 16).clamp(1, known.len().max(1));
                     let times = times.min((40_000 - known.len()) / last);
                     if known.is_empty() || times == 0 {
                         continue;
