@@ -78,18 +78,24 @@ fn give_up(error: &AllocError) {
     std::process::exit(1);
 }
 
-/// Refuses what this machine cannot hold even once.
+/// Refuses what this machine, or a heap in the address space of this process, cannot hold even once.
 pub(crate) fn check_size(workload: &Workload, n: u64) -> Result<(), Failure> {
     let least = (workload.least_bytes)(n);
     let machine = heapwood_os::usage::physical_memory();
-    if least <= machine as u128 {
-        return Ok(());
-    }
+    let limit = heapwood_os::usage::address_space_limit();
+    let window = Config::usual_window(limit, machine) as u64;
+    let has = match limit {
+        _ if least > machine as u128 => format!("this machine has {}", show(machine)),
+        Some(limit) if least > window as u128 => format!(
+            "a heap gets {} of address space here: raise `ulimit -v`, which is {}",
+            show(window),
+            show(limit)
+        ),
+        _ => return Ok(()),
+    };
     let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
     Err(Failure::run(format!(
-        "{} with a {} of {n} would need {least} of memory, but this machine has {}",
-        workload.name,
-        workload.n.unit,
-        show(machine)
+        "{} with a {} of {n} would need {least} of memory, but {has}",
+        workload.name, workload.n.unit
     )))
 }

@@ -188,3 +188,13 @@ fn a_small_address_space_is_enough() {
     assert!(output.status.success(), "{err}");
     assert!(out.contains("nodes: 2047"), "{out}");
 }
+
+#[test]
+fn what_a_small_address_space_cannot_hold_is_refused_before_it_starts() {
+    let command = format!("ulimit -v 100000; exec '{}' run mark 3000000", env!("CARGO_BIN_EXE_heapwood"));
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("would need") && err.contains("raise `ulimit -v`"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
