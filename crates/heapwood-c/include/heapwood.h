@@ -141,8 +141,8 @@ hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
 /* A type is registered for one heap, from any thread, and lasts as long as that heap; its number means nothing to
  * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
- * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts or 262143
- * types. */
+ * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts, 4096
+ * programs or 262143 types. */
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);

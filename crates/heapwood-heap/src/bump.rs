@@ -2,7 +2,9 @@
 //!
 //! Allocation takes the cell at the cursor if it ends at or below the limit; storing the advanced cursor is the
 //! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where they may hold
-//! pointers unless their mutator writes values whole (see `refill`). A bump without a run has cursor and limit 0, which sends every request to the slow path.
+//! pointers unless their mutator writes values whole (see `refill`); or one cell of a span that the layout shares (see
+//! `rare`), and then the bump has no span. A bump without a run has cursor and limit 0, which sends every request to the
+//! slow path.
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
 
 use crate::local::Local;

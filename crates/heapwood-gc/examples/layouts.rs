@@ -1,0 +1,108 @@
+//! What the form of a layout costs: chains of objects marked, by mask and by program, and many layouts of few objects
+//! allocated. Nanoseconds an object, the best of five collections; run it several times, since machines vary.
+//! `cargo run --release -p heapwood-gc --example layouts`.
+
+use heapwood_gc::{Config, Heap, HeapBox, Mutator, ObjectType};
+use heapwood_layout::TypeDescriptor;
+use heapwood_layout::program::{Builder, ProgramBuf};
+use std::hint::black_box;
+use std::time::Instant;
+
+const WORD: usize = size_of::<usize>();
+
+/// A heap that collects when it is told to, and knows no roots but those registered.
+fn quiet() -> HeapBox {
+    let config = Config {
+        conservative_stacks: false,
+        min_heap: 4 << 30,
+        background_release: false,
+        ..Config::DEFAULT
+    };
+    Heap::create(&heapwood_os::SYSTEM, config).expect("a heap")
+}
+
+/// Runs `f` with this thread attached.
+fn attached<R>(heap: &HeapBox, f: impl FnOnce(&Mutator) -> R) -> R {
+    let mutator = Mutator::attach(heap, None).expect("a mutator");
+    // SAFETY: attached just now.
+    let result = f(unsafe { mutator.as_ref() });
+    // SAFETY: attached on this thread, and not used again.
+    unsafe { Mutator::detach(mutator) };
+    result
+}
+
+fn masked(heap: &HeapBox, program: &ProgramBuf<64>) -> ObjectType {
+    let words = program.words() as usize;
+    let mut bits = vec![0; words.div_ceil(64)];
+    program.program().decode(&mut bits, 0);
+    heap.register(&TypeDescriptor::masked(words * WORD, &bits).expect("a mask")).expect("a type")
+}
+
+/// Marks a chain of `n` objects, linked by their last word.
+fn mark(heap: &HeapBox, ty: ObjectType, n: usize) -> f64 {
+    let mut head = vec![0usize].into_boxed_slice();
+    // SAFETY: the word stays where it is until the heap has gone or the root was removed below.
+    let root = unsafe { heap.add_root_slots(head.as_ptr(), 1) }.expect("a root");
+    let best = attached(heap, |m| {
+        for _ in 0..n {
+            let object = m.allocate(ty).expect("memory").as_ptr() as usize;
+            // SAFETY: the last word of the object, and a word of the box; volatile, since the collector reads it.
+            unsafe {
+                ((object + ty.size - WORD) as *mut usize).write(head[0]);
+                (&raw mut head[0]).write_volatile(object);
+            }
+        }
+        let times = (0..5).map(|_| {
+            let begin = Instant::now();
+            m.collect();
+            begin.elapsed().as_nanos() as f64 / n as f64
+        });
+        times.fold(f64::MAX, f64::min)
+    });
+    assert_eq!(heap.stats().live_objects, n);
+    heap.remove_root(root);
+    best
+}
+
+fn main() {
+    for words in [10, 32, 66, 130, 200, 256] {
+        for (what, program) in [
+            ("two pointers at the end", Builder::<64>::new().scalars(words - 2).pointers(2).finish()),
+            ("all pointers", Builder::<64>::new().pointers(words).finish()),
+        ] {
+            let n = 2_500_000 / words as usize;
+            let heap = quiet();
+            let by_mask = mark(&heap, masked(&heap, &program), n);
+            let heap = quiet();
+            let (ty, _) = heap.register_program(words as usize * WORD, program.bytes()).expect("a type");
+            let by_program = mark(&heap, ty, n);
+            println!("marked, {words} words, {what}: by mask {by_mask:.1}, by program {by_program:.1}");
+        }
+    }
+    for layouts in [100, 1000, 4000u64] {
+        let heap = quiet();
+        let types: Vec<ObjectType> = (0..layouts)
+            .map(|k| {
+                let mask = [(k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20 & 0xffff) | 1 << 15 | (k & 0x7fff)];
+                heap.register(&TypeDescriptor::masked(16 * WORD, &mask).expect("a mask")).expect("a type")
+            })
+            .collect();
+        let allocate = |m: &Mutator, ty| {
+            black_box(m.allocate(ty).expect("memory"));
+        };
+        attached(&heap, |m| {
+            let begin = Instant::now();
+            (0..4).for_each(|_| types.iter().for_each(|&ty| allocate(m, ty)));
+            let few = begin.elapsed().as_nanos() as f64 / (4 * layouts) as f64;
+            let pages = heap.stats().in_use_bytes / heapwood_pages::PAGE_SIZE;
+            (0..1000).for_each(|_| allocate(m, types[0]));
+            let begin = Instant::now();
+            (0..1_000_000).for_each(|_| allocate(m, types[0]));
+            let own = begin.elapsed().as_nanos() as f64 / 1e6;
+            println!(
+                "allocated, {layouts} layouts of 16 words, 4 objects each: {few:.1} ({pages} pages in use); one of \
+                 them with spans of its own: {own:.1}"
+            );
+        });
+    }
+}
