@@ -1,4 +1,5 @@
-//! Programs from whatever bytes: checked, printed, and if they are right decoded and compared with the reference decoder.
+//! Programs from whatever bytes: checked, printed, and if they are right decoded, alone, as
+//! elements of a slice and by their loops, and compared with the reference decoder.
 //! `tests/corpus.rs` of `heapwood-layout` replays the inputs that were found, through the same function.
 //!
 //! `cargo +nightly fuzz run program` at the root of the repository; `cargo +nightly fuzz cmin program` minimises the inputs.

@@ -1,4 +1,4 @@
-//! The benchmark programs of Heapwood, each a plain function over the Rust door.
+//! The benchmark programs of Heapwood, each a plain function over the Rust crate.
 //!
 //! | module | program |
 //! |---|---|

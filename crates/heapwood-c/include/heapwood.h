@@ -105,6 +105,9 @@ typedef struct hw_options {
                                      went around the barrier on standard error; 0 */
     uint32_t stress;              /* collect at every allocation; 0 */
     uint32_t background_release;  /* a thread gives back what is not needed, at most 1 % of a CPU; 1 */
+    uint32_t mask_words;          /* a type given as a program or as text is kept as a mask up to so many words, which is
+                                     faster; at most 256, the default */
+    uint32_t reserved;            /* 0 */
 } hw_options;
 
 /* Sets every option to its default. */
@@ -141,8 +144,8 @@ hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
 /* A type is registered for one heap, from any thread, and lasts as long as that heap; its number means nothing to
  * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
- * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts, 4096
- * programs or 262143 types. */
+ * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts, 262143
+ * types, or 4096 programs (fewer if they are long: 1 MiB of them). */
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
@@ -156,8 +159,9 @@ hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t 
 #define HW_POINTER(type, field) (UINT64_C(1) << (offsetof(type, field) / 8))
 
 /* A program says where the pointers of a large type are, one bit a word, in a few bytes: emit some bits, repeat the last
- * n bits c more times (docs/LAYOUT.md has the encoding, byte by byte). It is copied. HW_EDESC names the byte at fault. An
- * object of a large type is not touched when it is allocated, and what was never written is not read by collections. */
+ * n bits c more times (docs/LAYOUT.md has the encoding, byte by byte). It is copied. HW_EDESC names the byte at fault. Of an
+ * object of 1 GiB and more nothing is touched when it is allocated, and pages that were never written are not read by
+ * collections. */
 hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_t length, hw_type *out,
                           hw_error *why);
 

@@ -54,7 +54,7 @@ macro_rules! offsets {
 fn structs_have_the_same_layout() {
     let mut facts = Vec::new();
     facts.extend(offsets!(Options, "hw_options": size, min_heap, limit, reserve, percent, huge_pages,
-        conservative_stacks, verify, stress, background_release));
+        conservative_stacks, verify, stress, background_release, mask_words, reserved));
     facts.extend(offsets!(Figures, "hw_stats": size, collections, live_bytes, live_objects, goal_bytes,
         allocated_bytes, in_use_bytes, committed_bytes, collect_cpu_ns, pause_p50_ns, pause_p99_ns,
         pause_max_ns, pause_total_ns, mark_overflows, barrier_violations, verified, threads));

@@ -13,10 +13,10 @@ use heapwood_gc::{Config, Heap, HeapBox};
 use heapwood_os::{Lock, SYSTEM};
 
 /// What stands behind `hw_heap`.
-pub type HeapHandle = Placed<DoorHeap>;
+pub type HeapHandle = Placed<ClientHeap>;
 
-/// A heap with what this door keeps for it.
-pub struct DoorHeap {
+/// A heap with what this crate keeps for it.
+pub struct ClientHeap {
     /// The heap itself.
     pub heap: HeapBox,
     /// Its types.
@@ -25,11 +25,11 @@ pub struct DoorHeap {
     pub threads: Lock<Threads>,
 }
 
-impl DoorHeap {
+impl ClientHeap {
     fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
         let heap = Heap::create(&SYSTEM, config)?;
         let types = TypeTable::new(&SYSTEM)?;
-        Ok(Placed::new(DoorHeap { heap, types, threads: Lock::new(Threads::NONE) })?)
+        Ok(Placed::new(ClientHeap { heap, types, threads: Lock::new(Threads::NONE) })?)
     }
 }
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn hw_heap_create(
             // SAFETY: contract 1.
             unsafe { Options::read(options)? }
         };
-        let heap = DoorHeap::create(options.config()?)?;
+        let heap = ClientHeap::create(options.config()?)?;
         // SAFETY: contract 1.
         unsafe { out.write(heap.as_ptr()) };
         Ok(())

@@ -1,4 +1,4 @@
-//! The C door: the functions that `include/heapwood.h` declares, over the collector. The header is the reference
+//! The C interface: the functions that `include/heapwood.h` declares, over the collector. The header is the reference
 //! for users; here stands how each is done. Nothing in the allocation path uses the standard collections, no
 //! thread-local variable is read, and nothing unwinds into C: arguments are checked before anything else, and a
 //! panic, which would be a bug of this library, ends the process at the `extern "C"` boundary.

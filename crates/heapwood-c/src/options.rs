@@ -19,11 +19,14 @@ pub struct Options {
     pub verify: u32,
     pub stress: u32,
     pub background_release: u32,
+    pub mask_words: u32,
+    /// Zero, and in the header for the same layout everywhere.
+    pub reserved: u32,
 }
 
 /// The size of the struct in the first version: none is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST);
+const _: () = assert!(size_of::<Options>() == FIRST + 8);
 
 impl Options {
     /// The defaults.
@@ -38,6 +41,8 @@ impl Options {
         verify: Config::DEFAULT.verify as u32,
         stress: Config::DEFAULT.stress as u32,
         background_release: Config::DEFAULT.background_release as u32,
+        mask_words: Config::DEFAULT.mask_words as u32,
+        reserved: 0,
     };
 
     /// The options at `from`, whatever the caller's version of the struct.
@@ -70,6 +75,9 @@ impl Options {
             1 => Ok(true),
             _ => Err(Refusal::Option(name, value)),
         };
+        if self.reserved != 0 {
+            return Err(Refusal::Option("reserved", self.reserved));
+        }
         Ok(Config {
             percent: self.percent,
             min_heap: self.min_heap as usize,
@@ -80,6 +88,7 @@ impl Options {
             verify: switch("verify", self.verify)?,
             stress: switch("stress", self.stress)?,
             background_release: switch("background_release", self.background_release)?,
+            mask_words: self.mask_words as usize,
             ..Config::DEFAULT
         })
     }

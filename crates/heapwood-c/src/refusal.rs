@@ -1,10 +1,10 @@
-//! Why this door refuses something: the reasons of the floors below, and those that only exist here. A reason is
+//! Why this crate refuses something: the reasons of the crates below, and those that only exist here. A reason is
 //! small, and becomes words when it leaves for C.
 
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{AllocError, HeapError, TypeError};
-use heapwood_heap::ProgramRefused;
+use heapwood_heap::{ProgramRefused, ShapeRefused};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
 use heapwood_os::OsError;
@@ -36,7 +36,7 @@ pub enum Refusal {
     NoObject(usize),
     /// This is no handle that is held.
     NoHandle(usize),
-    /// From a floor below.
+    /// From a crate below.
     Alloc(AllocError),
     /// A description is not text from this byte on.
     NoText(usize),
@@ -44,11 +44,11 @@ pub enum Refusal {
     Parse(ParseError),
     /// A description is the text of no type.
     Describe(DescribeError),
-    /// From a floor below.
+    /// From a crate below.
     Heap(HeapError),
-    /// From a floor below.
+    /// From a crate below.
     Type(TypeError),
-    /// From a floor below.
+    /// From a crate below.
     Os(OsError),
 }
 
@@ -70,10 +70,10 @@ impl Refusal {
             Refusal::ArrayOfTraced => Status::EDESC,
             Refusal::Alloc(AllocError::Limit { .. } | AllocError::Window { .. }) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
-            Refusal::Alloc(AllocError::TooManyLayouts) => Status::EFULL,
             Refusal::Heap(
                 HeapError::Percent { .. }
                 | HeapError::LimitTooSmall { .. }
+                | HeapError::MaskWords { .. }
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
@@ -81,10 +81,11 @@ impl Refusal {
             Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
-            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::Nest(_))) => Status::EDESC,
-            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::TooMany)) => Status::EFULL,
-            Refusal::Type(TypeError::ProgramRefused(ProgramRefused::Kernel(_))) => Status::ENOMEM,
-            Refusal::Type(TypeError::TooManyLayouts) => Status::EFULL,
+            Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
+                ShapeRefused::Program(ProgramRefused::Nest(_)) => Status::EDESC,
+                ShapeRefused::Program(ProgramRefused::TooMany) | ShapeRefused::TooMany => Status::EFULL,
+                ShapeRefused::Program(ProgramRefused::Kernel(_)) => Status::ENOMEM,
+            },
             Refusal::Os(_) => Status::ENOMEM,
         }
     }

@@ -1,5 +1,5 @@
 //! Threads: attaching and detaching, polls and blocking regions. Beside the collector's mutator, each attached
-//! thread has a record of this door's: the heap's handle and the last refusal. The mutator's client word leads to
+//! thread has a record of this crate's: the heap's handle and the last refusal. The mutator's client word leads to
 //! it. Invariant: that word is set before `hw_attach` returns and names a record until `hw_detach` succeeds.
 
 use crate::heap::HeapHandle;
@@ -12,7 +12,7 @@ use core::ptr::{NonNull, null_mut};
 use heapwood_gc::Mutator;
 use heapwood_os::stack;
 
-/// What this door keeps of an attached thread.
+/// What this crate keeps of an attached thread.
 pub struct Attached {
     heap: NonNull<HeapHandle>,
     thread: u32,

@@ -8,11 +8,11 @@ use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_gc::{Heap, ObjectType, TypeError};
+use heapwood_gc::{Described, Heap, ObjectType};
 use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::describe::{Item, compile, parse};
-use heapwood_layout::program::{Builder, Program};
-use heapwood_layout::{MAX_MASK_WORDS, TraceFn, TypeDescriptor, WORD};
+use heapwood_layout::program::Builder;
+use heapwood_layout::{TraceFn, TypeDescriptor, WORD};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
@@ -44,19 +44,12 @@ impl Description {
         }
     }
 
-    /// By a mask if it reaches all of the type, which is faster; else by the program.
-    fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<(Self, Option<ObjectType>), Refusal> {
-        // The size is checked first, whatever the program says.
-        TypeDescriptor::conservative(size)?;
-        let words = size / WORD;
-        let program = Program::check(bytes, words as u64).map_err(TypeError::Program)?;
-        if words > MAX_MASK_WORDS {
-            let (object, id) = heap.register_program(size, bytes)?;
-            return Ok((Description::Program(size, id), Some(object)));
-        }
-        let mut mask = [0; MAX_MASK_WORDS / 64];
-        program.decode(&mut mask, 0);
-        Ok((Description::Short(TypeDescriptor::masked(size, &mask[..words.div_ceil(64)])?), None))
+    /// As the heap makes of a program.
+    fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<Self, Refusal> {
+        Ok(match heap.describe(size, bytes)? {
+            Described::Mask(descriptor) => Description::Short(descriptor),
+            Described::Program(id) => Description::Program(size, id),
+        })
     }
 }
 
@@ -118,11 +111,7 @@ impl TypeTable {
     }
 
     /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
-    fn add(
-        &self,
-        heap: &Heap,
-        (description, object): (Description, Option<ObjectType>),
-    ) -> Result<TypeNumber, Refusal> {
+    fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Refusal> {
         let mut committed = self.committed.lock();
         let last = self.last.load(Ordering::Relaxed);
         if let Some(index) = (1..=last).find(|&i| self.entry(i).description == description) {
@@ -137,10 +126,9 @@ impl TypeTable {
             self.entries.commit(*committed..end)?;
             *committed = end;
         }
-        let object = match (description, object) {
-            (_, Some(object)) => object,
-            (Description::Short(descriptor), None) => heap.register(&descriptor)?,
-            (Description::Program(..), None) => unreachable!("a program is registered to get its number"),
+        let object = match description {
+            Description::Short(descriptor) => heap.register(&descriptor)?,
+            Description::Program(size, id) => heap.program_type(size, id)?,
         };
         // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
         unsafe { (*self.entries.at(index)).0.write(Registered { description, object }) };
@@ -160,7 +148,7 @@ unsafe fn register(
     why: *mut Failure,
 ) -> Status {
     // SAFETY: contract 1.
-    unsafe { register_any(heap, |_| Ok((Description::Short(describe()?), None)), out, why) }
+    unsafe { register_any(heap, |_| Ok(Description::Short(describe()?)), out, why) }
 }
 
 /// The same for what the heap must see first.
@@ -169,7 +157,7 @@ unsafe fn register(
 /// 1. `out` and `why` are NULL or may be written.
 unsafe fn register_any(
     heap: Option<&HeapHandle>,
-    describe: impl FnOnce(&Heap) -> Result<(Description, Option<ObjectType>), Refusal>,
+    describe: impl FnOnce(&Heap) -> Result<Description, Refusal>,
     out: *mut TypeNumber,
     why: *mut Failure,
 ) -> Status {
@@ -272,6 +260,7 @@ pub unsafe extern "C" fn hw_type_describe(
     out: *mut TypeNumber,
     why: *mut Failure,
 ) -> Status {
+    let mut bytes = 0;
     let describe = |heap: &Heap| {
         if text.is_null() {
             return Err(Refusal::Null("text"));
@@ -283,17 +272,16 @@ pub unsafe extern "C" fn hw_type_describe(
         let items = parse(text, &mut items).map_err(Refusal::Parse)?;
         let mut program = Builder::<1024>::new();
         let words = compile(items, &mut program).map_err(Refusal::Describe)?;
-        let bytes =
-            usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
-        let described = Description::of_program(heap, bytes, program.finish().bytes())?;
-        if !size.is_null() {
-            // SAFETY: contract 1.
-            unsafe { size.write(bytes) };
-        }
-        Ok(described)
+        bytes = usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
+        Description::of_program(heap, bytes, program.finish().bytes())
     };
     // SAFETY: contract 1.
-    unsafe { register_any(heap, describe, out, why) }
+    let status = unsafe { register_any(heap, describe, out, why) };
+    if status == Status::OK && !size.is_null() {
+        // SAFETY: contract 1.
+        unsafe { size.write(bytes) };
+    }
+    status
 }
 
 /// Registers a type in which any word may be a pointer.

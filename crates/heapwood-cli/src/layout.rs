@@ -31,15 +31,15 @@ fn show(args: &Show) -> Result<(), Failure> {
     match Program::check(&source.bytes, source.words) {
         Ok(program) if args.json => json(&Shown::of(&source, &program)),
         Ok(program) => {
-            say!("{}", program.to_string().trim_end());
-            say!("");
+            // Ends with a newline of its own.
+            say!("{program}");
             say!("{}", Accepted::of(&program));
             Ok(())
         }
         Err(wrong) => {
             // Whatever comes before the mistake is of use; with --json there is either an object or a message.
             if !args.json {
-                say!("{}", text::describe(&source.bytes).to_string().trim_end());
+                say!("{}", text::describe(&source.bytes));
             }
             Err(Failure::run(format!("{}: {wrong}", source.name)))
         }

@@ -8,30 +8,6 @@ use common::*;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-
-/// A file that goes away with the test.
-struct File(PathBuf);
-
-impl File {
-    fn with(name: &str, content: &[u8]) -> File {
-        let file = File(std::env::temp_dir().join(format!("heapwood-layout-{}-{name}", std::process::id())));
-        std::fs::write(&file.0, content).unwrap();
-        file
-    }
-}
-
-impl std::fmt::Display for File {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0.display())
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// `layout show` of a type, which has spaces.
 fn show(ty: impl AsRef<OsStr>, args: &str) -> Ran {
@@ -115,7 +91,7 @@ fn types_are_shown_to_machines() {
 fn files_are_bytes_or_hexadecimal_text() {
     let facts = "3000 words, 24000 bytes (23.4 KiB), 1000 pointers; 7 bytes of description";
     let text = "# cells\n03 01 # one\n83 09\t9e63\n\n00 # the end";
-    let files = [File::with("raw.bin", &NESTED), File::with("text.hex", text.as_bytes())];
+    let files = [File::with("raw.bin", NESTED), File::with("text.hex", text.as_bytes())];
     let outputs = files.each_ref().map(|file| output(&format!("layout show {file}")));
     assert_eq!(outputs[0], outputs[1]);
     assert!(outputs[0].contains("0004  9e 63") && outputs[0].contains(facts), "{}", outputs[0]);
@@ -213,7 +189,7 @@ fn files_that_hold_no_program_at_all() {
     fails("layout check /nowhere/program.bin", 1, &["/nowhere/program.bin cannot be read", "No such file"]);
     let folder = std::env::temp_dir();
     fails(&format!("layout check {}", folder.display()), 1, &["cannot be read", "directory"]);
-    fails("layout check /dev/zero", 1, &["cannot be read", "larger than 64.0 MiB"]);
+    fails("layout check /dev/zero", 1, &["cannot be read", "larger than 4.0 MiB"]);
 }
 
 #[test]
@@ -237,6 +213,8 @@ fn what_is_neither_a_file_nor_a_type() {
             assert!(ran.err.contains(words), "{ty}: {words} is missing:\n{}", ran.err);
         }
     }
+    let long = show("ptr ".repeat(10_000), "").err;
+    assert!(long.len() < 1000 && long.contains("(and more) is neither"), "{long}");
     let ran = show(OsStr::from_bytes(b"\xff\xfe"), "");
     assert!(ran.code == Some(2) && ran.err.contains("nor a type: it is not text"), "{ran:?}");
     let folder = std::env::temp_dir();
@@ -365,20 +343,29 @@ fn layouts_are_measured() {
         row("Node1024Slice")["quoted"],
         json!({"go_2015_before_ns": 15500.0, "go_2015_after_ns": 17800.0, "go_1_26_ns": 6.98})
     );
-    for (name, by, zeroed, shares) in [
-        ("Ptr", "mask", false, false),
-        ("Ptr128", "mask", false, true),
-        ("Node1", "mask", false, false),
-        ("Node124Slice", "slice of masks", true, true),
-        ("Node130Slice", "slice of masks", true, false),
-        ("Node1024", "program", true, true),
-        ("Node1024Slice", "slice of programs", true, false),
+    for (name, by, zeroed, shares, small) in [
+        ("Ptr", "mask", false, false, Some(512)),
+        ("Ptr128", "mask", false, true, Some(8)),
+        ("Node1", "mask", false, false, Some(256)),
+        ("Node124Slice", "slice of masks", true, true, Some(2)),
+        ("Node130Slice", "slice of masks", true, false, None),
+        ("Node1024", "program", false, true, Some(4)),
+        ("Node1024Slice", "slice of programs", true, false, None),
     ] {
         let row = row(name);
         assert_eq!((&row["described_by"], &row["zeroed"]), (&json!(by), &json!(zeroed)), "{name}");
-        match shares {
-            true => check_spread(&row["shared_span_ns"]),
-            false => assert!(row["shared_span_ns"].is_null(), "{row}"),
+        for column in ["rare_ns", "rare_layout_ns"] {
+            match shares {
+                true => check_spread(&row[column]),
+                false => assert!(row[column].is_null(), "{row}"),
+            }
+        }
+        match small {
+            Some(objects) => {
+                check_spread(&row["span_ns"]);
+                assert_eq!(row["span_objects"], json!(objects), "{name}");
+            }
+            None => assert!(row["span_ns"].is_null() && row["span_objects"].is_null(), "{row}"),
         }
     }
 

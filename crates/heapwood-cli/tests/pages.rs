@@ -5,38 +5,6 @@ mod common;
 
 use common::*;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// A file that goes away with the test.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> File {
-        File(std::env::temp_dir().join(format!("heapwood-pages-{}-{name}", std::process::id())))
-    }
-
-    fn with(name: &str, text: &str) -> File {
-        let file = File::new(name);
-        std::fs::write(&file.0, text).unwrap();
-        file
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for File {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0.display())
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// The sample of a real run.
 fn real(name: &str) -> File {
@@ -56,7 +24,7 @@ fn by_hand(name: &str, chunks: &[(usize, u64)]) -> File {
     let sample = json!({
         "format": "heapwood page sample 1", "program": "hands 1", "page_bytes": 8192, "moments": [moment]
     });
-    File::with(name, &sample.to_string())
+    File::with(name, sample.to_string())
 }
 
 /// Free at the bottom, in pieces of two pages at the top.

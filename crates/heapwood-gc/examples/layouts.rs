@@ -1,10 +1,12 @@
-//! What the form of a layout costs: chains of objects marked, by mask and by program, and many layouts of few objects
-//! allocated. Nanoseconds an object, the best of five collections; run it several times, since machines vary.
+//! What the form of a layout costs: chains of objects marked, by mask and by program, large arrays scanned, and many
+//! layouts of few objects allocated. Nanoseconds an object, the best of five collections; run it several times, since
+//! machines vary.
 //! `cargo run --release -p heapwood-gc --example layouts`.
 
 use heapwood_gc::{Config, Heap, HeapBox, Mutator, ObjectType};
+use heapwood_heap::Scan;
 use heapwood_layout::TypeDescriptor;
-use heapwood_layout::program::{Builder, ProgramBuf};
+use heapwood_layout::program::{Builder, Program, ProgramBuf};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -64,6 +66,39 @@ fn mark(heap: &HeapBox, ty: ObjectType, n: usize) -> f64 {
     best
 }
 
+/// Scans an array of about 200 MiB of elements that a program describes, all of whose pointers are null.
+fn scan(what: &str, element: Program) {
+    let heap = quiet();
+    let bytes = element.words() as usize * WORD;
+    let n = (200 << 20) / bytes;
+    let (_, program) = heap.register_program(bytes, element.bytes()).expect("a type");
+    let mut root = vec![0usize].into_boxed_slice();
+    // SAFETY: the word stays where it is as long as the heap.
+    unsafe { heap.add_root_slots(root.as_ptr(), 1) }.expect("a root");
+    let best = attached(&heap, |m| {
+        let size = n * bytes;
+        let shape = m.shape_for(size, Scan::Program { header: 0, program }).expect("a shape");
+        let array = m.allocate_zeroed(ObjectType { size, shape }).expect("memory").as_ptr() as usize;
+        for page in (0..size).step_by(4096) {
+            // SAFETY: a word of the array; written, or it would be passed by.
+            unsafe { ((array + page) as *mut usize).write_volatile(0) };
+        }
+        // SAFETY: volatile, since the collector reads it.
+        unsafe { (&raw mut root[0]).write_volatile(array) };
+        let times = (0..5).map(|_| {
+            let begin = Instant::now();
+            m.collect();
+            begin.elapsed().as_secs_f64() * 1e3
+        });
+        times.fold(f64::MAX, f64::min)
+    });
+    let nodes = heap.space().nest(program).nodes().len();
+    println!(
+        "scanned, {n} times {what} ({nodes} nodes): {best:.1} ms, {:.1} ns an element",
+        best * 1e6 / n as f64
+    );
+}
+
 fn main() {
     for words in [10, 32, 66, 130, 200, 256] {
         for (what, program) in [
@@ -79,6 +114,19 @@ fn main() {
             println!("marked, {words} words, {what}: by mask {by_mask:.1}, by program {by_program:.1}");
         }
     }
+    let mut mixed = 1u64;
+    let mut bits = |_| {
+        mixed = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29) + 1;
+        mixed
+    };
+    let long =
+        (0..4095).map(&mut bits).fold(Builder::<40_000>::new(), |all, block| all.bits(block, 64)).finish();
+    scan("2^18 - 64 mixed words", long.program());
+    let block = Builder::<16>::new().bits(bits(0), 64);
+    let pattern = Builder::<32>::new().array(block.body(), 64, 4095).finish();
+    scan("[4095][64] mixed words", pattern.program());
+    scan("{ ptr [299]word }", Builder::<16>::new().pointer().scalars(299).finish().program());
+    scan("{ ptr word }", Builder::<16>::new().pointer().scalars(1).finish().program());
     for layouts in [100, 1000, 4000u64] {
         let heap = quiet();
         let types: Vec<ObjectType> = (0..layouts)

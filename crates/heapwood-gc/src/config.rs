@@ -1,6 +1,7 @@
 //! What a heap is made with.
 
 use crate::error::HeapError;
+use heapwood_layout::MAX_MASK_WORDS;
 
 /// Settings of a heap. The defaults take a little more memory than Go for a good deal less time
 /// (docs/PERFORMANCE.md).
@@ -26,6 +27,9 @@ pub struct Config {
     pub verify: bool,
     /// Collect at every allocation.
     pub stress: bool,
+    /// A type that a program describes gets a mask if it has at most so many words, up to 256, which is faster
+    /// (docs/LAYOUT.md).
+    pub mask_words: usize,
     /// How many edges the mark stack holds before it overflows to the slower way; `None` for the usual number.
     pub mark_stack: Option<usize>,
 }
@@ -42,6 +46,7 @@ impl Config {
         conservative_stacks: true,
         verify: false,
         stress: false,
+        mask_words: MAX_MASK_WORDS,
         mark_stack: None,
     };
 
@@ -54,6 +59,9 @@ impl Config {
     pub(crate) fn check(&self) -> Result<(), HeapError> {
         if self.percent == 0 || self.percent > Self::MAX_PERCENT {
             return Err(HeapError::Percent { percent: self.percent });
+        }
+        if self.mask_words > MAX_MASK_WORDS {
+            return Err(HeapError::MaskWords { words: self.mask_words });
         }
         if let Some(limit) = self.limit
             && limit < Self::MIN_LIMIT

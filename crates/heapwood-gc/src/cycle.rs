@@ -10,7 +10,7 @@ use crate::mutator::Mutator;
 use crate::pace;
 use crate::roots::table::RootKind;
 use core::sync::atomic::Ordering;
-use heapwood_os::clock;
+use heapwood_os::{Touched, clock};
 
 impl Mutator {
     /// Collects now. A collection that begins after the call has ended when this returns.
@@ -104,8 +104,8 @@ impl Heap {
             }
         };
         let table = (&collector.overflow, collector.overflow_words);
-        let touched = collector.touched.of_this_process();
-        let mut marker = Marker::new(&self.space, &mut collector.stacks, touched, table);
+        let touched = Touched::new();
+        let mut marker = Marker::new(&self.space, &mut collector.stacks, &touched, table);
         if self.verify.is_some() {
             marker.on_stack = Some(&note);
         }

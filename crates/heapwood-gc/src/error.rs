@@ -1,8 +1,8 @@
 //! Why something was refused, in words a user can act on.
 
 use core::fmt;
-use heapwood_heap::{MAX_SHAPES, ProgramRefused, Refused};
-use heapwood_layout::{LayoutError, ProgramError};
+use heapwood_heap::{Refused, ShapeRefused};
+use heapwood_layout::{LayoutError, MAX_MASK_WORDS, ProgramError};
 use heapwood_os::{OsError, Request};
 
 /// Why no object could be allocated.
@@ -24,8 +24,8 @@ pub enum AllocError {
     },
     /// The kernel gave no memory.
     Kernel(OsError),
-    /// More different layouts than a heap can tell apart.
-    TooManyLayouts,
+    /// The heap has no room for the type's layout, or cannot use it.
+    Layout(ShapeRefused),
 }
 
 impl fmt::Display for AllocError {
@@ -38,9 +38,7 @@ impl fmt::Display for AllocError {
             ),
             AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
-            AllocError::TooManyLayouts => {
-                write!(f, "more than {MAX_SHAPES} different layouts in one heap: let types share them")
-            }
+            AllocError::Layout(e) => e.fmt(f),
         }
     }
 }
@@ -54,6 +52,11 @@ pub enum HeapError {
     Percent {
         /// What was asked for.
         percent: u32,
+    },
+    /// More words than a mask can have.
+    MaskWords {
+        /// How many were asked for.
+        words: usize,
     },
     /// The limit is smaller than one growth step.
     LimitTooSmall {
@@ -81,6 +84,9 @@ impl fmt::Display for HeapError {
         match self {
             HeapError::Percent { percent } => {
                 write!(f, "a growth of {percent} percent: it must be 1 to {}", crate::Config::MAX_PERCENT)
+            }
+            HeapError::MaskWords { words } => {
+                write!(f, "masks for types of {words} words: it can be at most {MAX_MASK_WORDS}")
             }
             HeapError::LimitTooSmall { limit } => {
                 write!(f, "a limit of {limit} bytes: it must be at least {}", crate::Config::MIN_LIMIT)
@@ -119,10 +125,8 @@ pub enum TypeError {
     Layout(LayoutError),
     /// The program is wrong.
     Program(ProgramError),
-    /// The program is right, but the heap cannot use it.
-    ProgramRefused(ProgramRefused),
-    /// More different layouts than a heap can tell apart.
-    TooManyLayouts,
+    /// The description is right, but the heap has no room for it, or cannot use it.
+    Shape(ShapeRefused),
 }
 
 impl fmt::Display for TypeError {
@@ -130,8 +134,7 @@ impl fmt::Display for TypeError {
         match self {
             TypeError::Layout(e) => e.fmt(f),
             TypeError::Program(e) => write!(f, "the program that describes the type is wrong: {e}"),
-            TypeError::ProgramRefused(e) => e.fmt(f),
-            TypeError::TooManyLayouts => AllocError::TooManyLayouts.fmt(f),
+            TypeError::Shape(e) => e.fmt(f),
         }
     }
 }

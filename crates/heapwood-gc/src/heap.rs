@@ -2,7 +2,7 @@
 //! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
 
 use crate::config::Config;
-use crate::error::{HeapError, TypeError};
+use crate::error::HeapError;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
 use crate::pace;
@@ -13,26 +13,9 @@ use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Object, ProgramId, Scan, ShapeId, SizeClass, Space, SpaceConfig};
-use heapwood_layout::{Layout, Program, TypeDescriptor};
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox, Touched};
+use heapwood_heap::{Object, Space, SpaceConfig};
+use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox};
 use heapwood_pages::PAGE_SIZE;
-
-/// A type as a heap knows it: its size and its shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObjectType {
-    /// Bytes of an object.
-    pub size: usize,
-    /// The shape its objects have.
-    pub shape: ShapeId,
-}
-
-impl ObjectType {
-    /// The bytes of its cells; `None` if each object has pages of its own.
-    pub fn cell_size(self) -> Option<usize> {
-        SizeClass::of(self.size).map(SizeClass::cell_size)
-    }
-}
 
 /// The attached mutators, linked through themselves.
 pub(crate) struct Registry {
@@ -46,7 +29,6 @@ unsafe impl Send for Registry {}
 /// What one collection at a time uses.
 pub(crate) struct Collector {
     pub(crate) stacks: MarkStacks,
-    pub(crate) touched: Touched,
     /// A bit for every page: a span that starts here has marked objects that were not scanned.
     pub(crate) overflow: MappedArray<u64>,
     /// Words of it that are committed; what lies beyond has no bits if the kernel refused more.
@@ -126,7 +108,6 @@ impl Heap {
                     Some(edges) => MarkStacks::new(kernel, edges)?,
                     None => MarkStacks::usual(kernel)?,
                 },
-                touched: Touched::new(),
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,
             }),
@@ -184,47 +165,6 @@ impl Heap {
     /// How many threads are attached.
     pub fn mutators(&self) -> usize {
         self.registry.lock().count
-    }
-
-    /// Registers a type. Types of one size class and one layout share a shape.
-    pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
-        let size = descriptor.size();
-        let shape =
-            self.space.shape_for(size, Scan::Layout(descriptor.layout())).ok_or(TypeError::TooManyLayouts)?;
-        Ok(ObjectType { size, shape })
-    }
-
-    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word.
-    ///
-    /// # Errors
-    /// The size is no type's, the program is wrong, with the byte at fault, or no nest of few loops; or the heap has no
-    /// room for more.
-    pub fn register_program(
-        &self,
-        size: usize,
-        program: &[u8],
-    ) -> Result<(ObjectType, ProgramId), TypeError> {
-        let words = TypeDescriptor::conservative(size).map_err(TypeError::Layout)?.size() / 8;
-        let program = Program::check(program, words as u64).map_err(TypeError::Program)?;
-        let id = self.space.register_program(program).map_err(TypeError::ProgramRefused)?;
-        let scan = Scan::Program { header: 0, program: id };
-        let shape = self.space.shape_for(size, scan).ok_or(TypeError::TooManyLayouts)?;
-        Ok((ObjectType { size, shape }, id))
-    }
-
-    /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
-    /// has no slices: its function knows single objects only.
-    pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
-        Some(match element.layout() {
-            Layout::NoPointers => Scan::Layout(Layout::NoPointers),
-            Layout::Conservative => Scan::Layout(Layout::Conservative),
-            Layout::Mask(mask) if element.size() / 8 <= heapwood_layout::MAX_MASK_WORDS => {
-                Scan::Slice { header, words: element.size() / 8, mask: mask.bits() }
-            }
-            // Only the first words of such an element have pointers, but a repeated mask must be as long as it is.
-            Layout::Mask(_) => Scan::Layout(Layout::Conservative),
-            Layout::Trace(_) => return None,
-        })
     }
 
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an

@@ -2,12 +2,13 @@
 //!
 //! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
 //! [`Mutator`]; a collection stops them at polls, marks from the roots, and leaves sweeping to allocation. This
-//! floor speaks of addresses and shapes; typed pointers are the doors' business.
+//! crate speaks of addresses and shapes; typed pointers are the business of those above.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`config`], [`error`] | what a heap is made with; why something was refused |
-//! | [`heap`] | the heap, and registration of types |
+//! | [`heap`] | the heap |
+//! | [`types`] | the types of its objects |
 //! | [`mutator`] | a thread's part in a heap: allocation, polls, frames |
 //! | [`stop`] | the protocol that stops mutators |
 //! | [`roots`] | global slots and ranges, handles, frames, stacks |
@@ -36,14 +37,16 @@ mod scavenger;
 pub mod stats;
 pub mod stop;
 mod sync;
+pub mod types;
 pub mod verify;
 mod watch;
 
 pub use config::Config;
 pub use error::{AllocError, HeapError, TypeError};
-pub use heap::{Heap, HeapBox, ObjectType};
+pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Sample as PageSample;
 pub use mark::tracer::Tracer;
 pub use mutator::{Frame, Mutator};
 pub use roots::RootToken;
 pub use stats::Stats;
+pub use types::{Described, ObjectType};

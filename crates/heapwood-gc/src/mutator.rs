@@ -4,9 +4,10 @@
 //! belongs to the thread that attached it; the collector touches its private part only while it is stopped.
 
 use crate::error::{AllocError, HeapError};
-use crate::heap::{Heap, ObjectType};
+use crate::heap::Heap;
 use crate::stop::Gate;
 use crate::sync::AtomicU32;
+use crate::types::ObjectType;
 use core::cell::Cell;
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -133,11 +134,12 @@ impl Mutator {
         drop(mutator.memory.take());
     }
 
-    /// From now on cells of masked types come as they are, not zeroed.
+    /// From now on cells of types that a mask or a program describes come as they are, not zeroed; those of slices do not.
     ///
     /// # Safety
-    /// 1. Every such cell is written in all words of its mask between [`Mutator::reserve`] and [`Bump::commit`];
-    ///    [`Mutator::allocate`] is not called for masked types.
+    /// 1. Every such cell is written in all words of its mask or program between [`Mutator::reserve`] and
+    ///    [`Bump::commit`]; [`Mutator::allocate`] is not called for such types.
+    /// 2. A slice of elements described by a program has a header.
     pub unsafe fn write_values_whole(&self) {
         self.whole.set(true);
     }
@@ -284,7 +286,7 @@ impl Mutator {
         if recent.class == class && recent.scan.is_some_and(|s| same_scan(&s, &scan)) {
             return Ok(recent.shape);
         }
-        let shape = self.heap().space.shape_for(bytes, scan).ok_or(AllocError::TooManyLayouts)?;
+        let shape = self.heap().space.shape_for(bytes, scan).map_err(AllocError::Layout)?;
         slot.set(Recent { scan: Some(scan), shape, class });
         Ok(shape)
     }

@@ -14,6 +14,10 @@ pub enum Planted {
     MissRoot = 2,
     /// Allocation bits of survivors are cleared when marking ends.
     WrongFree = 3,
+    /// The last pointer of an element that a program describes is not seen.
+    ShortProgram = 4,
+    /// The last pointer bit of an object in a mixed span is not seen.
+    ShortBits = 5,
 }
 
 /// The error planted in one heap: none at first.

@@ -207,8 +207,11 @@ impl Verify {
 /// share a mistake with the marker.
 fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(span) = space.find_span(object) else { return };
-    let shape = space.shape(span.shape());
-    let bit = |mask: &[u64; 4], i: usize| mask[i / 64] >> (i % 64) & 1 == 1;
+    let shape = match space.shape(span.shape()) {
+        shape if shape.kind() == ScanKind::Numbered => space.shape(space.pointer_bits().shape(object)),
+        shape => shape,
+    };
+    let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
     let words = bytes / WORD;
     match shape.kind() {
         ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
@@ -226,17 +229,25 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
             }
         }
         ScanKind::Program => {
-            let nest = space.nest(shape.program().expect("a program's shape has one"));
-            let element = nest.words() as usize;
+            let program = space.program(shape.program().expect("a program's shape has one"));
+            let element = program.words() as usize;
+            // By the decoder where a little memory suffices, else word by word: slow, but unlike the marker's way, too.
+            let mut bits = [0u64; 1024];
+            let decoded = element <= bits.len() * 64;
+            if decoded {
+                program.decode(&mut bits, 0);
+            }
+            let is_pointer = |word: usize| match decoded {
+                true => bits[word / 64] >> (word % 64) & 1 == 1,
+                false => program.is_pointer(word as u64),
+            };
             for first in (shape.header as usize..(words + 1).saturating_sub(element)).step_by(element) {
-                let mut next = 0;
-                while let Some(word) = nest.first_pointer_at_or_after(next) {
-                    f(object + (first + word as usize) * WORD);
-                    next = word + 1;
+                for word in (0..element).filter(|&word| is_pointer(word)) {
+                    f(object + (first + word) * WORD);
                 }
             }
         }
         ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
-        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace => {}
+        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
     }
 }

@@ -129,6 +129,7 @@ fn bad_settings_are_errors() {
     assert_eq!(refused(Config { percent: 0, ..PRECISE }), Some(HeapError::Percent { percent: 0 }));
     let limit = Config::MIN_LIMIT - 1;
     assert_eq!(refused(Config { limit: Some(limit), ..PRECISE }), Some(HeapError::LimitTooSmall { limit }));
+    assert_eq!(refused(Config { mask_words: 257, ..PRECISE }), Some(HeapError::MaskWords { words: 257 }));
     let bytes = usize::MAX;
     assert_eq!(
         refused(Config { reserve: Some(bytes), ..PRECISE }),

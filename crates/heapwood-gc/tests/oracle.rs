@@ -54,17 +54,19 @@ macro_rules! heaps {
 heaps! {
     precise = 0;
     precise_left_to_itself = 1;
-    precise_small_mark_stack = 2;
-    precise_smallest_mark_stack_verified = 3;
-    precise_limited = 4;
-    precise_verified = 5;
-    precise_under_stress = 6;
-    conservative = 7;
-    conservative_small_mark_stack_verified = 8;
+    precise_all_mixed = 2;
+    precise_all_mixed_verified = 3;
+    precise_small_mark_stack = 4;
+    precise_smallest_mark_stack_verified = 5;
+    precise_limited = 6;
+    precise_verified = 7;
+    precise_under_stress = 8;
+    conservative = 9;
+    conservative_small_mark_stack_verified = 10;
 }
 
 #[test]
 fn the_shares_are_all_the_steps_and_every_heap_is_played() {
     assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 9);
+    assert_eq!(ALL.len(), 11);
 }

@@ -179,6 +179,48 @@ fn resident() -> usize {
 }
 
 #[test]
+fn a_program_may_close_what_it_has_not_opened() {
+    let output = run_alone("closed_files");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && out.contains("1 passed"), "{output:?}");
+}
+
+/// As a daemon does, and another file then has the number that one of the collector's had: one full of zeros, which would
+/// say that no page was ever written to.
+#[test]
+#[ignore = "closes the files of its process: run by the test above"]
+fn closed_files() {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    let heap = heap(PRECISE);
+    let program = Builder::<16>::new().pointers(2 << 20).finish();
+    let (array, _) = heap.register_program(16 << 20, program.bytes()).unwrap();
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    let mutator = attach(&heap);
+    let object = mutator.allocate(array).unwrap().as_ptr() as usize;
+    roots.set(0, object);
+    for k in 0..10 {
+        let target = mutator.allocate(node).unwrap().as_ptr() as usize;
+        put(object, 1 + k * 200_000, target);
+    }
+    mutator.collect();
+    assert_eq!(heap.stats().live_objects, 11);
+    let listed: Vec<i32> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
+        .collect();
+    // The list's own is closed by now.
+    let open =
+        listed.into_iter().filter(|fd| *fd > 2 && std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok());
+    // SAFETY: they are open, and whoever opened them has to live with it: that is the test.
+    open.for_each(|fd| drop(unsafe { OwnedFd::from_raw_fd(fd) }));
+    let zeros: Vec<std::fs::File> = (0..20).map(|_| std::fs::File::open("/dev/zero").unwrap()).collect();
+    mutator.collect();
+    assert_eq!(heap.stats().live_objects, 11);
+    drop(zeros);
+}
+
+#[test]
 fn an_array_of_two_gigabytes_costs_what_is_used_of_it() {
     let output = run_alone("sparse_array");
     let out = String::from_utf8_lossy(&output.stdout);

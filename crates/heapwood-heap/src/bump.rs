@@ -63,6 +63,11 @@ impl Bump {
         self.cursor.set(cell.as_ptr() as usize + size);
     }
 
+    /// The bytes that the run still has.
+    pub fn room(&self) -> usize {
+        self.limit.get() - self.cursor.get()
+    }
+
     /// The cell size, once the shape has been used.
     pub fn cell_size(&self) -> usize {
         self.cell_size.get() as usize

@@ -17,6 +17,7 @@
 //! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
 //! | [`programs`] | where the pointers of large types are |
+//! | [`shapes`] | how types get shapes and programs their numbers |
 //! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
 //! | `large` | objects with pages of their own |
 //! | `sweep` | lazy sweeping |
@@ -45,6 +46,7 @@ pub mod refused;
 mod release;
 mod sample;
 pub mod shape;
+pub mod shapes;
 pub mod size_class;
 pub mod space;
 pub mod span;
@@ -55,8 +57,9 @@ pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
 pub use local::Local;
 pub use lookup::Object;
-pub use programs::{ProgramId, ProgramRefused};
+pub use programs::{MOST_NODES, ProgramId, ProgramRefused};
 pub use refused::Refused;
-pub use shape::{MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};
+pub use shape::{MAX_ELEMENT_WORDS, MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};
+pub use shapes::ShapeRefused;
 pub use size_class::{MAX_SMALL, SizeClass};
 pub use space::{Space, SpaceConfig, SpaceFigures};

@@ -1,15 +1,22 @@
 //! Pointer bits: for objects whose layout has no spans of its own, one bit a word beside the heap that says where their
-//! pointers are, written when they are allocated. Invariant: the bits of an object in a span of a mixed shape are those of
-//! its layout, and zero to the end of its cell; elsewhere they mean nothing. A span's bits fill whole words, so they
-//! belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
+//! pointers are, written when they are allocated; or in the same room, where it suffices, the number of their shape.
+//! Invariant: the bits of an object in a span of a mixed shape are those of its layout, and zero to the end of its cell, or
+//! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
+//! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
 //! (docs/METADATA.md).
 
+use crate::granule::GRANULE;
+use crate::shape::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 const WORD: usize = size_of::<usize>();
 /// Bytes of the heap that a word of bits is about.
 const BYTES: usize = 64 * WORD;
+
+/// Cells of so many bytes have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
+pub(crate) const ROOM_FOR_NUMBER: usize = 192;
+const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD + (8 * WORD - GRANULE));
 
 /// The bits of a heap whose window starts at `base`.
 pub struct PointerBits {
@@ -28,8 +35,8 @@ impl PointerBits {
         self.bits.commit(from / BYTES..to.div_ceil(BYTES))
     }
 
-    /// Writes the bits of the cell `cell`: `write` is given the words that hold them, in which the cell's bits are zero,
-    /// and the first bit.
+    /// Writes the bits of the cell `cell`: `write` is given the words that hold them and the first bit, and changes no
+    /// others.
     ///
     /// # Safety
     /// 1. The cell lies in a span that this thread owns, and no marking is under way.
@@ -40,56 +47,93 @@ impl PointerBits {
         // SAFETY: contract 1; the words of a span are its own (pages are multiples of what a word is about), and they
         // are committed.
         let words = unsafe { core::slice::from_raw_parts_mut(self.bits.at(low), high - low) };
-        for (k, word) in words.iter_mut().enumerate() {
-            let base = (low + k) * 64;
-            let from = first.max(base) - base;
-            let to = (end - base).min(64);
-            *word &= !(u64::MAX << from & u64::MAX >> (64 - to));
-        }
         write(words, first - low * 64);
+    }
+
+    fn number_of(&self, cell: usize) -> *mut u16 {
+        self.bits.as_ptr().cast::<u8>().wrapping_add((cell - self.base).div_ceil(8 * WORD)).cast()
+    }
+
+    /// Writes the number of its shape for a cell of at least [`ROOM_FOR_NUMBER`] bytes.
+    ///
+    /// # Safety
+    /// 1. The cell lies in a span that this thread owns, and no marking is under way.
+    #[inline]
+    pub(crate) unsafe fn write_shape(&self, cell: usize, shape: ShapeId) {
+        // SAFETY: contract 1; both bytes are about this cell alone, and committed.
+        unsafe { self.number_of(cell).write_unaligned(shape.index() as u16) };
+    }
+
+    /// The shape of an object in a span of a shape that is scanned by number.
+    #[inline]
+    pub fn shape(&self, object: usize) -> ShapeId {
+        // SAFETY: callers ask about objects in spans, whose bits are committed.
+        ShapeId(u32::from(unsafe { self.number_of(object).read_unaligned() }))
     }
 
     /// Calls `slot` with the address of each pointer of the object that fills the bytes.
     pub fn for_each(&self, object: Range<usize>, mut slot: impl FnMut(usize)) {
+        if object.is_empty() {
+            return;
+        }
         let first = (object.start - self.base) / WORD;
-        let end = (object.end - self.base) / WORD;
-        for index in first / 64..end.div_ceil(64) {
-            let base = index * 64;
-            // SAFETY: callers ask about objects in spans, whose bits are committed.
-            let mut word = unsafe { self.bits.at(index).read() };
-            word &= u64::MAX << (first.max(base) - base) & u64::MAX >> (64 - (end - base).min(64));
+        let last = (object.end - self.base) / WORD - 1;
+        // SAFETY: callers ask about objects in spans, whose bits are committed.
+        let read = |index: usize| unsafe { self.bits.at(index).read() };
+        let (mut index, last_index) = (first / 64, last / 64);
+        let mut word = read(index) & u64::MAX << (first % 64);
+        loop {
+            if index == last_index {
+                word &= u64::MAX >> (63 - last % 64);
+            }
             while word != 0 {
-                slot(self.base + (base + word.trailing_zeros() as usize) * WORD);
+                slot(self.base + (index * 64 + word.trailing_zeros() as usize) * WORD);
                 word &= word - 1;
             }
+            if index == last_index {
+                return;
+            }
+            index += 1;
+            word = read(index);
         }
     }
 }
 
-/// Sets the bits of `mask` from bit `at` on, those from `limit` on left out.
-pub(crate) fn or_mask(out: &mut [u64], at: usize, mask: &[u64], limit: usize) {
-    for (k, &bits) in mask.iter().enumerate() {
-        let at = at + k * 64;
-        if bits == 0 || at >= limit {
-            continue;
-        }
-        let bits = if limit - at < 64 { bits & ((1 << (limit - at)) - 1) } else { bits };
-        out[at / 64] |= bits << (at % 64);
-        if !at.is_multiple_of(64) && bits >> (64 - at % 64) != 0 {
-            out[at / 64 + 1] |= bits >> (64 - at % 64);
-        }
+/// Clears `n` bits, at least one, from bit `at` on.
+#[inline]
+pub(crate) fn clear(bits: &mut [u64], at: usize, n: usize) {
+    let (first, last) = (at / 64, (at + n - 1) / 64);
+    let (from, to) = (u64::MAX << (at % 64), u64::MAX >> (63 - (at + n - 1) % 64));
+    if first == last {
+        bits[first] &= !(from & to);
+        return;
+    }
+    bits[first] &= !from;
+    bits[first + 1..last].fill(0);
+    bits[last] &= !to;
+}
+
+/// Makes `n` bits from bit `at` on, 1 to 64, those of `mask`, which has no others.
+#[inline]
+pub(crate) fn put(out: &mut [u64], at: usize, n: usize, mask: u64) {
+    let (word, shift) = (at / 64, at % 64);
+    let all = u64::MAX >> (64 - n);
+    out[word] = out[word] & !(all << shift) | mask << shift;
+    if shift + n > 64 {
+        out[word + 1] = out[word + 1] & !(all >> (64 - shift)) | mask >> (64 - shift);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwood_layout::program::decode::mask_times;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn a_cell_has_its_own_bits_and_no_others(
-            cells in prop::collection::vec((1usize..300, any::<[u64; 4]>()), 1..20),
+            cells in prop::collection::vec((1usize..257, any::<[u64; 4]>()), 1..20),
             order in any::<u64>(),
         ) {
             let bits = PointerBits::new(&heapwood_os::SYSTEM, 1 << 20, 1 << 20).unwrap();
@@ -109,9 +153,16 @@ mod tests {
             for round in 0..2 {
                 for k in 0..placed.len() {
                     let (cell, mask) = &placed[(k + order as usize % placed.len() * round) % placed.len()];
-                    let limit = |from: usize| from + (cell.end - cell.start) / 8;
+                    let words = (cell.end - cell.start) / WORD;
                     // SAFETY: this test's own.
-                    unsafe { bits.write(cell.clone(), |out, from| or_mask(out, from, mask, limit(from))) };
+                    unsafe { bits.write(cell.clone(), |out, from| mask_times(mask, words, 1, out, from)) };
+                    if words <= 64 {
+                        // The same again, over what is there.
+                        // SAFETY: as above.
+                        unsafe { bits.write(cell.clone(), |out, from| clear(out, from, words)) };
+                        // SAFETY: as above.
+                        unsafe { bits.write(cell.clone(), |out, from| put(out, from, words, mask[0])) };
+                    }
                 }
             }
             for (cell, mask) in &placed {

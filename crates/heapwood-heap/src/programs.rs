@@ -4,7 +4,7 @@
 
 use core::fmt;
 use core::mem::MaybeUninit;
-use heapwood_layout::program::{Nest, NestError, Node, Program};
+use heapwood_layout::program::{Nest, NestError, NestFault, Node, Program};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
@@ -29,9 +29,9 @@ pub const MAX_PROGRAMS: usize = 1 << 12;
 /// Bytes of all programs together.
 const MAX_BYTES: usize = 1 << 20;
 /// Nodes of all nests together. (Address space is reserved for all three, which `ulimit -v` may count.)
-const MAX_NODES: usize = 1 << 16;
+const MAX_NODES: usize = 1 << 17;
 /// A nest has at most so many nodes.
-const MOST_NODES: usize = 1 << 12;
+pub const MOST_NODES: usize = 1 << 12;
 
 /// Why a program was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ impl fmt::Display for ProgramRefused {
             ProgramRefused::Nest(e) => e.fmt(f),
             ProgramRefused::TooMany => write!(
                 f,
-                "more than {MAX_PROGRAMS} different programs, or {MAX_BYTES} bytes of them, in one heap: let types share \
-                 them"
+                "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
+                 of the loops that they are: let types share them"
             ),
             ProgramRefused::Kernel(e) => e.fmt(f),
         }
@@ -111,25 +111,29 @@ impl Programs {
         }
         let Used { programs, bytes, nodes } = *used;
         let len = program.bytes().len();
-        if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || nodes + MOST_NODES > MAX_NODES {
+        if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes {
             return Err(ProgramRefused::TooMany);
         }
+        let most = MOST_NODES.min(MAX_NODES - nodes);
         self.known.commit(programs..programs + 1).map_err(ProgramRefused::Kernel)?;
         self.bytes.commit(bytes..bytes + len).map_err(ProgramRefused::Kernel)?;
-        self.nodes.commit(nodes..nodes + MOST_NODES).map_err(ProgramRefused::Kernel)?;
+        self.nodes.commit(nodes..nodes + most).map_err(ProgramRefused::Kernel)?;
         // SAFETY: the bytes were committed just now, nobody else uses them, and they live as long as the tables, in which
         // the reference stays.
         let copy: &'static mut [u8] = unsafe { core::slice::from_raw_parts_mut(self.bytes.at(bytes), len) };
         copy.copy_from_slice(program.bytes());
         let room = self.nodes.at(nodes).cast::<Node>();
-        for k in 0..MOST_NODES {
+        for k in 0..most {
             // SAFETY: the nodes were committed just now.
             unsafe { room.add(k).write(Node::EMPTY) };
         }
         // SAFETY: as for the bytes; each node was written.
-        let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, MOST_NODES) };
+        let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, most) };
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
-        let nest = Nest::compile(program, room).map_err(ProgramRefused::Nest)?;
+        let nest = Nest::compile(program, room).map_err(|e| match e.fault {
+            NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
+            _ => ProgramRefused::Nest(e),
+        })?;
         // SAFETY: committed just now.
         unsafe { self.known.at(programs).write(Slot(MaybeUninit::new(Known { program, nest }))) };
         *used = Used { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
@@ -155,7 +159,7 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_layout::program::{Builder, NestFault};
+    use heapwood_layout::program::Builder;
 
     #[test]
     fn programs_are_kept_and_found_again() {
@@ -173,6 +177,32 @@ mod tests {
             assert_eq!(programs.nest(*id).words(), program.program().words());
             assert_eq!(programs.nest(*id).first_pointer_at_or_after(1), (id.index() > 0).then_some(1));
         }
+    }
+
+    #[test]
+    fn short_programs_are_taken_until_the_last_node_is() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        // A pointer, and scalars in runs of a thousand and some with a pointer behind each.
+        let many = |runs: u64, first: u64| {
+            let mut all = Builder::<32768>::new().pointer();
+            for k in 0..runs {
+                all = all.scalars(1000 + first + k).pointer();
+            }
+            all.finish()
+        };
+        let mut nodes = 0;
+        let refused = loop {
+            match programs.register(many(2000, nodes as u64).program()) {
+                Ok(id) => nodes += programs.nest(id).nodes().len(),
+                Err(e) => break e,
+            }
+        };
+        assert_eq!(refused, ProgramRefused::TooMany);
+        assert!(MAX_NODES - nodes < MOST_NODES && nodes < MAX_NODES, "{nodes}");
+        let one = programs.register(many(0, 0).program()).unwrap();
+        assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(0));
+        let too_long = programs.register(many(2100, 7).program()).unwrap_err();
+        assert_eq!(too_long, ProgramRefused::TooMany);
     }
 
     #[test]

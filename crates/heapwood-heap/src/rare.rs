@@ -1,15 +1,17 @@
 //! Layouts of few objects: they have no spans of their own, of which most would be empty, but share mixed spans of
-//! their size class, where each object's pointer bits say what it is. A layout gets spans of its own once it has filled
-//! one within a cycle, and keeps to them as long as it has any. Invariant: a layout's count is that of the objects that
-//! went to mixed spans in this cycle, up to those of a span, or [`OWN`].
+//! their size class, where each object's pointer bits say what it is, or the number of its shape in their place. A layout
+//! gets spans of its own once it has filled one within a cycle, and keeps to them as long as it has any. Invariant: a
+//! layout's count is that of the objects that went to mixed spans in this cycle, up to those of a span, or [`OWN`].
 
 use crate::bump::Bumps;
-use crate::pointer_bits::or_mask;
+use crate::pointer_bits::{clear, put};
 use crate::programs::ProgramId;
 use crate::refused::Refused;
-use crate::shape::{MAX_SHAPES, ScanKind, Shape, ShapeId, WELL_KNOWN};
+use crate::shape::{MAX_SHAPES, Mixed, ScanKind, Shape, ShapeId, WELL_KNOWN};
 use crate::space::Space;
 use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_layout::WORD;
+use heapwood_layout::program::decode::mask_times;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The layout has spans of its own.
@@ -41,7 +43,7 @@ impl Rare {
 impl Space {
     /// Whether the next object of the shape goes to a mixed span; counts it if so.
     pub(crate) fn is_rare(&self, id: ShapeId, shape: &Shape) -> bool {
-        if id.0 < WELL_KNOWN || !shape.may_be_rare() {
+        if id.0 < WELL_KNOWN || shape.rare_form().is_none() {
             return false;
         }
         let count = self.rare.count(id);
@@ -49,17 +51,21 @@ impl Space {
         if so_far == OWN {
             return false;
         }
+        if self.always_mixed() {
+            return true;
+        }
         let cells = shape.class().map_or(0, |class| class.span_cells());
         // Two threads may count one object; it does not matter which of them is the last in a mixed span.
         count.store(if so_far as usize + 1 >= cells { OWN } else { so_far + 1 }, Ordering::Relaxed);
         true
     }
 
-    /// Gives the bump of a rare shape one cell of a mixed span, zero and with the layout's pointer bits. The cell counts
+    /// Gives the bump of a rare shape one cell of a mixed span, zero and with its layout written. The cell counts
     /// as an object from now on, one of zeros until it is used.
     pub(crate) fn refill_rare(&self, bumps: &Bumps, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
-        let (size, mixed) = (class.cell_size(), ShapeId::mixed(class));
+        let form = shape.rare_form().expect("refill asks whether the shape is rare");
+        let (size, mixed) = (class.cell_size(), ShapeId::mixed(class, form));
         let from = bumps.get(mixed);
         let cell = match from.peek(size) {
             Some(cell) => cell,
@@ -70,9 +76,7 @@ impl Space {
         };
         let addr = cell.as_ptr() as usize;
         // SAFETY: the span is the one that this mutator allocates from, and mutators are stopped while marking goes on.
-        unsafe {
-            self.pointer_bits.write(addr..addr + size, |bits, at| self.write_bits(shape, bits, at, size / 8))
-        };
+        unsafe { self.write_layout(id, addr) };
         from.commit(cell, size);
         let bump = bumps.get(id);
         bump.cell_size.set(size as u32);
@@ -80,33 +84,48 @@ impl Space {
         Ok(())
     }
 
-    /// Sets the bits of an object's pointers among `words` words, the first of them at bit `at`; they are zero before.
+    /// Says that a cell of a mixed span holds an object of a shape: all that is written for its layout. Public so that it
+    /// can be measured alone.
+    ///
+    /// # Safety
+    /// 1. The cell is of the shape's size class, in a span of the mixed shape that objects of the shape go to.
+    /// 2. This thread owns the span, and no marking is under way.
+    pub unsafe fn write_layout(&self, id: ShapeId, cell: usize) {
+        let shape = self.shape(id);
+        if shape.rare_form() == Some(Mixed::Numbered) {
+            // SAFETY: contract 2.
+            return unsafe { self.pointer_bits.write_shape(cell, id) };
+        }
+        let size = shape.cell_size as usize;
+        // SAFETY: contract 2.
+        unsafe {
+            self.pointer_bits
+                .write(cell..cell + size, |bits, at| self.write_bits(shape, bits, at, size / WORD))
+        };
+    }
+
+    /// Makes the bits of a cell of `words` words, the first of them bit `at` of `out`, those of an object's pointers.
     fn write_bits(&self, shape: &Shape, out: &mut [u64], at: usize, words: usize) {
-        let (first, end) = (at + shape.header as usize, at + words);
+        if shape.kind() == ScanKind::Mask {
+            return put(out, at, words, shape.mask[0]);
+        }
+        clear(out, at, words);
+        let first = at + shape.header as usize;
+        let times = |element: usize| words.saturating_sub(shape.header as usize) / element;
         match shape.kind() {
-            ScanKind::Mask => or_mask(out, at, &shape.mask[..1], end),
-            ScanKind::WideMask => or_mask(out, at, &shape.mask, end),
             ScanKind::Slice => {
-                // Short elements several at a time, as many as fit a word of bits.
                 let element = shape.words as usize;
-                let at_once = (64 / element).max(1);
-                let mut mask = shape.mask;
-                for k in 1..at_once {
-                    mask[0] |= shape.mask[0] << (k * element);
-                }
-                let whole = first + (end - first) / element * element;
-                for first in (first..whole).step_by(at_once * element) {
-                    or_mask(out, first, &mask, whole);
+                if times(element) > 0 {
+                    mask_times(&shape.mask, element, times(element), out, first);
                 }
             }
             ScanKind::Program => {
-                let program = self.programs.program(ProgramId::from_index(shape.mask[0] as usize));
-                let element = program.words() as usize;
-                for first in (first..(end + 1).saturating_sub(element)).step_by(element) {
-                    program.decode(out, first);
+                let program = self.program(ProgramId::from_index(shape.mask[0] as usize));
+                if times(program.words() as usize) > 0 {
+                    program.decode_times(times(program.words() as usize), out, first);
                 }
             }
-            _ => {}
+            kind => unreachable!("objects scanned as {kind:?} have no bits"),
         }
     }
 }

@@ -18,7 +18,7 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Space {
     /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
-    /// `whole` promises that each will be written as a whole before it is committed: then those of masked shapes
+    /// `whole` promises that each will be written as a whole before it is committed: then those of masks and programs
     /// are not, since only the words of the value itself will ever be read as pointers.
     ///
     /// `bumps` must be the calling mutator's, and `id` a shape with a size class.
@@ -27,11 +27,13 @@ impl Space {
         let zero = match shape.kind() {
             ScanKind::NoPointers => false,
             ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
+            // Behind a value there may be room for what looks like another.
+            ScanKind::Program => !(whole && self.is_one_value(shape)),
             ScanKind::Slice
             | ScanKind::Conservative
             | ScanKind::Trace
             | ScanKind::Bits
-            | ScanKind::Program => true,
+            | ScanKind::Numbered => true,
         };
         if bump.span().is_none() && self.is_rare(id, shape) {
             return self.refill_rare(bumps, id, shape);
@@ -43,6 +45,13 @@ impl Space {
             self.retire(bump);
             self.take_span(bump, bumps.local(), id, shape)?;
         }
+    }
+
+    /// Whether a cell of a program's shape has one element, and no room for another.
+    fn is_one_value(&self, shape: &Shape) -> bool {
+        let Some(program) = shape.program() else { return false };
+        let words = shape.cell_size as u64 / size_of::<usize>() as u64;
+        shape.header == 0 && self.nest(program).words() > words / 2
     }
 
     /// Moves `bump` to the next run of free cells of its span; false if there is none.

@@ -5,6 +5,7 @@
 //! every mask over two or four words, exist in each heap from the start under numbers that are known at compile
 //! time; others are registered as they come. Invariant: a shape never changes once its number has been given out.
 
+use crate::pointer_bits::ROOM_FOR_NUMBER;
 use crate::programs::ProgramId;
 use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
 use heapwood_layout::{Layout, MAX_MASK_WORDS, Program, TraceFn};
@@ -15,6 +16,9 @@ use heapwood_os::region::Zeroed;
 #[repr(transparent)]
 pub struct ShapeId(pub(crate) u32);
 
+/// The most words of an element of a slice that is scanned by a mask.
+pub const MAX_ELEMENT_WORDS: usize = u16::MAX as usize;
+
 /// How many shapes a heap can have.
 pub const MAX_SHAPES: usize = 1 << 14;
 
@@ -23,9 +27,10 @@ const FIRST_NO_POINTERS: u32 = 1;
 const FIRST_CONSERVATIVE: u32 = FIRST_NO_POINTERS + CLASSES as u32 + 1;
 const FIRST_TWO_WORDS: u32 = FIRST_CONSERVATIVE + CLASSES as u32 + 1;
 const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
-const FIRST_MIXED: u32 = FIRST_FOUR_WORDS + 15;
+const FIRST_BITS: u32 = FIRST_FOUR_WORDS + 15;
+const FIRST_NUMBERED: u32 = FIRST_BITS + CLASSES as u32;
 /// How many shapes every heap starts with, number 0 included.
-pub(crate) const WELL_KNOWN: u32 = FIRST_MIXED + CLASSES as u32;
+pub(crate) const WELL_KNOWN: u32 = FIRST_NUMBERED + CLASSES as u32;
 
 impl ShapeId {
     /// The shape's number.
@@ -49,9 +54,13 @@ impl ShapeId {
         ShapeId(FIRST_CONSERVATIVE + class_slot(class))
     }
 
-    /// Cells of `class`, each with the pointers that its [pointer bits](crate::pointer_bits) say.
-    pub(crate) const fn mixed(class: SizeClass) -> Self {
-        ShapeId(FIRST_MIXED + class.index() as u32)
+    /// Cells of `class` for objects of different layouts.
+    pub(crate) const fn mixed(class: SizeClass, form: Mixed) -> Self {
+        let first = match form {
+            Mixed::Bits => FIRST_BITS,
+            Mixed::Numbered => FIRST_NUMBERED,
+        };
+        ShapeId(first + class.index() as u32)
     }
 
     /// The shape of a type of `size` bytes whose pointers are the bits of `mask`, if every heap has it.
@@ -99,6 +108,17 @@ pub enum ScanKind {
     Bits = 8,
     /// A program repeated to the end of the object, after a header.
     Program = 9,
+    /// Each object has the number of its shape beside the heap.
+    Numbered = 10,
+}
+
+/// What is written for each object of a span that layouts share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mixed {
+    /// Its pointers ([`ScanKind::Bits`]).
+    Bits,
+    /// The number of its shape ([`ScanKind::Numbered`]).
+    Numbered,
 }
 
 impl ScanKind {
@@ -115,6 +135,7 @@ impl ScanKind {
             7 => ScanKind::Trace,
             8 => ScanKind::Bits,
             9 => ScanKind::Program,
+            10 => ScanKind::Numbered,
             _ => return None,
         })
     }
@@ -130,9 +151,9 @@ pub enum Scan {
     Slice {
         /// Words before the first element.
         header: u8,
-        /// Words an element, at most [`MAX_MASK_WORDS`] and not 0.
+        /// Words an element, at most [`MAX_ELEMENT_WORDS`] and not 0.
         words: usize,
-        /// The words of an element that are pointers.
+        /// The words of an element that are pointers, among its first [`MAX_MASK_WORDS`].
         mask: [u64; MASK_CHUNKS],
     },
     /// `header` words without a pointer, then as many elements as there is room for, each as the program says.
@@ -213,7 +234,7 @@ impl Shape {
                 ScanKind::Program
             }
             Scan::Slice { header, words, mask } => {
-                assert!((1..=MAX_MASK_WORDS).contains(&words));
+                assert!((1..=MAX_ELEMENT_WORDS).contains(&words));
                 shape.mask = mask;
                 shape.words = words as u16;
                 shape.header = header;
@@ -263,22 +284,34 @@ impl Shape {
     }
 
     /// Cells of layouts that have no spans of their own.
-    fn mixed(class: SizeClass) -> Self {
+    fn mixed(class: SizeClass, kind: ScanKind) -> Self {
         let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
-        shape.kind = ScanKind::Bits as u8;
+        shape.kind = kind as u8;
         shape
     }
 
-    /// Whether objects of the shape share spans with those of others until there are enough of them. (A trace function
-    /// goes with a shape; other kinds are shared by many types as it is.)
-    pub(crate) fn may_be_rare(&self) -> bool {
-        matches!(self.kind(), ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program)
+    /// In what form objects of the shape share spans with those of others until there are enough of them; not at all if a
+    /// trace function goes with the shape, or many types share it as it is. A number is written faster than bits
+    /// where there is room for one; a program is decoded once rather than followed at each marking (docs/LAYOUT.md).
+    pub(crate) fn rare_form(&self) -> Option<Mixed> {
+        match self.kind() {
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
+                if self.cell_size as usize >= ROOM_FOR_NUMBER =>
+            {
+                Some(Mixed::Numbered)
+            }
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => Some(Mixed::Bits),
+            _ => None,
+        }
     }
 
     /// The shapes every heap has, in the order of their numbers.
     pub(crate) fn well_known(index: u32) -> Shape {
-        if index >= FIRST_MIXED {
-            return Shape::mixed(SizeClass::new((index - FIRST_MIXED) as usize));
+        if index >= FIRST_NUMBERED {
+            return Shape::mixed(SizeClass::new((index - FIRST_NUMBERED) as usize), ScanKind::Numbered);
+        }
+        if index >= FIRST_BITS {
+            return Shape::mixed(SizeClass::new((index - FIRST_BITS) as usize), ScanKind::Bits);
         }
         let layout = |l| Scan::Layout(l);
         if index < FIRST_CONSERVATIVE {

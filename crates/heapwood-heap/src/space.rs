@@ -8,14 +8,12 @@ use crate::central::Central;
 use crate::marks::Marks;
 use crate::page_table::PageTable;
 use crate::pointer_bits::PointerBits;
-use crate::programs::{ProgramId, ProgramRefused, Programs};
+use crate::programs::Programs;
 use crate::rare::Rare;
 use crate::refused::Refused;
-use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId, WELL_KNOWN};
-use crate::size_class::SizeClass;
+use crate::shape::{MAX_SHAPES, Shape, WELL_KNOWN};
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
 use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, SharedPages};
 
@@ -66,9 +64,9 @@ pub struct Space {
     pub(crate) huge_pages: bool,
     pub(crate) table: PageTable,
     spans: MappedArray<Span>,
-    shapes: MappedArray<Shape>,
-    shape_count: AtomicU32,
-    registering: Lock<()>,
+    pub(crate) shapes: MappedArray<Shape>,
+    pub(crate) shape_count: AtomicU32,
+    pub(crate) registering: Lock<()>,
     pub(crate) marks: Marks,
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
@@ -81,6 +79,7 @@ pub struct Space {
     limit: AtomicUsize,
     pub(crate) clobber: bool,
     single_cells: AtomicBool,
+    always_mixed: AtomicBool,
 }
 
 impl Space {
@@ -127,6 +126,7 @@ impl Space {
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
+            always_mixed: AtomicBool::new(false),
         };
         space.shapes.commit(0..MAX_SHAPES)?;
         for index in 1..WELL_KNOWN {
@@ -157,19 +157,6 @@ impl Space {
     #[inline(always)]
     pub fn marks(&self) -> &Marks {
         &self.marks
-    }
-
-    /// The number of a program for [`Scan::Program`].
-    ///
-    /// # Errors
-    /// It is no nest of few loops, there are too many, or the kernel refuses memory. Nothing is registered then.
-    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
-        self.programs.register(program)
-    }
-
-    /// The loops of a program that was registered.
-    pub fn nest(&self, id: ProgramId) -> Nest<'_> {
-        self.programs.nest(id)
     }
 
     /// Where the pointers are in objects of mixed spans.
@@ -219,51 +206,6 @@ impl Space {
         self.spans.at(page.0)
     }
 
-    /// The shape with a number that this space gave out.
-    #[inline(always)]
-    pub fn shape(&self, id: ShapeId) -> &Shape {
-        debug_assert!(id.0 != 0 && id.0 < self.shape_count.load(Ordering::Relaxed));
-        // SAFETY: shapes are committed, and written once before their number is given out.
-        unsafe { &*self.shapes.at(id.index()) }
-    }
-
-    /// The first shape, for a marking loop to index by number.
-    #[inline(always)]
-    pub fn shapes(&self) -> *const Shape {
-        self.shapes.as_ptr()
-    }
-
-    /// How many numbers of shapes are in use, 0 included.
-    pub fn shape_count(&self) -> u32 {
-        self.shape_count.load(Ordering::Acquire)
-    }
-
-    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says; `None` if [`MAX_SHAPES`]
-    /// different ones exist already, or a program cannot be registered.
-    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Option<ShapeId> {
-        let scan = match scan {
-            Scan::Unregistered { header, program } => {
-                Scan::Program { header, program: self.register_program(program).ok()? }
-            }
-            scan => scan,
-        };
-        let wanted = Shape::new(SizeClass::of(bytes), scan);
-        let _one_at_a_time = self.registering.lock();
-        let count = self.shape_count.load(Ordering::Relaxed);
-        for index in 1..count {
-            if self.shape(ShapeId(index)).same(&wanted) {
-                return Some(ShapeId(index));
-            }
-        }
-        if count as usize >= MAX_SHAPES {
-            return None;
-        }
-        // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
-        unsafe { *self.shapes.at(count as usize) = wanted };
-        self.shape_count.store(count + 1, Ordering::Release);
-        Some(ShapeId(count))
-    }
-
     /// Hand out one cell at a time from now on, or whole runs again.
     pub fn set_single_cells(&self, on: bool) {
         self.single_cells.store(on, Ordering::Relaxed);
@@ -271,6 +213,16 @@ impl Space {
 
     pub(crate) fn single_cells(&self) -> bool {
         self.single_cells.load(Ordering::Relaxed)
+    }
+
+    /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For
+    /// tests, and to compare the two.
+    pub fn set_always_mixed(&self, on: bool) {
+        self.always_mixed.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn always_mixed(&self) -> bool {
+        self.always_mixed.load(Ordering::Relaxed)
     }
 
     /// Finds `count` free pages, sweeping and growing as needed; the flag says that they read as zeros.

@@ -2,9 +2,10 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Bump, Bumps, GRANULE, Local, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, SizeClass, Space,
-    SpaceConfig,
+    Bump, Bumps, GRANULE, Local, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, ShapeRefused,
+    SizeClass, Space, SpaceConfig,
 };
+use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
 use std::collections::BTreeMap;
@@ -179,13 +180,36 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     let conservative = owner.shape(32, TypeDescriptor::conservative(32).unwrap());
     let kept = owner.allocate(shape, 32).unwrap();
     let kept_too = owner.allocate(conservative, 32).unwrap();
-    owner.cycle([kept, kept_too].into_iter());
-    for (shape, whole, wanted) in [(shape, true, 0xDB), (conservative, true, 0)] {
+    // A value of 300 words; the same behind a header; and one of which a cell of that size has room for two.
+    let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
+        let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
+        let program = owner.space.register_program(program.program()).unwrap();
+        owner.space.shape_for(2400, Scan::Program { header, program }).unwrap()
+    });
+    let class = SizeClass::of(2400).unwrap();
+    let mut kept: Vec<usize> = vec![kept, kept_too];
+    for shape in programs {
+        // The last has a span of its own.
+        kept.extend((0..2 * class.span_cells()).map(|_| owner.allocate(shape, 2400).unwrap()).last());
+    }
+    owner.cycle(kept.into_iter());
+    for (shape, cell, whole, wanted) in [
+        (shape, 32, true, 0xDB),
+        (conservative, 32, true, 0),
+        (programs[0], class.cell_size(), true, 0xDB),
+        (programs[0], class.cell_size(), false, 0),
+        (programs[1], class.cell_size(), true, 0),
+        (programs[2], class.cell_size(), true, 0),
+    ] {
         let bumps = owner.bumps();
         let bump = bumps.get(shape);
+        if let Some(rest) = bump.peek(cell) {
+            // Uses up the run that the refill before this one gave.
+            bump.commit(rest, bump.room());
+        }
         owner.space.refill(&bumps, shape, whole).unwrap();
         // SAFETY: the run has a cell.
-        assert_eq!(unsafe { *bump.peek(32).unwrap().as_ptr() }, wanted);
+        assert_eq!(unsafe { *bump.peek(cell).unwrap().as_ptr() }, wanted);
     }
 }
 
@@ -247,13 +271,16 @@ fn types_share_shapes_until_there_are_too_many() {
     };
     assert_eq!(of(33 * 8, 1), of(34 * 8, 1));
     assert_ne!(of(33 * 8, 1), of(33 * 8, 2));
-    assert_eq!(of(16, 3), ShapeId::well_known(16, &[3, 0, 0, 0]));
-    assert_eq!(owner.space.shape_for(50, Scan::Layout(Layout::NoPointers)), ShapeId::well_known(50, &[0; 4]));
+    assert_eq!(of(16, 3).ok(), ShapeId::well_known(16, &[3, 0, 0, 0]));
+    assert_eq!(
+        owner.space.shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
+        ShapeId::well_known(50, &[0; 4])
+    );
     let mut masks = 1..;
-    let last = masks.find(|&mask| of(20 * 8, mask).is_none()).unwrap();
+    let last = masks.find(|&mask| of(20 * 8, mask) == Err(ShapeRefused::TooMany)).unwrap();
     assert!(last as usize > MAX_SHAPES / 2);
     assert_eq!(owner.space.shape_count() as usize, MAX_SHAPES);
-    assert!(of(20 * 8, 1).is_some(), "those that exist are still found");
+    assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
 }
 
 #[test]
@@ -307,4 +334,33 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
     assert!(!own(owner.allocate(common, 96).unwrap()));
     owner.space.flush(&owner.bumps());
     owner.space.is_valid().unwrap();
+}
+
+#[test]
+fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
+    let owner = Owner::new(CONFIG);
+    owner.space.set_always_mixed(true);
+    let mut objects = Vec::new();
+    for bytes in [176, 192, 208, 224, 240, 256, 320, 1024, 2000, 8192, MAX_SMALL] {
+        let shapes: Vec<ShapeId> =
+            (1..40u64).map(|k| owner.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap())).collect();
+        for k in 0..120 {
+            let shape = shapes[k * 7 % shapes.len()];
+            objects.push((owner.allocate(shape, bytes).unwrap(), bytes, shape));
+        }
+    }
+    // All are as they were written, beside each other.
+    for &(object, bytes, shape) in &objects {
+        let mixed = owner.space.shape(owner.space.find_span(object).unwrap().shape()).kind();
+        let numbered = SizeClass::of(bytes).unwrap().cell_size() >= 192;
+        assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
+        if numbered {
+            assert_eq!(owner.space.pointer_bits().shape(object), shape);
+            assert_eq!(owner.space.numbered_entry(object).kind(), Some(ScanKind::Mask));
+        }
+    }
+    owner.cycle(objects.iter().map(|&(object, ..)| object));
+    owner.space.finish_sweep();
+    owner.space.is_valid().unwrap();
+    assert_eq!(owner.objects().len(), objects.len());
 }

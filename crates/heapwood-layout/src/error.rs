@@ -63,7 +63,7 @@ impl fmt::Display for LayoutError {
             LayoutError::BeyondMask { word } => write!(
                 f,
                 "word {word} of the type is a pointer, but a mask reaches only the first {MAX_MASK_WORDS} words \
-                 ({} bytes): use a trace function, or move the pointers to an object of their own",
+                 ({} bytes): describe the type by a program, or move the pointers to an object of their own",
                 MAX_MASK_WORDS * WORD
             ),
         }

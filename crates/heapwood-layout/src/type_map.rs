@@ -1,9 +1,9 @@
 //! A type map: what one value of a type holds, composed from the maps of its fields in `const` context, so that
 //! the layout of a type is known before the program runs. Invariant: a map is precise (its bits are all the
-//! pointers there are) or conservative (any word may be a pointer); equal maps have equal representations.
+//! pointers there are), conservative (any word may be a pointer), or a program for what bits cannot say.
 
 use crate::mask::last_bit;
-use crate::program::{Builder, Field, Part, ProgramBuf};
+use crate::program::{BuildError, Builder, Field, Part, ProgramBuf};
 use crate::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 
 /// Where the pointers of a type are, as far as a constant can say it.
@@ -125,7 +125,7 @@ impl TypeMap {
         TypeMap {
             bits: [u64::MAX; MASK_BLOCKS],
             conservative: false,
-            far: Some(Builder::of_fields(end, &parts)),
+            far: Some(fitting(Builder::try_of_fields(end, &parts))),
         }
     }
 
@@ -159,7 +159,9 @@ impl TypeMap {
         }
         if !element.fits_at((n - 1).saturating_mul(element_size / WORD)) {
             let one = TypeMap::of_fields_far(element);
-            let far = Builder::new().array(one.body(), (element_size / WORD) as u64, n as u64);
+            let mut far = Builder::new();
+            let made = far.push_array(one.body(), (element_size / WORD) as u64, n as u64);
+            fitting(made);
             return TypeMap { bits: [u64::MAX; MASK_BLOCKS], conservative: false, far: Some(far) };
         }
         let mut map = TypeMap::NO_POINTERS;
@@ -201,6 +203,19 @@ impl TypeMap {
     /// One bit per word, word 0 in the lowest bit of the first. All ones if the map is conservative or a program.
     pub const fn mask(self) -> [u64; MASK_BLOCKS] {
         self.bits
+    }
+}
+
+/// What was made, or words on what to do about a type whose author has no builder.
+#[track_caller]
+const fn fitting<T: Copy>(made: Result<T, BuildError>) -> T {
+    match made {
+        Ok(made) => made,
+        Err(BuildError::Full { .. }) => panic!(
+            "the type has too many different arrays of pointers to be described in 256 bytes: move some of them to objects \
+             of their own"
+        ),
+        Err(error) => error.panic(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! of 2^21 bits.
 
 use heapwood_layout::program::Program;
+use heapwood_layout::program::decode::mask_times;
 use heapwood_layout::program::reference::{Old, bits, compare, emitted};
 use proptest::prelude::*;
 
@@ -249,7 +250,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
         let decode = std::panic::AssertUnwindSafe(|| program.decode(&mut out, start));
         let panic = std::panic::catch_unwind(decode).unwrap_err();
         let said = panic.downcast_ref::<String>().unwrap();
-        assert!(said.starts_with("the 130 bits of the program do not fit from bit"), "{said}");
+        assert!(said.starts_with("the 130 bits of the type do not fit from bit"), "{said}");
         assert!(out.iter().all(|&word| word == 7));
     }
     let mut out = [0; 3];
@@ -258,7 +259,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     let panic =
         std::panic::catch_unwind(|| Program::check(&[0x00], 0).unwrap().decode(&mut [0], 65)).unwrap_err();
     let said = panic.downcast_ref::<String>().unwrap();
-    assert_eq!(said, "the 0 bits of the program do not fit from bit 65 on into 1 words of 64 bits");
+    assert_eq!(said, "the 0 bits of the type do not fit from bit 65 on into 1 words of 64 bits");
 }
 
 #[test]
@@ -327,5 +328,51 @@ proptest! {
             assert_eq!(bits(program), known);
             compare(program, start);
         });
+    }
+}
+
+/// Elements one behind the other, by program and by mask, are what each of them is, and no bit beside them changes.
+#[test]
+fn elements_are_repeated() {
+    for words in [1, 2, 3, 7, 31, 32, 63, 64, 65, 66, 100, 127, 128, 129, 200, 256] {
+        Encoder::new(words).literal(words).with(repeated);
+        if words > 2 {
+            // The last of its words in a repeat.
+            Encoder::new(words).literal(2).repeat(1, words - 2).with(repeated);
+        }
+    }
+}
+
+fn repeated(program: &Program<'_>) {
+    let (one, words) = (bits(program), program.words() as usize);
+    let mut mask = vec![0u64; words.div_ceil(64)];
+    program.decode(&mut mask, 0);
+    for (times, start) in [0, 1, 2, 3, 5, 33, 64, 100].into_iter().flat_map(|n| SOME.map(|start| (n, start)))
+    {
+        let end = start + words * times;
+        for background in [0, u64::MAX] {
+            let mut expected = vec![background; end.div_ceil(64).max(2)];
+            for i in start..end {
+                let bit = u64::from(one[(i - start) % words]);
+                expected[i / 64] = expected[i / 64] & !(1 << (i % 64)) | bit << (i % 64);
+            }
+            let mut decoded = vec![background; expected.len()];
+            program.decode_times(times, &mut decoded, start);
+            assert_eq!(decoded, expected, "{times} of {words} words from {start} on");
+            let mut masked = vec![background; expected.len()];
+            mask_times(&mask, words, times, &mut masked, start);
+            assert_eq!(masked, expected, "{times} of {words} words from {start} on, by mask");
+        }
+    }
+}
+
+#[test]
+fn elements_that_do_not_fit_are_refused() {
+    let program = Program::check(&[0x02, 0x01, 0x00], 2).unwrap();
+    for times in [33, usize::MAX / 2, usize::MAX] {
+        let mut out = [7; 1];
+        let decode = std::panic::AssertUnwindSafe(|| program.decode_times(times, &mut out, 0));
+        std::panic::catch_unwind(decode).unwrap_err();
+        assert_eq!(out, [7]);
     }
 }

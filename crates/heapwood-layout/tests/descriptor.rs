@@ -118,8 +118,8 @@ fn messages_carry_the_numbers() {
     );
     assert_eq!(
         error(TypeDescriptor::masked(4096, &[0, 0, 0, 0, 0b10])),
-        "word 257 of the type is a pointer, but a mask reaches only the first 256 words (2048 bytes): use a trace \
-         function, or move the pointers to an object of their own"
+        "word 257 of the type is a pointer, but a mask reaches only the first 256 words (2048 bytes): describe \
+         the type by a program, or move the pointers to an object of their own"
     );
     assert_eq!(error(TypeDescriptor::no_pointers(0)), "the type's size is 0 bytes, and must be at least 1");
     assert!(error(TypeDescriptor::no_pointers(usize::MAX)).contains(&isize::MAX.to_string()));

@@ -96,6 +96,15 @@ fn agrees(nest: Nest<'_>, expected: &[bool], seed: u64) {
         assert!(yielded(nest.cursor_between(*from, to), limit) == part, "{from} to {to}, {limit} at a time");
     }
     assert_eq!(nest.cursor(0).next_run(0), None);
+    // Begun again from wherever it is, for the next element.
+    let mut cursor = nest.cursor(starts[seed as usize % starts.len()]);
+    for to in [words, words / 2, words] {
+        cursor.next_run(1);
+        cursor.restart();
+        cursor.end_before(to);
+        let part = &pointers[..pointers.partition_point(|word| *word < to)];
+        assert!(yielded(cursor.clone(), limits[0]) == part, "again, to {to}");
+    }
 }
 
 #[test]

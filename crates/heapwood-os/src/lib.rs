@@ -1,6 +1,6 @@
 //! What Heapwood asks of the operating system.
 //!
-//! The lowest floor: the only crate that makes system calls. Memory sits behind the [`Kernel`] trait, so that
+//! The lowest layer: the only crate that makes system calls. Memory sits behind the [`Kernel`] trait, so that
 //! tests can refuse a request and models can stand in for it; the rest are thin, allocation-free wrappers.
 //!
 //! | module | what it holds |

@@ -2,9 +2,11 @@
 //! nor one that was only read can hold anything but zeros. So a collector need not read gigabytes of an array of which a
 //! few pages are in use, which would also make the kernel keep page tables for all of it. Asked by PAGEMAP_SCAN (Linux 6.7),
 //! or by reading /proc/self/pagemap; where neither answers, every page counts as touched. Invariant: what is left out
-//! reads as zeros as long as nobody writes to it. Nothing is allocated.
+//! reads as zeros as long as nobody writes to it. Nothing is allocated. The file is open only while a collection asks: a
+//! program may close descriptors that it does not know, and have other files under their numbers.
 
 use crate::KERNEL_PAGE;
+use core::cell::OnceCell;
 use core::ops::Range;
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
@@ -45,12 +47,10 @@ struct Region {
 
 const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() == 24);
 
-/// The kernel's page tables of a process, to be read.
+/// The kernel's page tables of this process, opened when they are first asked about. Not to be kept: see above.
 #[derive(Debug)]
 pub struct Touched {
-    file: i32,
-    /// Whose page tables they are; 0 before they were opened.
-    process: u32,
+    file: OnceCell<i32>,
 }
 
 impl Default for Touched {
@@ -62,19 +62,13 @@ impl Default for Touched {
 impl Touched {
     /// Nothing is opened yet.
     pub const fn new() -> Self {
-        Touched { file: -1, process: 0 }
+        Touched { file: OnceCell::new() }
     }
 
-    /// The page tables of this process, opened if need be: a forked child has others than its parent.
-    pub fn of_this_process(&mut self) -> &Self {
-        if self.process != std::process::id() {
-            *self = Touched::new();
-            // SAFETY: the path is a constant with its zero byte.
-            self.file =
-                unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-            self.process = std::process::id();
-        }
-        self
+    fn file(&self) -> i32 {
+        // SAFETY: the path is a constant with its zero byte.
+        let open = || unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        *self.file.get_or_init(open)
     }
 
     /// The first stretch of a range of addresses that may have been written to, or nothing if none was. Its ends are the
@@ -104,7 +98,7 @@ impl Touched {
             ..Default::default()
         };
         // SAFETY: the kernel reads the arguments and writes them and the one region they point to.
-        match unsafe { libc::ioctl(self.file, PAGEMAP_SCAN as _, &raw mut arguments) } {
+        match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
             0 => Some(None),
             1 => Some(Some(region.start as usize..region.end as usize)),
             _ => None,
@@ -119,7 +113,7 @@ impl Touched {
             let want = ((pages.end - at) / KERNEL_PAGE).min(entries.len()) * 8;
             let from = (at / KERNEL_PAGE * 8) as libc::off_t;
             // SAFETY: the buffer has room for as many bytes as are asked for.
-            let got = unsafe { libc::pread(self.file, entries.as_mut_ptr().cast(), want, from) };
+            let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
             if got <= 0 {
                 return None;
             }
@@ -139,9 +133,9 @@ impl Touched {
 
 impl Drop for Touched {
     fn drop(&mut self) {
-        if self.file >= 0 {
+        if let Some(&file @ 0..) = self.file.get() {
             // SAFETY: this owner opened the file, and closes it once.
-            unsafe { libc::close(self.file) };
+            unsafe { libc::close(file) };
         }
     }
 }
@@ -168,8 +162,7 @@ mod tests {
     fn only_what_was_written_is_found() {
         let memory = Reservation::new(&SYSTEM, PAGES * KERNEL_PAGE, KERNEL_PAGE).unwrap();
         memory.commit(0..memory.len()).unwrap();
-        let mut touched = Touched::new();
-        let touched = touched.of_this_process();
+        let touched = Touched::new();
         let base = memory.start();
         let whole = base..base + memory.len();
         assert_eq!(touched.first(whole.clone()), None);
@@ -194,7 +187,7 @@ mod tests {
             assert_eq!(all(whole.clone(), |range| touched.read(&range).unwrap()), with_zeros);
         }
         // Without an answer everything may have been.
-        let blind = Touched::new();
+        let blind = Touched { file: OnceCell::from(-1) };
         assert_eq!(blind.first(whole.clone()), Some(whole));
         // What was given back is untouched again.
         // SAFETY: nobody needs what is in it.

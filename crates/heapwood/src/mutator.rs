@@ -45,7 +45,7 @@ impl Attached {
         let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
         attached(&inner).push(thread);
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
-        // of a masked shape.
+        // of a mask's shape, or of a program's without a header.
         unsafe { raw.as_ref().write_values_whole() };
         // SAFETY: attached just above.
         unsafe { raw.as_ref() }.client().set(Arc::as_ptr(&inner) as usize);

@@ -2,12 +2,11 @@
 //! nest of loops that a heap scans by, so that counts cost nothing however large the type is.
 
 use super::source::{From, Source};
+use heapwood_heap::MOST_NODES;
 use heapwood_layout::program::{Nest, Node, Op, Ops, Program, ProgramError};
+use heapwood_layout::{TypeDescriptor, WORD};
 use serde::Serialize;
 use std::fmt;
-
-/// The nodes that a heap has room for.
-const MOST_NODES: usize = 1 << 12;
 
 /// A program that is right.
 #[derive(Serialize)]
@@ -66,14 +65,16 @@ impl Accepted {
     pub(super) fn of(program: &Program<'_>) -> Accepted {
         let mut nodes = vec![Node::EMPTY; MOST_NODES];
         let nest = Nest::compile(*program, &mut nodes);
+        let bytes = u128::from(program.words()) * WORD as u128;
+        let size = TypeDescriptor::conservative(usize::try_from(bytes).unwrap_or(usize::MAX));
         Accepted {
             accepted: true,
             words: program.words(),
-            bytes: u128::from(program.words()) * heapwood_layout::WORD as u128,
+            bytes,
             pointers: nest.ok().map(|nest| pointers(nest.nodes())),
             description_bytes: program.bytes().len(),
             nodes: nest.ok().map(|nest| nest.nodes().len()),
-            heap_refuses: nest.err().map(|e| e.to_string()),
+            heap_refuses: size.err().map(|e| e.to_string()).or(nest.err().map(|e| e.to_string())),
         }
     }
 }
@@ -157,6 +158,16 @@ impl fmt::Display for Accepted {
 mod tests {
     use super::*;
     use heapwood_layout::program::reference::bits;
+
+    #[test]
+    fn sizes_that_no_type_has_are_refused_by_heaps() {
+        let refused = |bytes: &[u8], words| Accepted::of(&Program::check(bytes, words).unwrap()).heap_refuses;
+        assert!(refused(&[0x00], 0).unwrap().contains("0 bytes"));
+        let mut huge = vec![0x01, 0x00, 0x81];
+        huge.extend([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00]);
+        assert!(refused(&huge, u64::MAX).unwrap().contains("at most"));
+        assert_eq!(refused(&[0x02, 0x01, 0x00], 2), None);
+    }
 
     #[test]
     fn pointers_are_counted_as_they_are_emitted() {

@@ -9,8 +9,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Larger files are refused: a heap has room for a quarter of it.
-const MOST_BYTES: u64 = 64 << 20;
+/// Larger files are refused: in digits, with some comments, a heap has room for a quarter of it.
+const MOST_BYTES: u64 = 4 << 20;
+/// So many letters of what was given instead of a file are repeated in an error.
+const MOST_LETTERS: usize = 200;
 /// A type's program may have so many bytes, and its text so many items.
 const MOST_OF_TYPE: usize = 32 << 10;
 const MOST_ITEMS: usize = 8 << 10;
@@ -43,7 +45,9 @@ impl Source {
         };
         let name = what.to_string_lossy().into_owned();
         let (bytes, of_type) = of_type(what).map_err(|no_type| {
-            Failure::usage(format!("{name:?} is neither a file: {no_file}; nor a type: {no_type}"))
+            let some: String = name.chars().take(MOST_LETTERS).collect();
+            let more = if some.len() < name.len() { " (and more)" } else { "" };
+            Failure::usage(format!("{some:?}{more} is neither a file: {no_file}; nor a type: {no_type}"))
         })?;
         if words.is_some() {
             return Err(Failure::usage("--words goes with a file only: a type has the words that it says"));

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What became of a run.
@@ -45,4 +46,37 @@ pub(crate) fn squeezed(text: &str) -> Vec<String> {
 pub(crate) fn expected(file: &str) -> String {
     let path = format!("{}/../../peers/expected/{file}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
+}
+
+/// A file of the test program's own, with some name; goes away with the test.
+pub(crate) struct File(PathBuf);
+
+impl File {
+    pub(crate) fn new(name: &str) -> File {
+        let program = std::env::current_exe().unwrap();
+        let program = program.file_stem().unwrap().to_string_lossy();
+        File(std::env::temp_dir().join(format!("heapwood-{program}-{}-{name}", std::process::id())))
+    }
+
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> File {
+        let file = File::new(name);
+        std::fs::write(&file.0, content).unwrap();
+        file
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.display())
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }

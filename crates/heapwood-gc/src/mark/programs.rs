@@ -5,11 +5,15 @@
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range;
+#[cfg(feature = "plant")]
+use crate::plant::Planted;
 use heapwood_heap::{ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
 /// Words that are looked at in one piece, at most, if few of them are pointers.
 const MOST_WORDS: u64 = 1 << 16;
+/// A piece has so many words for each node of a nest, or more: to find where a piece begins each may be looked at.
+const WORDS_A_NODE: usize = 16;
 
 /// A range as a part of elements of one type.
 struct Elements<'n> {
@@ -43,7 +47,8 @@ impl<'h> Marker<'h> {
             None => element + nest.words() as usize * WORD,
         };
         let start = next.min(range.end);
-        let piece = Range { next: start, end: range.end.min(start + PIECE * WORD), ..*range };
+        let words = PIECE.max(nest.nodes().len() * WORDS_A_NODE);
+        let piece = Range { next: start, end: range.end.min(start + words * WORD), ..*range };
         range.next = piece.end;
         Some(piece)
     }
@@ -73,11 +78,20 @@ impl<'h> Marker<'h> {
     /// Scans the elements from the word of one on to `end`, those left out that the object's end cuts off.
     #[inline]
     fn scan_elements(&mut self, nest: Nest<'h>, from: (usize, u64), end: usize, object_end: usize) {
-        let (mut element, mut word) = from;
+        let (mut element, word) = from;
         let bytes = nest.words() as usize * WORD;
+        let mut cursor = nest.cursor(word);
         while element < end && element + bytes <= object_end {
             let to = (((end - element) / WORD) as u64).min(nest.words());
-            let mut cursor = nest.cursor_between(word, to);
+            #[cfg(feature = "plant")]
+            let to = match self.plant.is_some_and(|p| p.strikes(Planted::ShortProgram)) {
+                true => {
+                    let is_pointer = |&w: &u64| nest.first_pointer_at_or_after(w) == Some(w);
+                    (word..to).rev().find(is_pointer).unwrap_or(to)
+                }
+                false => to,
+            };
+            cursor.end_before(to);
             while let Some(piece) = cursor.next_run(MOST_WORDS) {
                 match piece {
                     Piece::Ones { word, words } => {
@@ -89,7 +103,8 @@ impl<'h> Marker<'h> {
                     Piece::Bits { word, bits, .. } => self.scan_mask(element + word as usize * WORD, bits),
                 }
             }
-            (element, word) = (element + bytes, 0);
+            element += bytes;
+            cursor.restart();
         }
     }
 }

@@ -121,8 +121,18 @@ impl<'h> Marker<'h> {
             }
             ScanKind::Bits => {
                 let space = self.space;
+                #[cfg(feature = "plant")]
+                let end = match self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::ShortBits)) {
+                    true => {
+                        let mut last = end;
+                        space.pointer_bits().for_each(addr..end, |slot| last = slot);
+                        last
+                    }
+                    false => end,
+                };
                 space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)));
             }
+            ScanKind::Numbered => self.scan(addr, self.space.numbered_entry(addr)),
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let context = (&raw mut *self).cast::<TraceContext>();

@@ -255,6 +255,14 @@ impl Kinds {
         m.slice("large slice", 1, 0, (1, &[0]), 4097 + rng.below(3000));
         m.slice("large slice after a header", 1, 2, (5, &[0, 4]), 900 + rng.below(500));
         m.slice("large slice of wide elements", 1, 1, (200, &[0, 100, 199]), 25 + rng.below(5));
+        m.slice(
+            "slice of elements wider than a mask",
+            2,
+            1,
+            (300 + rng.below(700), &[0, 5, 255]),
+            1 + rng.below(4),
+        );
+        m.slice("large slice of elements wider than a mask", 1, 0, (1000 + rng.below(900), &[3, 200]), 9);
         for bytes in [1, 8, 24, 40, 100, 999, 3000] {
             m.pointer_free("pointer-free", 8, bytes + rng.below(bytes));
         }

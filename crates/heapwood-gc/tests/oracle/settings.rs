@@ -13,6 +13,8 @@ pub(crate) struct Settings {
     pub(crate) collect_every: usize,
     /// How much of the work it gets, of 100.
     pub(crate) share: usize,
+    /// Whether no layout gets spans of its own, so that every object of one that could has pointer bits.
+    pub(crate) mixed: bool,
 }
 
 impl Settings {
@@ -31,14 +33,31 @@ const PRECISE: Config = Config {
 };
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 9] = [
-    Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 600, share: 34 },
+pub(crate) const ALL: [Settings; 11] = [
+    Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 600, share: 24, mixed: false },
     Settings {
         name: "precise, left to itself",
         config: Config { percent: 30, ..PRECISE },
         objects: 3000,
         collect_every: usize::MAX,
         share: 20,
+        mixed: false,
+    },
+    Settings {
+        name: "precise, all mixed",
+        config: PRECISE,
+        objects: 1500,
+        collect_every: 400,
+        share: 6,
+        mixed: true,
+    },
+    Settings {
+        name: "precise, all mixed, verify, mark stack of 8",
+        config: Config { mark_stack: Some(8), verify: true, ..PRECISE },
+        objects: 1000,
+        collect_every: 400,
+        share: 4,
+        mixed: true,
     },
     Settings {
         name: "precise, mark stack of 8",
@@ -46,6 +65,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 1500,
         collect_every: 500,
         share: 10,
+        mixed: false,
     },
     Settings {
         name: "precise, mark stack of 1, verify",
@@ -53,6 +73,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 800,
         collect_every: 500,
         share: 4,
+        mixed: false,
     },
     Settings {
         name: "precise, limited",
@@ -60,6 +81,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: usize::MAX,
         collect_every: 3000,
         share: 10,
+        mixed: false,
     },
     Settings {
         name: "precise, verify",
@@ -67,6 +89,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 1000,
         collect_every: 500,
         share: 6,
+        mixed: false,
     },
     Settings {
         name: "precise, stress",
@@ -74,6 +97,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 120,
         collect_every: 50,
         share: 2,
+        mixed: false,
     },
     Settings {
         name: "conservative stacks",
@@ -81,6 +105,7 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 1500,
         collect_every: 600,
         share: 10,
+        mixed: false,
     },
     Settings {
         name: "conservative stacks, mark stack of 8, verify",
@@ -88,5 +113,6 @@ pub(crate) const ALL: [Settings; 9] = [
         objects: 1000,
         collect_every: 500,
         share: 4,
+        mixed: false,
     },
 ];

@@ -59,6 +59,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(&SYSTEM, settings.config).unwrap();
+        heap.space().set_always_mixed(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap();
         let mut rng = Rng::new(seed);
         // SAFETY: just attached.

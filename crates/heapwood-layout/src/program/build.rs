@@ -449,7 +449,7 @@ const fn or_panic(result: Result<(), BuildError>) {
 impl BuildError {
     /// Says what to do, without the numbers, which constants cannot print.
     #[track_caller]
-    const fn panic(self) -> ! {
+    pub(crate) const fn panic(self) -> ! {
         match self {
             BuildError::Full { .. } => {
                 panic!(

@@ -57,6 +57,34 @@ impl<'a> Program<'a> {
         self.bytes
     }
 
+    /// Whether a word of the type is a pointer. Reads instructions from the first on, once for each repeat that the word is
+    /// in: simple rather than fast, for checks.
+    ///
+    /// # Panics
+    /// The type has fewer words.
+    pub fn is_pointer(&self, word: u64) -> bool {
+        assert!(word < self.words, "word {word} of a type of {} words", self.words);
+        let mut word = word;
+        'again: loop {
+            let mut begin = 0;
+            for op in self.ops() {
+                match op {
+                    Op::Literal { bits, bytes } if word < begin + bits => {
+                        let bit = word - begin;
+                        return bytes[(bit / 8) as usize] >> (bit % 8) & 1 == 1;
+                    }
+                    Op::Repeat { last, times } if word < begin + last * times => {
+                        word = begin - last + (word - begin) % last;
+                        continue 'again;
+                    }
+                    Op::Literal { bits, .. } => begin += bits,
+                    Op::Repeat { last, times } => begin += last * times,
+                }
+            }
+            unreachable!("a checked program emits all words");
+        }
+    }
+
     /// The instructions, without the end.
     pub fn ops(&self) -> impl Iterator<Item = Op<'a>> + use<'a> {
         Ops::new(self.bytes).map_while(|op| op.ok().map(|(_, op)| op))

@@ -22,28 +22,60 @@ impl Program<'_> {
     /// If `out` has fewer than `start_bit + words()` bits.
     pub fn decode(&self, out: &mut [u64], start_bit: usize) {
         let words = self.words() as usize;
-        let Some(end) = start_bit.checked_add(words).filter(|end| end.div_ceil(64) <= out.len()) else {
-            does_not_fit(words, start_bit, out.len())
-        };
-        if words == 0 {
-            return;
+        emit(out, start_bit, Some(words), |sink| sink.run(self.bytes()));
+    }
+
+    /// The same for so many elements of the type, one behind the other.
+    ///
+    /// # Panics
+    /// If `out` has fewer than `start_bit + times * words()` bits.
+    pub fn decode_times(&self, times: usize, out: &mut [u64], start_bit: usize) {
+        let words = self.words() as usize;
+        emit(out, start_bit, words.checked_mul(times), |sink| {
+            sink.run(self.bytes());
+            sink.repeat(words, words * (times - 1));
+        });
+    }
+}
+
+/// [`decode_times`](Program::decode_times) for elements of `words` words whose pointers a mask says.
+///
+/// # Panics
+/// If `out` has fewer than `start_bit + times * words` bits, or the mask fewer than `words`.
+pub fn mask_times(mask: &[u64], words: usize, times: usize, out: &mut [u64], start_bit: usize) {
+    emit(out, start_bit, words.checked_mul(times), |sink| {
+        for (block, &bits) in mask[..words.div_ceil(64)].iter().enumerate() {
+            let count = (words - block * 64).min(64) as u32;
+            sink.emit(bits & low_some(count), count);
         }
-        // Nothing beyond the last word of the program can be reached from here on.
-        let out = &mut out[start_bit / 64..end.div_ceil(64)];
-        let used = (start_bit % 64) as u32;
-        let mut sink = Sink { at: 0, held: out[0] & low(used), used, out };
-        sink.run(self.bytes());
-        if sink.used != 0 {
-            let last = &mut sink.out[sink.at];
-            *last = *last & !low(sink.used) | sink.held;
-        }
+        sink.repeat(words, words * (times - 1));
+    });
+}
+
+/// Has so many bits, if that is a number, written from bit `start_bit` of `out` on; none if there are none.
+#[inline(always)]
+fn emit(out: &mut [u64], start_bit: usize, bits: Option<usize>, write: impl FnOnce(&mut Sink<'_>)) {
+    let end = bits.and_then(|bits| start_bit.checked_add(bits)).filter(|end| end.div_ceil(64) <= out.len());
+    let Some(end) = end else { does_not_fit(bits, start_bit, out.len()) };
+    if end == start_bit {
+        return;
+    }
+    // Nothing beyond the last of them can be reached from here on.
+    let out = &mut out[start_bit / 64..end.div_ceil(64)];
+    let used = (start_bit % 64) as u32;
+    let mut sink = Sink { at: 0, held: out[0] & low(used), used, out };
+    write(&mut sink);
+    if sink.used != 0 {
+        let last = &mut sink.out[sink.at];
+        *last = *last & !low(sink.used) | sink.held;
     }
 }
 
 #[cold]
 #[inline(never)]
-fn does_not_fit(words: usize, start_bit: usize, len: usize) -> ! {
-    panic!("the {words} bits of the program do not fit from bit {start_bit} on into {len} words of 64 bits")
+fn does_not_fit(bits: Option<usize>, start_bit: usize, len: usize) -> ! {
+    let bits = bits.unwrap_or(usize::MAX);
+    panic!("the {bits} bits of the type do not fit from bit {start_bit} on into {len} words of 64 bits")
 }
 
 /// The output so far: the words below `at` are full, and `used` bits (0 to 63) of the next are in `held`, whose other bits
@@ -118,9 +150,19 @@ impl Sink<'_> {
                 self.literal(bits, literal);
             } else {
                 let last = if *first == REPEAT { varint(&mut rest) } else { (first & !REPEAT) as usize };
-                let total = last * varint(&mut rest);
-                if last <= 64 { self.repeat_few(last, total) } else { self.repeat_many(last, total) }
+                let times = varint(&mut rest);
+                self.repeat(last, last * times);
             }
+        }
+    }
+
+    /// Repeats the last `n` bits until there are `total` more.
+    #[inline(always)]
+    fn repeat(&mut self, n: usize, total: usize) {
+        match (total, n) {
+            (0, _) => {}
+            (_, ..=64) => self.repeat_few(n, total),
+            _ => self.repeat_many(n, total),
         }
     }
 

@@ -11,9 +11,10 @@ use super::ops::{LONG_LITERAL, Op, Ops, REPEAT};
 /// literal and the rest of a byte.
 const SHORT: u64 = 24;
 
-/// A literal is full with so many bits: whole bytes, and its count fits the first byte.
-const LITERAL: u64 = 120;
-const _: () = assert!(LITERAL < LONG_LITERAL as u64 && LITERAL.is_multiple_of(8));
+/// The bytes before the bits of a literal of so many.
+const fn head(bits: u64) -> usize {
+    if bits < LONG_LITERAL as u64 { 1 } else { 1 + (bits.ilog2() as usize / 7 + 1) }
+}
 
 /// `?`, which constants do not have.
 macro_rules! ok {
@@ -242,18 +243,47 @@ impl Emitter {
     }
 
     const fn write_bit(&mut self, bytes: &mut [u8], bit: bool) -> Result<(), BuildError> {
-        if self.literal == 0 || self.literal == LITERAL {
+        if self.literal == 0 {
             self.literal_at = self.len;
-            self.literal = 0;
             self.repeat_times = 0;
             ok!(self.write(bytes, 0));
         }
+        ok!(self.widen(
+            bytes,
+            self.literal_at + head(self.literal),
+            head(self.literal + 1) - head(self.literal)
+        ));
         if self.literal.is_multiple_of(8) {
             ok!(self.write(bytes, 0));
         }
         bytes[self.len - 1] |= (bit as u8) << (self.literal % 8);
         self.literal += 1;
-        bytes[self.literal_at] = self.literal as u8;
+        if self.literal < LONG_LITERAL as u64 {
+            bytes[self.literal_at] = self.literal as u8;
+            return Ok(());
+        }
+        bytes[self.literal_at] = LONG_LITERAL;
+        let (mut left, mut at) = (self.literal, self.literal_at + 1);
+        while left >= 0x80 {
+            bytes[at] = left as u8 | 0x80;
+            (left, at) = (left >> 7, at + 1);
+        }
+        bytes[at] = left as u8;
+        Ok(())
+    }
+
+    /// Moves the bytes from `at` on up by `by`, for the count of a literal that takes more bytes now: as seldom as that.
+    const fn widen(&mut self, bytes: &mut [u8], at: usize, by: usize) -> Result<(), BuildError> {
+        let mut k = 0;
+        while k < by {
+            ok!(self.write(bytes, 0));
+            let mut i = self.len - 1;
+            while i > at {
+                bytes[i] = bytes[i - 1];
+                i -= 1;
+            }
+            k += 1;
+        }
         Ok(())
     }
 

@@ -123,8 +123,9 @@ pub struct Cursor<'a> {
     node: usize,
     passed: u64,
     word: u64,
-    /// The word to end before.
+    /// The word to end before, and those of the type.
     end: u64,
+    words: u64,
     /// The loops that the node is in, from the outermost.
     loops: [Turn; MAX_DEPTH],
     depth: usize,
@@ -495,6 +496,7 @@ impl<'a> Nest<'a> {
             passed: 0,
             word: from,
             end: to.min(self.words),
+            words: self.words,
             loops: [none; MAX_DEPTH],
             depth: 0,
         };
@@ -513,6 +515,19 @@ impl<'a> Nest<'a> {
 }
 
 impl Cursor<'_> {
+    /// Goes back to the type's first word, and ends behind its last: for an element that follows.
+    pub fn restart(&mut self) {
+        (self.node, self.passed, self.word, self.end, self.depth) = (0, 0, 0, self.words, 0);
+        if self.end > 0 {
+            self.descend();
+        }
+    }
+
+    /// Ends before a word, if the type has it.
+    pub fn end_before(&mut self, word: u64) {
+        self.end = word.min(self.words);
+    }
+
     /// Goes to a word that there is.
     fn seek(&mut self, word: u64) {
         let mut left = word;

@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::check::Program;
+use super::nest::{Nest, Node, Piece};
 use super::ops::{Op, Ops};
 
 /// The bits of a program, one by one, lowest word first.
@@ -144,6 +145,43 @@ pub fn replay(data: &[u8]) {
     if words <= DECODED {
         compare(&program, usize::from(first >> 1) * 3);
     }
+    if words <= COMPARED {
+        compare_others(&program, usize::from(first >> 1) * 3);
+    }
+}
+
+/// Compares the other ways through a program with its bits: three elements one behind the other, and the nest of loops from
+/// some word on.
+fn compare_others(program: &Program<'_>, start: usize) {
+    let (bits, words) = (bits(program), program.words() as usize);
+    for word in (0..words).filter(|word| words < 300 || word % 97 == start % 97) {
+        assert_eq!(program.is_pointer(word as u64), bits[word], "word {word} alone: {program:?}");
+    }
+    let mut out = vec![0u64; (start + 3 * words).div_ceil(64)];
+    program.decode_times(3, &mut out, start);
+    for i in 0..3 * words {
+        let at = start + i;
+        assert_eq!(out[at / 64] >> (at % 64) & 1 != 0, bits[i % words], "bit {i} of three: {program:?}");
+    }
+    let mut nodes = vec![Node::EMPTY; 256];
+    let Ok(nest) = Nest::compile(*program, &mut nodes) else { return };
+    let mut next = start % (words + 1);
+    let mut cursor = nest.cursor(next as u64);
+    let mut pointer = |word: usize| {
+        let passed = &bits[next..word];
+        assert!(bits[word] && !passed.contains(&true), "word {word} of the nest: {program:?}");
+        next = word + 1;
+    };
+    while let Some(piece) = cursor.next_run(100) {
+        match piece {
+            Piece::Ones { word, words } => (word..word + words).for_each(|word| pointer(word as usize)),
+            Piece::Bits { word, bits, len } => {
+                let set = (0..u64::from(len)).filter(|i| bits >> i & 1 != 0);
+                set.for_each(|i| pointer((word + i) as usize));
+            }
+        }
+    }
+    assert!(!bits[next..].contains(&true), "the nest ends at word {next}: {program:?}");
 }
 
 /// Counts the ends of lines.

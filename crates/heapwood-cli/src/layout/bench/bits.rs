@@ -1,5 +1,5 @@
 //! Copying bits to a place that begins anywhere in a word, as a runtime does that unrolls a layout once and keeps it
-//! (Go until 2015), and what a heap writes where an object's layout has no spans of its own.
+//! (Go until 2015).
 
 /// The lowest bits set, at most 63.
 const fn low(bits: usize) -> u64 {
@@ -28,29 +28,6 @@ pub(super) fn copy(to: &mut [u64], start: usize, from: &[u64], n: usize) {
     }
 }
 
-/// Clears `n` bits from bit `start` on, as for a cell that begins there.
-pub(super) fn clear(bits: &mut [u64], start: usize, n: usize) {
-    let end = start + n;
-    for (k, word) in bits.iter_mut().enumerate().take(end.div_ceil(64)).skip(start / 64) {
-        let (from, to) = (start.max(k * 64) - k * 64, (end - k * 64).min(64));
-        *word &= !(u64::MAX << from & u64::MAX >> (64 - to));
-    }
-}
-
-/// Sets the bits of a mask from bit `start` on: as the heap does, block by block, those without pointers left out.
-pub(super) fn or(to: &mut [u64], start: usize, mask: &[u64]) {
-    for (k, &bits) in mask.iter().enumerate() {
-        let at = start + k * 64;
-        if bits == 0 {
-            continue;
-        }
-        to[at / 64] |= bits << (at % 64);
-        if !at.is_multiple_of(64) && bits >> (64 - at % 64) != 0 {
-            to[at / 64 + 1] |= bits >> (64 - at % 64);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,16 +49,10 @@ mod tests {
                     let before = [background; 6];
                     let mut copied = before;
                     copy(&mut copied, start, &mask, n);
-                    let mut cleared = before;
-                    clear(&mut cleared, start, n);
-                    let mut set = cleared;
-                    or(&mut set, start, &mask);
-                    assert_eq!(set, copied, "{n} from {start} on");
                     for i in 0..6 * 64 {
                         let inside = (start..start + n).contains(&i);
                         let expected = if inside { bit(&mask, i - start) } else { bit(&before, i) };
                         assert_eq!(bit(&copied, i), expected, "bit {i}, {n} from {start} on");
-                        assert_eq!(bit(&cleared, i), !inside && bit(&before, i));
                     }
                 }
             }

@@ -1,15 +1,13 @@
 //! A type in all forms, and the work with each: a program, a mask unrolled once, the older recursive form, and a nest of
-//! loops; for types that may share spans, also what a heap writes for one object there. Invariant: all of them say the
-//! same, which is looked at when they are made.
+//! loops. Invariant: all of them say the same, which is looked at when they are made.
 
 use super::bits;
 use super::stretch::Stretch;
 use super::types::{ROOM, Type};
 use crate::failure::Failure;
-use heapwood_heap::{ShapeId, SizeClass};
 use heapwood_layout::program::reference::{self, Old};
 use heapwood_layout::program::{Nest, Node, Piece, Program, ProgramBuf};
-use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
+use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS};
 use std::hint::black_box;
 
 /// Objects begin at all bits of a word, one after the other: this far apart, which is odd.
@@ -28,21 +26,16 @@ pub(super) enum Kind {
 pub(super) struct Forms {
     pub(super) ty: &'static Type,
     program: ProgramBuf<ROOM>,
-    element: ProgramBuf<ROOM>,
-    /// Of all elements, and of one if it is of no more words than a heap's masks.
+    /// One bit a word.
     unrolled: Vec<u64>,
-    mask: Vec<u64>,
     old: Old,
     nodes: [Node; NODES],
     out: Vec<u64>,
-    /// The words of a cell, if the type may share spans.
-    cell_words: Option<usize>,
     pub(super) pointers: u64,
     pub(super) decode: Stretch,
     pub(super) copy: Stretch,
     pub(super) recursive: Stretch,
     pub(super) find: Stretch,
-    pub(super) shared: Option<Stretch>,
 }
 
 /// How the elements of a type are described.
@@ -63,37 +56,22 @@ pub(super) fn mask(element: &Program<'_>) -> [u64; MASK_BLOCKS] {
     std::array::from_fn(|k| bits.get(k).copied().unwrap_or(0))
 }
 
-/// The words of a cell of a type whose objects share spans with others while there are few of them.
-fn shares(ty: &Type, element: &Program<'_>) -> Option<usize> {
-    let bytes = ty.words() * WORD;
-    let known = kind(ty) == Kind::Mask && ty.elements == 1;
-    if known && ShapeId::well_known(bytes, &mask(element)).is_some() {
-        return None;
-    }
-    SizeClass::of(bytes).map(|class| class.cell_size() / WORD)
-}
-
 impl Forms {
     pub(super) fn new(ty: &'static Type) -> Result<Forms, Failure> {
-        let (program, element) = (ty.program().map_err(Failure::run)?, ty.element().map_err(Failure::run)?);
-        let cell_words = shares(ty, &element.program());
-        let room = ty.words().max(cell_words.unwrap_or(0)) + 128;
+        let program = ty.program().map_err(Failure::run)?;
+        let room = ty.words() + 128;
         let mut forms = Forms {
             ty,
             unrolled: unroll(&program.program()),
-            mask: unroll(&element.program()),
             old: ty.old(),
             nodes: [Node::EMPTY; NODES],
             out: vec![0; room.div_ceil(64)],
-            cell_words,
             pointers: 0,
             program,
-            element,
             decode: Stretch::new(),
             copy: Stretch::new(),
             recursive: Stretch::new(),
             find: Stretch::new(),
-            shared: cell_words.map(|_| Stretch::new()),
         };
         forms.compare()?;
         Ok(forms)
@@ -137,9 +115,6 @@ impl Forms {
             }) {
                 return Err(differs("the older form"));
             }
-            if self.cell_words.is_some_and(|cell| !form(&|out| self.write_shared(out, start, cell))) {
-                return Err(differs("what a heap writes"));
-            }
         }
         let nest = Nest::compile(self.program.program(), &mut self.nodes).map_err(Failure::run)?;
         let expected = bits.iter().enumerate().filter(|(_, bit)| **bit).map(|(i, _)| i as u64);
@@ -149,20 +124,6 @@ impl Forms {
         }
         self.pointers = count;
         Ok(())
-    }
-
-    /// What the heap writes for an object in a span that types share, in a cell that begins at a bit.
-    fn write_shared(&self, out: &mut [u64], start: usize, cell: usize) {
-        bits::clear(out, start, cell);
-        let element = self.ty.element_words();
-        let starts = (start..(start + cell + 1).saturating_sub(element)).step_by(element);
-        // A cell may have room for more elements than there are; their words are never reached.
-        for at in starts.take(self.ty.elements as usize) {
-            match kind(self.ty) {
-                Kind::Mask => bits::or(out, at, &self.mask),
-                Kind::Program => self.element.program().decode(out, at),
-            }
-        }
     }
 
     /// A stretch of everything.
@@ -184,14 +145,6 @@ impl Forms {
                 black_box(&self.old).decode(black_box(&mut out), start);
             }
         });
-        if let (Some(mut stretch), Some(cell)) = (self.shared.take(), self.cell_words) {
-            stretch.round(measuring, |times| {
-                for start in (0..times).map(|k| k * APART % 64) {
-                    black_box(&*self).write_shared(black_box(&mut out), start, cell);
-                }
-            });
-            self.shared = Some(stretch);
-        }
         self.out = out;
         if let Ok(nest) = Nest::compile(program, &mut self.nodes) {
             self.find.round(measuring, |times| {

@@ -1,13 +1,14 @@
-//! A heap that objects are allocated from: of each type, and as many bytes without pointers. Invariant: what is timed is
-//! allocation alone, in spans of the type's own; every stretch begins behind a collection that leaves nothing, and ends
-//! before another is due. No object is ever written, so all memory stays as the kernel gave it: zero.
+//! Heaps that objects are allocated from: of each type, and as many bytes without pointers; in one a type has spans of its
+//! own, in the other all types share them. Invariant: what is timed is allocation alone; every stretch begins behind a
+//! collection that leaves nothing, and ends before another is due. No object is ever written, so all memory stays as the
+//! kernel gave it: zero.
 
 use super::forms::{Kind, kind, mask, unroll};
 use super::stretch::Stretch;
 use super::types::Type;
 use crate::failure::Failure;
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, Mutator, ObjectType};
-use heapwood_heap::{Scan, SizeClass};
+use heapwood_heap::{Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
 use std::hint::black_box;
 use std::ptr::NonNull;
@@ -28,6 +29,9 @@ const CONFIG: Config = Config {
     ..Config::DEFAULT
 };
 
+/// Layouts are written for so many objects in turn.
+const CELLS: usize = 8;
+
 /// A type, and the bytes without pointers that it is compared with.
 pub(super) struct Pair {
     typed: ObjectType,
@@ -36,27 +40,51 @@ pub(super) struct Pair {
     pub(super) zeroed: bool,
     pub(super) typed_ns: Stretch,
     pub(super) bare_ns: Stretch,
+    /// Those that have a size class, and cells in spans.
+    pub(super) span: Option<SpanCost>,
+    pub(super) rare: Option<Rare>,
+}
+
+/// What it takes to take a span.
+pub(super) struct SpanCost {
+    pub(super) cells: usize,
+    pub(super) ns: Stretch,
+}
+
+/// The type in the heap in which types share spans, if it does.
+pub(super) struct Rare {
+    typed: ObjectType,
+    pub(super) allocate_ns: Stretch,
+    /// What is written for the layout of an object, alone.
+    pub(super) write_ns: Stretch,
 }
 
 pub(super) struct Objects {
-    // Detached first.
-    thread: Attached,
+    own: Attached,
+    mixed: Attached,
     pub(super) pairs: Vec<Pair>,
-    heap: HeapBox,
 }
 
-/// This thread's mutator.
-struct Attached(NonNull<Mutator>);
+/// A heap with this thread's mutator.
+struct Attached(NonNull<Mutator>, HeapBox);
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // SAFETY: it was attached on this thread, which a pointer does not leave, to a heap that is dropped later; nobody
-        // uses it any more.
+        // SAFETY: it was attached on this thread, which a pointer does not leave, to the heap, which is dropped after this;
+        // nobody uses it any more.
         unsafe { Mutator::detach(self.0) };
     }
 }
 
 impl Attached {
+    fn new() -> Result<Attached, Failure> {
+        let heap = Heap::create(&heapwood_os::SYSTEM, CONFIG).map_err(Failure::run)?;
+        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?;
+        // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
+        unsafe { mutator.as_ref().write_values_whole() };
+        Ok(Attached(mutator, heap))
+    }
+
     fn mutator(&self) -> &Mutator {
         // SAFETY: attached until it is dropped.
         unsafe { self.0.as_ref() }
@@ -65,28 +93,50 @@ impl Attached {
 
 impl Objects {
     pub(super) fn new(types: &'static [Type]) -> Result<Objects, Failure> {
-        let heap = Heap::create(&heapwood_os::SYSTEM, CONFIG).map_err(Failure::run)?;
-        let thread = Attached(Mutator::attach(&heap, None).map_err(Failure::run)?);
-        let pairs =
-            types.iter().map(|ty| Pair::new(&heap, thread.mutator(), ty)).collect::<Result<_, _>>()?;
-        // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
-        unsafe { thread.mutator().write_values_whole() };
-        Ok(Objects { thread, pairs, heap })
+        let (own, mixed) = (Attached::new()?, Attached::new()?);
+        mixed.1.space().set_always_mixed(true);
+        let pairs = types.iter().map(|ty| Pair::new(&own, &mixed, ty)).collect::<Result<_, _>>()?;
+        Ok(Objects { own, mixed, pairs })
     }
 
     /// A stretch of every type.
     pub(super) fn round(&mut self, measuring: bool) -> Result<(), Failure> {
-        let Objects { thread, pairs, heap } = self;
-        let mutator = thread.mutator();
+        let Objects { own, mixed, pairs } = self;
+        let mutator = own.mutator();
         for pair in pairs {
-            let typed = time(heap, mutator, pair.typed, |ty| mutator.allocate(ty))?;
+            let n = times(pair.typed.size);
+            let typed = time(own, n, pair.typed, |ty| mutator.allocate(ty))?;
             let bare = match pair.zeroed {
-                true => time(heap, mutator, pair.bare, |ty| mutator.allocate_zeroed(ty))?,
-                false => time(heap, mutator, pair.bare, |ty| mutator.allocate(ty))?,
+                true => time(own, n, pair.bare, |ty| mutator.allocate_zeroed(ty))?,
+                false => time(own, n, pair.bare, |ty| mutator.allocate(ty))?,
             };
             if measuring {
                 pair.typed_ns.push(typed);
                 pair.bare_ns.push(bare);
+            }
+            if let (Some(span), Some(class)) = (&mut pair.span, SizeClass::of(pair.typed.size)) {
+                let (spans, cell) = (times(class.span_pages().bytes()), class.cell_size());
+                let ns = time(own, spans, pair.typed, |ty| use_up(mutator, ty, cell))?;
+                if measuring {
+                    span.ns.push(ns);
+                }
+            }
+            if let Some(rare) = &mut pair.rare {
+                let ns = time(mixed, n, rare.typed, |ty| mixed.mutator().allocate(ty))?;
+                if measuring {
+                    rare.allocate_ns.push(ns);
+                }
+                let (space, shape) = (mixed.1.space(), rare.typed.shape);
+                let mut cells = [0; CELLS];
+                for cell in &mut cells {
+                    *cell = mixed.mutator().allocate(rare.typed).map_err(Failure::run)?.as_ptr() as usize;
+                }
+                rare.write_ns.round(measuring, |times| {
+                    for k in 0..times {
+                        // SAFETY: cells that were allocated for the type just now, by this thread, the heap's only one.
+                        unsafe { black_box(space).write_layout(shape, cells[k % CELLS]) };
+                    }
+                });
             }
         }
         Ok(())
@@ -94,10 +144,23 @@ impl Objects {
 }
 
 impl Pair {
-    fn new(heap: &Heap, mutator: &Mutator, ty: &Type) -> Result<Pair, Failure> {
+    fn new(own: &Attached, mixed: &Attached, ty: &Type) -> Result<Pair, Failure> {
+        let (typed, zeroed) = Self::typed(own, ty)?;
+        let bare = TypeDescriptor::no_pointers(typed.size).map_err(Failure::run)?;
+        let bare = own.1.register(&bare).map_err(Failure::run)?;
+        let span =
+            SizeClass::of(typed.size).map(|class| SpanCost { cells: class.span_cells(), ns: Stretch::new() });
+        let rare = Rare::new(mixed, ty)?;
+        let (typed_ns, bare_ns) = (Stretch::new(), Stretch::new());
+        Ok(Pair { typed, bare, zeroed, typed_ns, bare_ns, span, rare })
+    }
+
+    /// The type in a heap, and whether its objects are made zeros.
+    fn typed(heap: &Attached, ty: &Type) -> Result<(ObjectType, bool), Failure> {
+        let (mutator, heap) = (heap.mutator(), &heap.1);
         let (size, element) = (ty.words() * WORD, ty.element().map_err(Failure::run)?);
         let element_bytes = ty.element_words() * WORD;
-        let (typed, zeroed) = match (kind(ty), ty.elements) {
+        Ok(match (kind(ty), ty.elements) {
             (Kind::Mask, 1) => {
                 let described =
                     TypeDescriptor::masked(size, &unroll(&element.program())).map_err(Failure::run)?;
@@ -105,7 +168,8 @@ impl Pair {
                 (heap.register(&described).map_err(Failure::run)?, SizeClass::of(size).is_none())
             }
             (Kind::Program, 1) => {
-                (heap.register_program(size, element.bytes()).map_err(Failure::run)?.0, true)
+                let typed = heap.register_program(size, element.bytes()).map_err(Failure::run)?.0;
+                (typed, SizeClass::of(size).is_none())
             }
             (kind, _) => {
                 let scan = match kind {
@@ -121,27 +185,73 @@ impl Pair {
                 let shape = mutator.shape_for(size, scan).map_err(Failure::run)?;
                 (ObjectType { size, shape }, true)
             }
-        };
-        let bare = TypeDescriptor::no_pointers(size).map_err(Failure::run)?;
-        let bare = heap.register(&bare).map_err(Failure::run)?;
-        Ok(Pair { typed, bare, zeroed, typed_ns: Stretch::new(), bare_ns: Stretch::new() })
+        })
     }
 }
 
-/// Nanoseconds an object. The same is done once before, so that caches hold the memory whoever had it last.
+impl Rare {
+    /// The type in a heap in which types share spans; `None` if this one does not even there. What is written for it was
+    /// found to be its pointers.
+    fn new(mixed: &Attached, ty: &Type) -> Result<Option<Rare>, Failure> {
+        let (typed, _) = Pair::typed(mixed, ty)?;
+        if SizeClass::of(typed.size).is_none() {
+            return Ok(None);
+        }
+        let object = mixed.mutator().allocate(typed).map_err(Failure::run)?.as_ptr() as usize;
+        let space = mixed.1.space();
+        let span = space.find_span(object).expect("an object lies in a span");
+        let expected = unroll(&ty.program().map_err(Failure::run)?.program());
+        match space.shape(span.shape()).kind() {
+            ScanKind::Numbered if space.pointer_bits().shape(object) == typed.shape => {}
+            ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
+            ScanKind::Bits | ScanKind::Numbered => {
+                return Err(Failure::run(format!("{}: a heap writes another layout", ty.name)));
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(Rare { typed, allocate_ns: Stretch::new(), write_ns: Stretch::new() }))
+    }
+}
+
+/// The pointer bits of an object of so many words, in `len` words.
+fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
+    let mut bits = vec![0; len];
+    space.pointer_bits().for_each(object..object + words * WORD, |slot| {
+        let word = (slot - object) / WORD;
+        bits[word / 64] |= 1 << (word % 64);
+    });
+    bits
+}
+
+/// Takes a span, and all its cells at once.
+fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
+    let first = mutator.reserve_slow(ty.shape, cell)?;
+    let bump = mutator.bump(ty.shape);
+    bump.commit(first, bump.room());
+    Ok(first)
+}
+
+/// How many objects of so many bytes a stretch allocates.
+fn times(bytes: usize) -> usize {
+    (BYTES / bytes).clamp(1, MOST)
+}
+
+/// Nanoseconds an operation that allocates, done so many times. The same is done once before, so that caches hold the
+/// memory whoever had it last.
 fn time(
-    heap: &Heap,
-    mutator: &Mutator,
+    attached: &Attached,
+    times: usize,
     ty: ObjectType,
     allocate: impl Fn(ObjectType) -> Result<NonNull<u8>, AllocError>,
 ) -> Result<f64, Failure> {
+    let (mutator, heap) = (attached.mutator(), &attached.1);
     let some = |times: usize| {
         for _ in 0..times {
             black_box(allocate(black_box(ty))?);
         }
         Ok::<_, AllocError>(())
     };
-    let (times, mut ns) = ((BYTES / ty.size).clamp(1, MOST), 0.0);
+    let mut ns = 0.0;
     for _ in 0..2 {
         mutator.collect();
         heap.space().finish_sweep();

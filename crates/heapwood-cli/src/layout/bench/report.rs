@@ -41,8 +41,12 @@ pub(super) struct Row {
     pub(super) zeroed: bool,
     /// What is written for the layout of each object in spans of its own: nothing.
     pub(super) layout_bytes_written: usize,
-    /// The bits of one object in a span that layouts share, if it ever lies in one.
-    pub(super) shared_span_ns: Option<Spread>,
+    /// A span of the type's own taken, for so many objects.
+    pub(super) span_ns: Option<Spread>,
+    pub(super) span_objects: Option<usize>,
+    /// Allocated while layouts share spans, if this one may; and what is written for its layout, alone.
+    pub(super) rare_ns: Option<Spread>,
+    pub(super) rare_layout_ns: Option<Spread>,
     pub(super) decode_ns: Spread,
     pub(super) copy_mask_ns: Spread,
     pub(super) recursive_ns: Spread,
@@ -94,7 +98,10 @@ impl Report {
                     allocate_no_pointers_ns: pair.bare_ns.spread(),
                     zeroed: pair.zeroed,
                     layout_bytes_written: 0,
-                    shared_span_ns: forms.shared.as_ref().map(|shared| shared.spread()),
+                    span_ns: pair.span.as_ref().map(|span| span.ns.spread()),
+                    span_objects: pair.span.as_ref().map(|span| span.cells),
+                    rare_ns: pair.rare.as_ref().map(|rare| rare.allocate_ns.spread()),
+                    rare_layout_ns: pair.rare.as_ref().map(|rare| rare.write_ns.spread()),
                     decode_ns: forms.decode.spread(),
                     copy_mask_ns: forms.copy.spread(),
                     recursive_ns: forms.recursive.spread(),

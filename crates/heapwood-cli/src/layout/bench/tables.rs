@@ -27,8 +27,19 @@ fn cell(spread: Spread) -> String {
 }
 
 fn allocation(report: &Report) {
-    let header =
-        ["", "bytes", "described by", "allocate", "no pointers", "zeroed", "shared span", "quoted: Go 1.26"];
+    let header = [
+        "",
+        "bytes",
+        "described by",
+        "allocate",
+        "no pointers",
+        "zeroed",
+        "span",
+        "of objects",
+        "rare",
+        "its layout",
+        "quoted: Go 1.26",
+    ];
     let mut table = table(&header);
     for row in &report.types {
         table.add_row([
@@ -38,7 +49,10 @@ fn allocation(report: &Report) {
             cell(row.allocate_ns),
             cell(row.allocate_no_pointers_ns),
             if row.zeroed { "both" } else { "neither" }.into(),
-            row.shared_span_ns.map_or("-".into(), cell),
+            row.span_ns.map_or("-".into(), cell),
+            row.span_objects.map_or("-".into(), |n| n.to_string()),
+            row.rare_ns.map_or("-".into(), cell),
+            row.rare_layout_ns.map_or("-".into(), cell),
             number(row.quoted.go_1_26_ns),
         ]);
     }
@@ -64,11 +78,15 @@ fn allocation(report: &Report) {
         "too. Up to 32 KiB the heap zeroes a run of cells at once and the other object by object, which is what is seen."
     );
     say!(
-        "shared span: the bits written for an object while its layout is rare and shares spans with others: the cell's"
+        "span: one of the type's own taken, of so many objects (zeroed, where objects are); a part of \"allocate\"."
     );
     say!(
-        "are cleared, and the mask or program put there. -: such objects always have spans or pages of their own."
+        "rare: an object while its layout is rare and shares spans with others: each takes the slow path, is zeroed, and"
     );
+    say!(
+        "has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:"
+    );
+    say!("this alone. -: objects that always have spans or pages of their own.");
     say!("Go 1.26: its SetType benchmark: what the runtime does for the layout of an object.");
 }
 

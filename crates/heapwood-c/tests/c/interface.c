@@ -92,6 +92,7 @@ static void options(void) {
     hw_options_defaults(NULL, 8);
     CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
     CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.background_release == 1);
+    CHECK(o.mask_words == 256 && o.reserved == 0);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
 #define REFUSED(field, value, words)                                                                     \
@@ -103,7 +104,7 @@ static void options(void) {
         CHECK(hw_heap_create(&bad, &heap, NULL) == HW_EINVAL);                                           \
     } while (0)
     REFUSED(size, 0, "hw_options_init");
-    REFUSED(size, sizeof o - 8, "hw_options_init");
+    REFUSED(size, 48, "hw_options_init");
     REFUSED(size, (size_t)1 << 40, "hw_options_init");
     REFUSED(percent, 0, "percent");
     REFUSED(percent, 1000000, "percent");
@@ -114,6 +115,15 @@ static void options(void) {
     REFUSED(verify, 7, "verify");
     REFUSED(stress, 7, "stress");
     REFUSED(background_release, 7, "background_release");
+    REFUSED(mask_words, 257, "257 words");
+    REFUSED(reserved, 1, "reserved");
+
+    /* A program that is older than the library: what it does not know keeps its default. */
+    hw_options older = o;
+    older.size = 56;
+    older.mask_words = 999;
+    CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    heap = NULL;
 
     /* A program that is newer than the library: its new fields must be zero. */
     struct {
@@ -195,6 +205,36 @@ static void types(void) {
     }
     CHECK(hw_type_mask(heap, 16, NULL, 0, &t, NULL) == HW_OK);
     CHECK(hw_heap_destroy(heap) == HW_OK);
+}
+
+/* How short a program may be is a setting. */
+static void short_programs(void) {
+    hw_heap *heap = NULL;
+    hw_options o;
+    hw_options_init(&o);
+    o.mask_words = 2;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK);
+    hw_mutator *m = join(heap);
+    hw_type list = list_type(heap), masked, described;
+    uint64_t mask = 4;
+    CHECK(hw_type_mask(heap, 24, &mask, 1, &masked, NULL) == HW_OK);
+    CHECK(hw_type_describe(heap, "{ word word ptr }", NULL, &described, NULL) == HW_OK && described != masked);
+    mask = 2;
+    CHECK(hw_type_mask(heap, 16, &mask, 1, &masked, NULL) == HW_OK);
+    hw_type pair;
+    CHECK(hw_type_describe(heap, "{ word ptr }", NULL, &pair, NULL) == HW_OK && pair == masked);
+    /* What was not written is null, and the last word leads to something. */
+    void **first = hw_alloc(m, described);
+    void *frame_slots[1] = {first};
+    hw_frame frame;
+    hw_frame_push(m, &frame, frame_slots, 1);
+    CHECK(first[0] == NULL && first[1] == NULL && first[2] == NULL);
+    first[2] = hw_alloc(m, list);
+    CHECK(alive(m) == 2);
+    first[2] = NULL;
+    CHECK(alive(m) >= 1 && alive(m) <= 2);
+    hw_frame_pop(m, &frame);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
 }
 
 /* Types that are too large for a mask: as a program, and as a text that becomes one. */
@@ -580,6 +620,7 @@ int main(void) {
     options();
     threads();
     types();
+    short_programs();
     large_types();
     allocation();
     out_of_memory();
@@ -593,6 +634,6 @@ int main(void) {
     stores(0, 1);
     stores(1, 1);
     statistics();
-    puts("the door holds");
+    puts("all is as the header says");
     return 0;
 }

@@ -1,0 +1,106 @@
+//! Types: what a heap is told of the objects it makes. Invariant: types of one size class and one layout have one shape,
+//! and a shape says where the pointers are in all its objects.
+
+use crate::error::TypeError;
+use crate::heap::Heap;
+use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeId, ShapeRefused, SizeClass};
+use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
+
+/// A type as a heap knows it: its size and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectType {
+    /// Bytes of an object.
+    pub size: usize,
+    /// The shape its objects have.
+    pub shape: ShapeId,
+}
+
+impl ObjectType {
+    /// The bytes of its cells; `None` if each object has pages of its own.
+    pub fn cell_size(self) -> Option<usize> {
+        SizeClass::of(self.size).map(SizeClass::cell_size)
+    }
+}
+
+/// What a type is to its heap that a program describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Described {
+    /// One with a mask, to be registered.
+    Mask(TypeDescriptor),
+    /// One with a program, which has a number now.
+    Program(ProgramId),
+}
+
+impl Heap {
+    /// Registers a type. Types of one size class and one layout share a shape.
+    pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+        let size = descriptor.size();
+        let shape =
+            self.space.shape_for(size, Scan::Layout(descriptor.layout())).map_err(TypeError::Shape)?;
+        Ok(ObjectType { size, shape })
+    }
+
+    /// The form in which the heap keeps a type of `size` bytes whose pointers a program describes: by the number of words up
+    /// to which a mask is faster ([`Config::mask_words`](crate::Config::mask_words)). Only programs are registered by this.
+    ///
+    /// # Errors
+    /// As [`Heap::register_program`].
+    pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
+        let checked = Self::check(size, program)?;
+        if checked.words() > self.config.mask_words as u64 {
+            return Ok(Described::Program(self.program_number(checked)?));
+        }
+        let mut mask = [0; MASK_BLOCKS];
+        checked.decode(&mut mask, 0);
+        Ok(Described::Mask(TypeDescriptor::masked(size, &mask[..checked.words().div_ceil(64) as usize])?))
+    }
+
+    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
+    ///
+    /// # Errors
+    /// The size is no type's, the program is wrong, with the byte at fault, or no nest of few loops; or the heap has no
+    /// room for more.
+    pub fn register_program(
+        &self,
+        size: usize,
+        program: &[u8],
+    ) -> Result<(ObjectType, ProgramId), TypeError> {
+        let id = self.program_number(Self::check(size, program)?)?;
+        Ok((self.program_type(size, id)?, id))
+    }
+
+    /// The type of `size` bytes, which are those of its program.
+    ///
+    /// # Errors
+    /// The heap has no room for more layouts.
+    pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+        let scan = Scan::Program { header: 0, program };
+        let shape = self.space.shape_for(size, scan).map_err(TypeError::Shape)?;
+        Ok(ObjectType { size, shape })
+    }
+
+    /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
+    /// has no slices: its function knows single objects only.
+    pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
+        Some(match element.layout() {
+            Layout::NoPointers => Scan::Layout(Layout::NoPointers),
+            Layout::Conservative => Scan::Layout(Layout::Conservative),
+            Layout::Mask(mask) if element.size() / WORD <= MAX_ELEMENT_WORDS => {
+                Scan::Slice { header, words: element.size() / WORD, mask: mask.bits() }
+            }
+            // Only the first words of such an element have pointers, but no slice has such steps.
+            Layout::Mask(_) => Scan::Layout(Layout::Conservative),
+            Layout::Trace(_) => return None,
+        })
+    }
+
+    fn program_number(&self, program: Program<'_>) -> Result<ProgramId, TypeError> {
+        self.space.register_program(program).map_err(|e| TypeError::Shape(ShapeRefused::Program(e)))
+    }
+
+    /// The program of a type of so many bytes. Those are checked first, whatever the program says.
+    fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
+        let words = TypeDescriptor::conservative(size)?.size() / WORD;
+        Program::check(program, words as u64).map_err(TypeError::Program)
+    }
+}
