@@ -38,7 +38,17 @@ fn types(heap: &Heap) -> Vec<Described> {
         describe(heap, Builder::<64>::new().pointers(5000).finish()),
         describe(heap, Builder::<64>::new().scalars(100_000).pointer().scalars(100_000).pointers(3).finish()),
         describe(heap, Builder::<64>::new().array(row.body(), 40, 1000).scalars(9).finish()),
+        describe(heap, nine_dimensions().finish()),
     ]
+}
+
+/// An array in so many dimensions, each with a gap behind every element: more loops than a nest has.
+fn nine_dimensions() -> Builder<128> {
+    let mut all = Builder::new().scalars(64).pointer();
+    for _ in 0..9 {
+        all = Builder::new().array(all.body(), all.words() + 1, 2).pointer();
+    }
+    all
 }
 
 struct Random(u64);

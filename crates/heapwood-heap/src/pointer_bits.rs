@@ -22,12 +22,22 @@ const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD +
 pub struct PointerBits {
     bits: MappedArray<u64>,
     base: usize,
+    /// Where the byte of bits would be that is about address 0.
+    origin: *mut u8,
 }
+
+// SAFETY: `origin` is made of `bits`, which is both.
+unsafe impl Send for PointerBits {}
+// SAFETY: the same.
+unsafe impl Sync for PointerBits {}
 
 impl PointerBits {
     /// Reserves bits for `window` bytes from `base`.
     pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
-        Ok(PointerBits { bits: MappedArray::new(kernel, window.div_ceil(BYTES))?, base })
+        assert!(base.is_multiple_of(BYTES));
+        let bits = MappedArray::<u64>::new(kernel, window.div_ceil(BYTES))?;
+        let origin = bits.as_ptr().cast::<u8>().wrapping_sub(base / (8 * WORD));
+        Ok(PointerBits { bits, base, origin })
     }
 
     /// Makes the bits for the bytes `from..to` of the window usable.
@@ -51,7 +61,7 @@ impl PointerBits {
     }
 
     fn number_of(&self, cell: usize) -> *mut u16 {
-        self.bits.as_ptr().cast::<u8>().wrapping_add((cell - self.base).div_ceil(8 * WORD)).cast()
+        self.origin.wrapping_add(cell.div_ceil(8 * WORD)).cast()
     }
 
     /// Writes the number of its shape for a cell of at least [`ROOM_FOR_NUMBER`] bytes.

@@ -32,11 +32,13 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_NODES: usize = 1 << 17;
 /// A nest has at most so many nodes.
 pub const MOST_NODES: usize = 1 << 12;
+/// A program that would need more, or too many loops in each other, is unrolled if its type has at most so many words.
+pub const MOST_UNROLLED: usize = 64 * MOST_NODES;
 
 /// Why a program was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramRefused {
-    /// It is no nest of loops, or one that is too large.
+    /// It is no nest of few loops, and its type is too large to be unrolled.
     Nest(NestError),
     /// The heap has no room for more programs.
     TooMany,
@@ -47,7 +49,9 @@ pub enum ProgramRefused {
 impl fmt::Display for ProgramRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProgramRefused::Nest(e) => e.fmt(f),
+            ProgramRefused::Nest(e) => {
+                write!(f, "{e}, and types of more than {MOST_UNROLLED} words are not unrolled")
+            }
             ProgramRefused::TooMany => write!(
                 f,
                 "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
@@ -86,6 +90,8 @@ pub(crate) struct Programs {
     known: MappedArray<Slot<Known>>,
     bytes: MappedArray<u8>,
     nodes: MappedArray<Slot<Node>>,
+    /// For a program that is unrolled, while it is registered.
+    unrolled: MappedArray<u64>,
     used: Lock<Used>,
 }
 
@@ -95,6 +101,7 @@ impl Programs {
             known: MappedArray::new(kernel, MAX_PROGRAMS)?,
             bytes: MappedArray::new(kernel, MAX_BYTES)?,
             nodes: MappedArray::new(kernel, MAX_NODES)?,
+            unrolled: MappedArray::new(kernel, MOST_NODES)?,
             used: Lock::new(Used::default()),
         })
     }
@@ -130,7 +137,10 @@ impl Programs {
         // SAFETY: as for the bytes; each node was written.
         let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, most) };
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
-        let nest = Nest::compile(program, room).map_err(|e| match e.fault {
+        self.unrolled.commit(0..MOST_NODES).map_err(ProgramRefused::Kernel)?;
+        // SAFETY: committed just now, and used under the lock alone.
+        let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
+        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
             NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
             _ => ProgramRefused::Nest(e),
         })?;
@@ -205,14 +215,10 @@ mod tests {
         assert_eq!(too_long, ProgramRefused::TooMany);
     }
 
-    #[test]
-    fn a_program_of_too_many_loops_is_refused_and_leaves_nothing() {
-        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
-        // More loops in each other than there may be; the innermost, of up to 64 words, are none.
-        let mut bytes = vec![0x02, 0x01];
-        let mut words = 2u64;
-        for _ in 0..16 {
-            // One more word, and all of it three times.
+    /// Two words, then so often: one word more, and all of it `times` times more. Its words are counted too.
+    fn deep(levels: usize, times: u8) -> (Vec<u8>, u64) {
+        let (mut bytes, mut words) = (vec![0x02, 0x01], 2);
+        for _ in 0..levels {
             bytes.extend([0x01, 0x00, 0x80]);
             words += 1;
             let mut n = words;
@@ -220,14 +226,39 @@ mod tests {
                 bytes.push(n as u8 | 0x80);
                 n >>= 7;
             }
-            bytes.extend([n as u8, 0x02]);
-            words *= 3;
+            bytes.extend([n as u8, times]);
+            words *= u64::from(times) + 1;
         }
         bytes.push(0);
-        let deep = Program::check(&bytes, words).unwrap();
-        let refused = programs.register(deep).unwrap_err();
+        (bytes, words)
+    }
+
+    #[test]
+    fn a_large_type_of_too_many_loops_is_refused_and_leaves_nothing() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        let (bytes, words) = deep(16, 2);
+        assert!(words > MOST_UNROLLED as u64);
+        let refused = programs.register(Program::check(&bytes, words).unwrap()).unwrap_err();
         assert!(matches!(refused, ProgramRefused::Nest(e) if e.fault == NestFault::TooDeep), "{refused}");
         let one = Builder::<8>::new().pointer().finish();
         assert_eq!(programs.register(one.program()).unwrap().index(), 0);
+    }
+
+    #[test]
+    fn a_smaller_type_of_too_many_loops_is_unrolled() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        // Repeats of up to 64 words are no loops.
+        for (levels, unrolled) in [(13, false), (14, true), (16, true)] {
+            let (bytes, words) = deep(levels, 1);
+            assert!(words <= MOST_UNROLLED as u64);
+            let program = Program::check(&bytes, words).unwrap();
+            let nest = programs.nest(programs.register(program).unwrap());
+            let loops = nest.nodes().iter().any(|node| matches!(node, Node::Loop { .. }));
+            assert_eq!(loops, !unrolled, "{levels}");
+            for word in 0..words {
+                let found = nest.first_pointer_at_or_after(word) == Some(word);
+                assert_eq!(found, program.is_pointer(word), "word {word} of {levels} levels");
+            }
+        }
     }
 }

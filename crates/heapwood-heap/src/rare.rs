@@ -90,12 +90,22 @@ impl Space {
     /// # Safety
     /// 1. The cell is of the shape's size class, in a span of the mixed shape that objects of the shape go to.
     /// 2. This thread owns the span, and no marking is under way.
+    #[inline]
     pub unsafe fn write_layout(&self, id: ShapeId, cell: usize) {
         let shape = self.shape(id);
-        if shape.rare_form() == Some(Mixed::Numbered) {
+        match shape.rare_form() {
             // SAFETY: contract 2.
-            return unsafe { self.pointer_bits.write_shape(cell, id) };
+            Some(Mixed::Numbered) => unsafe { self.pointer_bits.write_shape(cell, id) },
+            // SAFETY: as this one's.
+            _ => unsafe { self.write_pointers(shape, cell) },
         }
+    }
+
+    /// The same for a shape that goes to spans of bits.
+    ///
+    /// # Safety
+    /// As [`write_layout`](Self::write_layout)'s.
+    unsafe fn write_pointers(&self, shape: &Shape, cell: usize) {
         let size = shape.cell_size as usize;
         // SAFETY: contract 2.
         unsafe {

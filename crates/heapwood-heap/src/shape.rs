@@ -114,6 +114,7 @@ pub enum ScanKind {
 
 /// What is written for each object of a span that layouts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Mixed {
     /// Its pointers ([`ScanKind::Bits`]).
     Bits,
@@ -185,6 +186,7 @@ pub struct Shape {
     pub words: u16,
     /// Words before the first element (slices).
     pub header: u8,
+    rare_form: Option<Mixed>,
     /// The mask.
     pub mask: [u64; MASK_CHUNKS],
     /// The trace function's address, or 0.
@@ -193,7 +195,7 @@ pub struct Shape {
 
 const _: () = assert!(size_of::<Shape>() == 64);
 
-// SAFETY: all-zero bytes are a shape that no page refers to; it holds plain numbers.
+// SAFETY: all-zero bytes are a shape that no page refers to: each of its fields may be zero.
 unsafe impl Zeroed for Shape {}
 
 impl Shape {
@@ -204,6 +206,7 @@ impl Shape {
             kind: 0,
             words: 0,
             header: 0,
+            rare_form: None,
             mask: [0; MASK_CHUNKS],
             trace: 0,
         };
@@ -247,6 +250,17 @@ impl Shape {
             shape.header = 0;
         }
         shape.kind = kind as u8;
+        // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
+        // at each marking (docs/LAYOUT.md).
+        shape.rare_form = match kind {
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
+                if shape.cell_size as usize >= ROOM_FOR_NUMBER =>
+            {
+                Some(Mixed::Numbered)
+            }
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => Some(Mixed::Bits),
+            _ => None,
+        };
         shape
     }
 
@@ -291,18 +305,10 @@ impl Shape {
     }
 
     /// In what form objects of the shape share spans with those of others until there are enough of them; not at all if a
-    /// trace function goes with the shape, or many types share it as it is. A number is written faster than bits
-    /// where there is room for one; a program is decoded once rather than followed at each marking (docs/LAYOUT.md).
+    /// trace function goes with the shape, or many types share it as it is.
+    #[inline]
     pub(crate) fn rare_form(&self) -> Option<Mixed> {
-        match self.kind() {
-            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
-                if self.cell_size as usize >= ROOM_FOR_NUMBER =>
-            {
-                Some(Mixed::Numbered)
-            }
-            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => Some(Mixed::Bits),
-            _ => None,
-        }
+        self.rare_form
     }
 
     /// The shapes every heap has, in the order of their numbers.

@@ -301,4 +301,30 @@ proptest! {
             Err(error) => prop_assert_eq!(error.fault, NestFault::TooDeep),
         }
     }
+
+    #[test]
+    fn programs_are_unrolled_where_there_is_room(
+        list in instructions(),
+        room in 0usize..40,
+        have in 0usize..8,
+        seed: u64,
+    ) {
+        let (program, words) = encoded(&list, 400);
+        let checked = Program::check(&program, words as u64).unwrap();
+        let (mut nodes, mut plain) = (vec![Node::EMPTY; room], vec![Node::EMPTY; room]);
+        // What was there before does not matter.
+        let mut unrolled = vec![seed; have];
+        let made = Nest::compile_or_unroll(checked, &mut nodes, &mut unrolled);
+        match (Nest::compile(checked, &mut plain), made) {
+            (Ok(nest), made) => prop_assert_eq!(made, Ok(nest)),
+            (Err(_), Ok(nest)) => {
+                prop_assert!(words.div_ceil(64) <= have && nest.nodes().len() <= words.div_ceil(64));
+                agrees(nest, &expanded(&program), seed);
+            }
+            (Err(error), made) => {
+                prop_assert_eq!(made, Err(error));
+                prop_assert!(words.div_ceil(64) > have.min(room));
+            }
+        }
+    }
 }

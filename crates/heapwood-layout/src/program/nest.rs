@@ -146,6 +146,13 @@ const fn low(n: u64) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
+/// Up to eight bytes, the first in the lowest bits.
+fn block(bytes: &[u8]) -> u64 {
+    let mut block = [0; 8];
+    block[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(block)
+}
+
 /// The lowest `period` bits as many times as fit 64 bits.
 fn widened(bits: u64, period: u32) -> u64 {
     let (mut wide, mut len) = (bits & low(period as u64), period);
@@ -287,12 +294,11 @@ impl Maker<'_> {
         self.push(node)
     }
 
-    fn literal(&mut self, bits: u64, bytes: &[u8]) -> Result<(), NestFault> {
-        let mut left = bits;
-        for chunk in bytes.chunks(8) {
-            let mut block = [0; 8];
-            block[..chunk.len()].copy_from_slice(chunk);
-            self.add(Node::of_bits(u64::from_le_bytes(block), left.min(64)))?;
+    /// Adds so many words, 64 of them a block.
+    fn literal(&mut self, words: u64, blocks: impl Iterator<Item = u64>) -> Result<(), NestFault> {
+        let mut left = words;
+        for block in blocks {
+            self.add(Node::of_bits(block, left.min(64)))?;
             left = left.saturating_sub(64);
         }
         Ok(())
@@ -423,6 +429,19 @@ impl Maker<'_> {
         self.push(Node::Loop { nodes, words: n, times })
     }
 
+    /// Does what a program says.
+    fn follow(&mut self, program: Program<'_>) -> Result<(), NestError> {
+        let mut ops = Ops::new(program.bytes());
+        while let Ok(Some((at, op))) = ops.read() {
+            let done = match op {
+                Op::Literal { bits, bytes } => self.literal(bits, bytes.chunks(8).map(block)),
+                Op::Repeat { last, times } => self.repeat(last, times),
+            };
+            done.map_err(|fault| NestError { at, fault })?;
+        }
+        Ok(())
+    }
+
     /// Puts every loop before its body.
     fn into_prefix(self) -> usize {
         // From the end: a loop is met before what is in it, put where its body begins, and passed by there.
@@ -458,14 +477,27 @@ impl<'a> Nest<'a> {
     /// # Errors
     /// The nodes do not fit, or loops are more than [`MAX_DEPTH`] deep.
     pub fn compile(program: Program<'_>, nodes: &'a mut [Node]) -> Result<Self, NestError> {
+        Self::compile_or_unroll(program, nodes, &mut [])
+    }
+
+    /// The same; but a program of which that makes no nest is unrolled, into one without loops, if `unrolled` has a bit for
+    /// each of its words. As many nodes as that has blocks suffice then.
+    ///
+    /// # Errors
+    /// As of [`compile`](Self::compile), for a type of more words.
+    pub fn compile_or_unroll(
+        program: Program<'_>,
+        nodes: &'a mut [Node],
+        unrolled: &mut [u64],
+    ) -> Result<Self, NestError> {
         let mut maker = Maker { nodes: &mut *nodes, len: 0 };
-        let mut ops = Ops::new(program.bytes());
-        while let Ok(Some((at, op))) = ops.read() {
-            let done = match op {
-                Op::Literal { bits, bytes } => maker.literal(bits, bytes),
-                Op::Repeat { last, times } => maker.repeat(last, times),
-            };
-            done.map_err(|fault| NestError { at, fault })?;
+        if let Err(error) = maker.follow(program) {
+            let blocks = program.words().div_ceil(64);
+            let bits = unrolled.get_mut(..blocks as usize).ok_or(error)?;
+            bits.fill(0);
+            program.decode(bits, 0);
+            maker.len = 0;
+            maker.literal(program.words(), bits.iter().copied()).map_err(|_| error)?;
         }
         let len = maker.into_prefix();
         Ok(Nest { nodes: &nodes[..len], words: program.words() })

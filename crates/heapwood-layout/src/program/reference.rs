@@ -163,8 +163,8 @@ fn compare_others(program: &Program<'_>, start: usize) {
         let at = start + i;
         assert_eq!(out[at / 64] >> (at % 64) & 1 != 0, bits[i % words], "bit {i} of three: {program:?}");
     }
-    let mut nodes = vec![Node::EMPTY; 256];
-    let Ok(nest) = Nest::compile(*program, &mut nodes) else { return };
+    let (mut nodes, mut unrolled) = (vec![Node::EMPTY; 256], vec![0; start % 256]);
+    let Ok(nest) = Nest::compile_or_unroll(*program, &mut nodes, &mut unrolled) else { return };
     let mut next = start % (words + 1);
     let mut cursor = nest.cursor(next as u64);
     let mut pointer = |word: usize| {
