@@ -135,8 +135,8 @@ pub struct Cursor<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     /// The first node of the body, and the one behind the last.
-    first: usize,
-    behind: usize,
+    first: u32,
+    behind: u32,
     /// The iterations that follow this one.
     left: u64,
 }
@@ -514,12 +514,14 @@ impl<'a> Nest<'a> {
     }
 
     /// The pointers from some word on.
+    #[inline]
     pub fn cursor(&self, from: u64) -> Cursor<'a> {
         self.cursor_between(from, self.words)
     }
 
     /// The pointers from some word on and before another. Costs a division for each loop that the first word is in, and
     /// a look at each item before it there.
+    #[inline]
     pub fn cursor_between(&self, from: u64, to: u64) -> Cursor<'a> {
         let none = Turn { first: 0, behind: 0, left: 0 };
         let mut cursor = Cursor {
@@ -581,10 +583,10 @@ impl Cursor<'_> {
     /// Goes to the first node of the loop that the cursor is at.
     #[inline]
     fn enter(&mut self, left: u64) {
-        let first = self.node + 1;
-        self.loops[self.depth] = Turn { first, behind: self.node + self.nodes[self.node].span(), left };
+        let behind = self.node + self.nodes[self.node].span();
+        self.node += 1;
+        self.loops[self.depth] = Turn { first: self.node as u32, behind: behind as u32, left };
         self.depth += 1;
-        self.node = first;
     }
 
     /// Goes to the next node that is no loop. There is one, since the type has not ended.
@@ -593,12 +595,12 @@ impl Cursor<'_> {
         self.passed = 0;
         self.node += 1;
         while let Some(turn) = self.depth.checked_sub(1).map(|innermost| &mut self.loops[innermost]) {
-            if self.node < turn.behind {
+            if self.node < turn.behind as usize {
                 break;
             }
             if turn.left > 0 {
                 turn.left -= 1;
-                self.node = turn.first;
+                self.node = turn.first as usize;
                 break;
             }
             self.depth -= 1;
