@@ -114,6 +114,26 @@ fn main() {
             println!("marked, {words} words, {what}: by mask {by_mask:.1}, by program {by_program:.1}");
         }
     }
+    for words in [10, 66, 258, 1026] {
+        for (what, program) in [
+            ("two pointers at the end", Builder::<64>::new().scalars(words - 2).pointers(2).finish()),
+            ("every other a pointer", {
+                let pair = Builder::<8>::new().scalars(1).pointer();
+                Builder::<64>::new().array(pair.body(), 2, words / 2).finish()
+            }),
+        ] {
+            let in_spans = |mixed| {
+                let heap = quiet();
+                heap.space().set_always_mixed(mixed);
+                let (ty, _) = heap.register_program(words as usize * WORD, program.bytes()).expect("a type");
+                mark(&heap, ty, 2_500_000 / words as usize)
+            };
+            let (own, mixed) = (in_spans(false), in_spans(true));
+            println!(
+                "marked, {words} words, {what}, by program: in spans of their own {own:.1}, in mixed ones {mixed:.1}"
+            );
+        }
+    }
     let mut mixed = 1u64;
     let mut bits = |_| {
         mixed = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29) + 1;

@@ -8,7 +8,7 @@
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
 
 use crate::local::Local;
-use crate::shape::ShapeId;
+use crate::shape_id::ShapeId;
 use core::cell::Cell;
 use core::ptr::NonNull;
 use heapwood_os::region::Zeroed;

@@ -4,7 +4,7 @@
 //! A mutator comes here once for several spans. Invariant: every span is on exactly one list here, or on one of a
 //! mutator's bump, or is owned by it, or has just been taken by the thread that holds the lock.
 
-use crate::shape::{MAX_SHAPES, ShapeId};
+use crate::shape_id::{MAX_SHAPES, ShapeId};
 use crate::span::NO_SPAN;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};

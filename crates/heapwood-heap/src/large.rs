@@ -4,7 +4,8 @@
 
 use crate::page_table::PageEntry;
 use crate::refused::Refused;
-use crate::shape::{ScanKind, ShapeId};
+use crate::shape::ScanKind;
+use crate::shape_id::ShapeId;
 use crate::space::Space;
 use crate::span::Span;
 use core::ptr::NonNull;

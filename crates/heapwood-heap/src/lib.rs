@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`granule`] | the unit of alignment |
 //! | [`size_class`] | cell sizes, and the class of a size by arithmetic |
+//! | [`shape_id`] | numbers of shapes, and those that every heap knows |
 //! | [`shape`] | a class and a layout: what the cells of a span share |
 //! | [`page_table`] | a word a page: what lies there |
 //! | [`span`] | span descriptors and their states |
@@ -46,6 +47,7 @@ pub mod refused;
 mod release;
 mod sample;
 pub mod shape;
+pub mod shape_id;
 pub mod shapes;
 pub mod size_class;
 pub mod space;
@@ -59,7 +61,8 @@ pub use local::Local;
 pub use lookup::Object;
 pub use programs::{MOST_NODES, ProgramId, ProgramRefused};
 pub use refused::Refused;
-pub use shape::{MAX_ELEMENT_WORDS, MAX_SHAPES, Scan, ScanKind, Shape, ShapeId};
+pub use shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
+pub use shape_id::{MAX_SHAPES, ShapeId};
 pub use shapes::ShapeRefused;
 pub use size_class::{MAX_SMALL, SizeClass};
 pub use space::{Space, SpaceConfig, SpaceFigures};

@@ -7,7 +7,8 @@
 //! Invariant: entries are committed for every page below the heap's high-water mark, holes included, and where a
 //! chunk's entry is set its pages' are 0.
 
-use crate::shape::{ScanKind, ShapeId};
+use crate::shape::ScanKind;
+use crate::shape_id::ShapeId;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};

@@ -6,7 +6,7 @@
 //! (docs/METADATA.md).
 
 use crate::granule::GRANULE;
-use crate::shape::{MAX_SHAPES, ShapeId};
+use crate::shape_id::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 

@@ -1,90 +1,18 @@
 //! Shapes: what a span's cells have in common, a size class and the layout to scan them by.
 //!
 //! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
-//! is found from its page, without a word in the object. Pointer-free and conservative shapes of every class, and
-//! every mask over two or four words, exist in each heap from the start under numbers that are known at compile
-//! time; others are registered as they come. Invariant: a shape never changes once its number has been given out.
+//! is found from its page, without a word in the object. Invariant: a shape never changes once its number has been given
+//! out (`shape_id`).
 
 use crate::pointer_bits::ROOM_FOR_NUMBER;
 use crate::programs::ProgramId;
+use crate::shape_id::{Mixed, ShapeId, WellKnown};
 use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
-use heapwood_layout::{Layout, MAX_MASK_WORDS, Program, TraceFn};
+use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
 use heapwood_os::region::Zeroed;
-
-/// The number of a shape within its heap; 0 is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct ShapeId(pub(crate) u32);
 
 /// The most words of an element of a slice that is scanned by a mask.
 pub const MAX_ELEMENT_WORDS: usize = u16::MAX as usize;
-
-/// How many shapes a heap can have.
-pub const MAX_SHAPES: usize = 1 << 14;
-
-const MASK_CHUNKS: usize = MAX_MASK_WORDS / 64;
-const FIRST_NO_POINTERS: u32 = 1;
-const FIRST_CONSERVATIVE: u32 = FIRST_NO_POINTERS + CLASSES as u32 + 1;
-const FIRST_TWO_WORDS: u32 = FIRST_CONSERVATIVE + CLASSES as u32 + 1;
-const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
-const FIRST_BITS: u32 = FIRST_FOUR_WORDS + 15;
-const FIRST_NUMBERED: u32 = FIRST_BITS + CLASSES as u32;
-/// How many shapes every heap starts with, number 0 included.
-pub(crate) const WELL_KNOWN: u32 = FIRST_NUMBERED + CLASSES as u32;
-
-impl ShapeId {
-    /// The shape's number.
-    #[inline(always)]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The shape with this number; the heap it is used with must know it.
-    pub const fn from_index(index: u32) -> Self {
-        ShapeId(index)
-    }
-
-    /// Pointer-free cells of `class`; `None` means objects with pages of their own.
-    pub const fn no_pointers(class: Option<SizeClass>) -> Self {
-        ShapeId(FIRST_NO_POINTERS + class_slot(class))
-    }
-
-    /// Cells of `class` in which any word may be a pointer.
-    pub const fn conservative(class: Option<SizeClass>) -> Self {
-        ShapeId(FIRST_CONSERVATIVE + class_slot(class))
-    }
-
-    /// Cells of `class` for objects of different layouts.
-    pub(crate) const fn mixed(class: SizeClass, form: Mixed) -> Self {
-        let first = match form {
-            Mixed::Bits => FIRST_BITS,
-            Mixed::Numbered => FIRST_NUMBERED,
-        };
-        ShapeId(first + class.index() as u32)
-    }
-
-    /// The shape of a type of `size` bytes whose pointers are the bits of `mask`, if every heap has it.
-    pub const fn well_known(size: usize, mask: &[u64; MASK_CHUNKS]) -> Option<Self> {
-        if mask[1] | mask[2] | mask[3] != 0 {
-            return None;
-        }
-        if mask[0] == 0 {
-            return Some(Self::no_pointers(SizeClass::of(size)));
-        }
-        match size {
-            1..=16 => Some(ShapeId(FIRST_TWO_WORDS + mask[0] as u32 - 1)),
-            17..=32 => Some(ShapeId(FIRST_FOUR_WORDS + mask[0] as u32 - 1)),
-            _ => None,
-        }
-    }
-}
-
-const fn class_slot(class: Option<SizeClass>) -> u32 {
-    match class {
-        Some(class) => class.index() as u32,
-        None => CLASSES as u32,
-    }
-}
 
 /// How the objects of a shape are scanned. The discriminant sits in every page's entry; 0 there means no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,16 +38,6 @@ pub enum ScanKind {
     Program = 9,
     /// Each object has the number of its shape beside the heap.
     Numbered = 10,
-}
-
-/// What is written for each object of a span that layouts share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Mixed {
-    /// Its pointers ([`ScanKind::Bits`]).
-    Bits,
-    /// The number of its shape ([`ScanKind::Numbered`]).
-    Numbered,
 }
 
 impl ScanKind {
@@ -155,7 +73,7 @@ pub enum Scan {
         /// Words an element, at most [`MAX_ELEMENT_WORDS`] and not 0.
         words: usize,
         /// The words of an element that are pointers, among its first [`MAX_MASK_WORDS`].
-        mask: [u64; MASK_CHUNKS],
+        mask: [u64; MASK_BLOCKS],
     },
     /// `header` words without a pointer, then as many elements as there is room for, each as the program says.
     Program {
@@ -188,7 +106,7 @@ pub struct Shape {
     pub header: u8,
     rare_form: Option<Mixed>,
     /// The mask.
-    pub mask: [u64; MASK_CHUNKS],
+    pub mask: [u64; MASK_BLOCKS],
     /// The trace function's address, or 0.
     trace: usize,
 }
@@ -207,7 +125,7 @@ impl Shape {
             words: 0,
             header: 0,
             rare_form: None,
-            mask: [0; MASK_CHUNKS],
+            mask: [0; MASK_BLOCKS],
             trace: 0,
         };
         let kind = match scan {
@@ -241,11 +159,11 @@ impl Shape {
                 shape.mask = mask;
                 shape.words = words as u16;
                 shape.header = header;
-                if mask == [0; MASK_CHUNKS] { ScanKind::NoPointers } else { ScanKind::Slice }
+                if mask == [0; MASK_BLOCKS] { ScanKind::NoPointers } else { ScanKind::Slice }
             }
         };
         if kind == ScanKind::NoPointers {
-            shape.mask = [0; MASK_CHUNKS];
+            shape.mask = [0; MASK_BLOCKS];
             shape.words = 0;
             shape.header = 0;
         }
@@ -311,43 +229,30 @@ impl Shape {
         self.rare_form
     }
 
-    /// The shapes every heap has, in the order of their numbers.
-    pub(crate) fn well_known(index: u32) -> Shape {
-        if index >= FIRST_NUMBERED {
-            return Shape::mixed(SizeClass::new((index - FIRST_NUMBERED) as usize), ScanKind::Numbered);
-        }
-        if index >= FIRST_BITS {
-            return Shape::mixed(SizeClass::new((index - FIRST_BITS) as usize), ScanKind::Bits);
-        }
-        let layout = |l| Scan::Layout(l);
-        if index < FIRST_CONSERVATIVE {
-            Shape::new(slot_class(index - FIRST_NO_POINTERS), layout(Layout::NoPointers))
-        } else if index < FIRST_TWO_WORDS {
-            Shape::new(slot_class(index - FIRST_CONSERVATIVE), layout(Layout::Conservative))
-        } else {
-            let (size, mask) = if index < FIRST_FOUR_WORDS {
-                (16, index - FIRST_TWO_WORDS + 1)
-            } else {
-                (32, index - FIRST_FOUR_WORDS + 1)
-            };
-            let described = heapwood_layout::TypeDescriptor::masked(size, &[mask as u64]);
-            Shape::new(SizeClass::of(size), layout(described.expect("two or four words").layout()))
+    /// The shape with a number that every heap knows.
+    pub(crate) fn well_known(id: ShapeId) -> Shape {
+        let masked = |bytes, mask| {
+            let described = TypeDescriptor::masked(bytes, &[mask]).expect("two or four words");
+            Shape::new(SizeClass::of(bytes), Scan::Layout(described.layout()))
+        };
+        match id.meaning() {
+            WellKnown::NoPointers(class) => Shape::new(class, Scan::Layout(Layout::NoPointers)),
+            WellKnown::Conservative(class) => Shape::new(class, Scan::Layout(Layout::Conservative)),
+            WellKnown::Masked(bytes, mask) => masked(bytes, mask),
+            WellKnown::Mixed(class, Mixed::Bits) => Shape::mixed(class, ScanKind::Bits),
+            WellKnown::Mixed(class, Mixed::Numbered) => Shape::mixed(class, ScanKind::Numbered),
         }
     }
 }
 
-fn slot_class(slot: u32) -> Option<SizeClass> {
-    ((slot as usize) < CLASSES).then(|| SizeClass::new(slot as usize))
-}
-
-fn highest_bit(mask: &[u64; MASK_CHUNKS]) -> u16 {
-    (0..MASK_CHUNKS)
+fn highest_bit(mask: &[u64; MASK_BLOCKS]) -> u16 {
+    (0..MASK_BLOCKS)
         .rev()
         .find(|&i| mask[i] != 0)
         .map_or(0, |i| (i * 64) as u16 + 64 - mask[i].leading_zeros() as u16)
 }
 
-const _: () = assert!((WELL_KNOWN as usize) < MAX_SHAPES && MAX_SMALL >= MAX_MASK_WORDS * 8);
+const _: () = assert!(MAX_SMALL >= MAX_MASK_WORDS * 8);
 
 #[cfg(test)]
 mod tests {
@@ -356,14 +261,14 @@ mod tests {
     #[test]
     fn numbers_known_at_compile_time_name_the_right_shapes() {
         for class in SizeClass::all().map(Some).chain([None]) {
-            let s = Shape::well_known(ShapeId::no_pointers(class).0);
+            let s = Shape::well_known(ShapeId::no_pointers(class));
             assert_eq!((s.class(), s.kind()), (class, ScanKind::NoPointers));
-            let s = Shape::well_known(ShapeId::conservative(class).0);
+            let s = Shape::well_known(ShapeId::conservative(class));
             assert_eq!((s.class(), s.kind()), (class, ScanKind::Conservative));
         }
         for (size, masks) in [(16, 1..4u64), (24, 1..8), (32, 1..16)] {
             for mask in masks {
-                let s = Shape::well_known(ShapeId::well_known(size, &[mask, 0, 0, 0]).unwrap().0);
+                let s = Shape::well_known(ShapeId::well_known(size, &[mask, 0, 0, 0]).unwrap());
                 assert_eq!(s.class(), SizeClass::of(size));
                 assert_eq!(s.mask[0], mask);
                 assert_eq!(s.kind() == ScanKind::Pair, size == 16 && mask == 3);

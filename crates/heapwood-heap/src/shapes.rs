@@ -3,7 +3,8 @@
 
 use crate::page_table::PageEntry;
 use crate::programs::{ProgramId, ProgramRefused};
-use crate::shape::{MAX_SHAPES, Scan, Shape, ShapeId};
+use crate::shape::{Scan, Shape};
+use crate::shape_id::{MAX_SHAPES, ShapeId};
 use crate::size_class::SizeClass;
 use crate::space::Space;
 use core::fmt;

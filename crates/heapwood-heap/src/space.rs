@@ -11,7 +11,8 @@ use crate::pointer_bits::PointerBits;
 use crate::programs::Programs;
 use crate::rare::Rare;
 use crate::refused::Refused;
-use crate::shape::{MAX_SHAPES, Shape, WELL_KNOWN};
+use crate::shape::Shape;
+use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
@@ -131,7 +132,7 @@ impl Space {
         space.shapes.commit(0..MAX_SHAPES)?;
         for index in 1..WELL_KNOWN {
             // SAFETY: the shapes are committed, and nobody else has seen this space yet.
-            unsafe { *space.shapes.at(index as usize) = Shape::well_known(index) };
+            unsafe { *space.shapes.at(index as usize) = Shape::well_known(ShapeId(index)) };
         }
         Ok(space)
     }

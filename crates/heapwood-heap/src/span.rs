@@ -13,7 +13,7 @@
 //! ascending order, so every cell below it has been handed out or had outlived the last cycle).
 
 use crate::page_table::PageEntry;
-use crate::shape::ShapeId;
+use crate::shape_id::ShapeId;
 use crate::size_class::reciprocal;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;

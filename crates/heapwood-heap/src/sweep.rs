@@ -3,7 +3,7 @@
 //! swept when its shape needs memory; the rest before the heap grows, and before the next marking.
 
 use crate::central::{Central, SpanList};
-use crate::shape::ShapeId;
+use crate::shape_id::ShapeId;
 use crate::space::{CLOBBER, Space};
 use crate::span::NO_SPAN;
 use core::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! The walker: checks a stopped space against itself. Page entries against descriptors, lists against entries,
 //! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
 
-use crate::shape::ShapeId;
+use crate::shape_id::ShapeId;
 use crate::space::Space;
 use crate::span::NO_SPAN;
 use core::fmt;

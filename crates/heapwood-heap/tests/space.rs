@@ -342,21 +342,32 @@ fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
     owner.space.set_always_mixed(true);
     let mut objects = Vec::new();
     for bytes in [176, 192, 208, 224, 240, 256, 320, 1024, 2000, 8192, MAX_SMALL] {
-        let shapes: Vec<ShapeId> =
-            (1..40u64).map(|k| owner.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap())).collect();
+        let words = bytes / 8;
+        let shapes: Vec<(ShapeId, ScanKind)> = (1..40u64)
+            .map(|k| match k % 4 {
+                0 => {
+                    let program =
+                        Builder::<64>::new().scalars(k % 13).pointer().padded(words as u64).finish();
+                    let program = owner.space.register_program(program.program()).unwrap();
+                    let scan = Scan::Program { header: 0, program };
+                    (owner.space.shape_for(bytes, scan).unwrap(), ScanKind::Program)
+                }
+                _ => (owner.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap()), ScanKind::Mask),
+            })
+            .collect();
         for k in 0..120 {
-            let shape = shapes[k * 7 % shapes.len()];
-            objects.push((owner.allocate(shape, bytes).unwrap(), bytes, shape));
+            let (shape, kind) = shapes[k * 7 % shapes.len()];
+            objects.push((owner.allocate(shape, bytes).unwrap(), bytes, shape, kind));
         }
     }
     // All are as they were written, beside each other.
-    for &(object, bytes, shape) in &objects {
+    for &(object, bytes, shape, kind) in &objects {
         let mixed = owner.space.shape(owner.space.find_span(object).unwrap().shape()).kind();
-        let numbered = SizeClass::of(bytes).unwrap().cell_size() >= 192;
+        let numbered = kind != ScanKind::Program && SizeClass::of(bytes).unwrap().cell_size() >= 192;
         assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
         if numbered {
             assert_eq!(owner.space.pointer_bits().shape(object), shape);
-            assert_eq!(owner.space.numbered_entry(object).kind(), Some(ScanKind::Mask));
+            assert_eq!(owner.space.numbered_entry(object).kind(), Some(kind));
         }
     }
     owner.cycle(objects.iter().map(|&(object, ..)| object));

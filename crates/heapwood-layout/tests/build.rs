@@ -6,7 +6,7 @@ use heapwood_layout::TypeMap;
 use heapwood_layout::describe::{
     DescribeError, DescribeFault, Expected, Item, MAX_NESTING, ParseError, compile, parse,
 };
-use heapwood_layout::program::build::MAX_WORDS;
+use heapwood_layout::program::MAX_WORDS;
 use heapwood_layout::program::{BuildError, Builder, Field, Part, Program, ProgramBuf};
 use proptest::prelude::*;
 use std::panic::catch_unwind;

@@ -1,0 +1,287 @@
+//! How a program becomes a nest. Invariant: whatever the items are, their words are those of the instructions so far; a
+//! repeat that begins inside an item takes that apart.
+
+use super::super::check::Program;
+use super::super::ops::{Op, Ops};
+use super::{MAX_DEPTH, NestError, NestFault, Node, low};
+
+/// Up to eight bytes, the first in the lowest bits.
+fn block(bytes: &[u8]) -> u64 {
+    let mut block = [0; 8];
+    block[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(block)
+}
+
+/// The lowest `period` bits as many times as fit 64 bits.
+fn widened(bits: u64, period: u32) -> u64 {
+    let (mut wide, mut len) = (bits & low(period as u64), period);
+    while len + period <= 64 {
+        wide |= (bits & low(period as u64)) << len;
+        len += period;
+    }
+    wide
+}
+
+impl Node {
+    /// All bits of at most 64 words that are no loop.
+    fn all_bits(&self) -> u64 {
+        let (mut all, mut at) = (0, 0);
+        while at < self.words() {
+            let (bits, len) = self.bits_from(at);
+            all |= bits << at;
+            at += len;
+        }
+        all
+    }
+
+    /// What lies before word `at` of words that are no loop, and what lies behind: neither is nothing.
+    fn split(&self, at: u64) -> (Node, Node) {
+        match *self {
+            Node::Skip { words } => (Node::Skip { words: at }, Node::Skip { words: words - at }),
+            Node::Ones { words } => (Node::Ones { words: at }, Node::Ones { words: words - at }),
+            Node::Bits { bits, len } => {
+                (Node::of_bits(bits & low(at), at), Node::of_bits(bits >> at, len as u64 - at))
+            }
+            Node::Pattern { bits, period, words } => {
+                let (phase, one) = ((at % period as u64) as u32, bits & low(period as u64));
+                // Turned so that it begins with what comes at that word.
+                let turned = if phase == 0 { one } else { one >> phase | one << (period - phase) };
+                let part = |bits, words: u64| {
+                    if words <= period as u64 {
+                        Node::of_bits(bits & low(words), words)
+                    } else {
+                        Node::Pattern { bits: widened(bits, period), period, words }
+                    }
+                };
+                (part(one, at), part(turned, words - at))
+            }
+            Node::Loop { .. } => unreachable!("a loop is taken apart otherwise"),
+        }
+    }
+
+    /// One node for two that follow each other and are no loops, if there is one.
+    fn joined(&self, next: &Node) -> Option<Node> {
+        match (*self, *next) {
+            (Node::Skip { words: a }, Node::Skip { words: b }) => Some(Node::Skip { words: a + b }),
+            (Node::Ones { words: a }, Node::Ones { words: b }) => Some(Node::Ones { words: a + b }),
+            (Node::Loop { .. }, _) | (_, Node::Loop { .. }) => None,
+            _ if self.words() <= 64 && next.words() <= 64 - self.words() => Some(Node::of_bits(
+                self.all_bits() | next.all_bits() << self.words(),
+                self.words() + next.words(),
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A nest in the making. Here a loop comes *behind* its body: the last node is the last item, whatever it is, so that the
+/// items which are the last `n` bits are found from the end.
+pub(super) struct Maker<'b> {
+    nodes: &'b mut [Node],
+    len: usize,
+}
+
+impl<'b> Maker<'b> {
+    /// A nest without items, to be made where the nodes are.
+    pub(super) fn new(nodes: &'b mut [Node]) -> Self {
+        Maker { nodes, len: 0 }
+    }
+
+    fn push(&mut self, node: Node) -> Result<(), NestFault> {
+        let room = self.nodes.len();
+        *self.nodes.get_mut(self.len).ok_or(NestFault::TooManyNodes { room })? = node;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Adds words that are no loop, to the last node if they fit there.
+    fn add(&mut self, node: Node) -> Result<(), NestFault> {
+        if let Some(last) = self.len.checked_sub(1).map(|last| &mut self.nodes[last]) {
+            if let Some(joined) = last.joined(&node) {
+                *last = joined;
+                return Ok(());
+            }
+            // Fills a node that has room with the first of many bits.
+            if let (Node::Bits { bits, len: have @ ..64 }, Node::Bits { bits: more, len }) = (*last, node) {
+                let part = 64 - have;
+                *last = Node::Bits { bits: bits | more << have, len: 64 };
+                return self.push(Node::of_bits(more >> part, (len - part) as u64));
+            }
+        }
+        self.push(node)
+    }
+
+    /// Adds so many words, 64 of them a block.
+    pub(super) fn literal(&mut self, words: u64, blocks: impl Iterator<Item = u64>) -> Result<(), NestFault> {
+        let mut left = words;
+        for block in blocks {
+            self.add(Node::of_bits(block, left.min(64)))?;
+            left = left.saturating_sub(64);
+        }
+        Ok(())
+    }
+
+    /// Makes room for `n` nodes at `at`.
+    fn open(&mut self, at: usize, n: usize) -> Result<(), NestFault> {
+        if n > self.nodes.len() - self.len {
+            return Err(NestFault::TooManyNodes { room: self.nodes.len() });
+        }
+        self.nodes.copy_within(at..self.len, at + n);
+        self.len += n;
+        Ok(())
+    }
+
+    /// The first node of the items that are exactly the last `n` bits, and the loops in each other among them. Takes apart
+    /// what the first bit lies in.
+    fn items(&mut self, n: u64) -> Result<(usize, usize), NestFault> {
+        let (mut at, mut left, mut depth) = (self.len, n, 0);
+        while left > 0 {
+            let item = self.nodes[at - 1];
+            let begin = at - item.span();
+            if item.words() > left {
+                at = self.take_apart(begin, at - 1, item.words() - left)?;
+                continue;
+            }
+            if matches!(item, Node::Loop { .. }) {
+                depth = depth.max(self.depth(begin, at));
+            }
+            left -= item.words();
+            at = begin;
+        }
+        Ok((at, depth))
+    }
+
+    /// How deep the loops of an item in `begin..end` are.
+    fn depth(&self, begin: usize, end: usize) -> usize {
+        // From the end, a loop is met before its body; those that a node is in are those whose bodies begin before it.
+        let (mut begins, mut open, mut deepest) = ([0; MAX_DEPTH], 0, 0);
+        for at in (begin..end).rev() {
+            while open > 0 && begins[open - 1] > at {
+                open -= 1;
+            }
+            if let Node::Loop { nodes, .. } = self.nodes[at] {
+                begins[open] = at - nodes as usize;
+                open += 1;
+                deepest = deepest.max(open);
+            }
+        }
+        deepest
+    }
+
+    /// Takes the item whose nodes are `begin..=last` apart, so that word `split` of it, not the first, is not inside
+    /// it any more, or less deep. Returns the end of what was made of it.
+    fn take_apart(&mut self, begin: usize, last: usize, split: u64) -> Result<usize, NestFault> {
+        let Node::Loop { nodes, words, times } = self.nodes[last] else {
+            let (before, behind) = self.nodes[last].split(split);
+            self.open(last, 1)?;
+            (self.nodes[last], self.nodes[last + 1]) = (before, behind);
+            return Ok(last + 2);
+        };
+        // The iterations before the one that has the word, that one if the word is inside it, and those behind.
+        let (before, inside) = (split / words, !split.is_multiple_of(words));
+        let behind = times - before - inside as u64;
+        let body = nodes as usize;
+        let parts = [before, inside as u64, behind];
+        let span = |times: u64| if times == 0 { 0 } else { body + (times > 1) as usize };
+        let needed = parts.iter().map(|times| span(*times)).sum::<usize>();
+        self.open(last + 1, needed - (body + 1))?;
+        // The body is at `begin` and stays there, as that of the first part or, with no such part, of the next.
+        let mut at = begin;
+        for times in parts.into_iter().filter(|times| *times > 0) {
+            if at != begin {
+                self.nodes.copy_within(begin..begin + body, at);
+            }
+            at += body;
+            if times > 1 {
+                self.nodes[at] = Node::Loop { nodes, words, times };
+                at += 1;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Repeats the last `n` bits.
+    fn repeat(&mut self, n: u64, times: u64) -> Result<(), NestFault> {
+        let (begin, depth) = self.items(n)?;
+        let times = times + 1;
+        let items = &mut self.nodes[begin..self.len];
+        if items.iter().all(|node| matches!(node, Node::Skip { .. })) {
+            self.len = begin;
+            return self.add(Node::Skip { words: n * times });
+        }
+        if items.iter().all(|node| matches!(node, Node::Ones { .. })) {
+            self.len = begin;
+            return self.add(Node::Ones { words: n * times });
+        }
+        // No loop is so short: this would have been a pattern.
+        if n <= 64 {
+            let (mut bits, mut at) = (0, 0);
+            for node in items {
+                bits |= node.all_bits() << at;
+                at += node.words();
+            }
+            self.len = begin;
+            let (period, words) = (n as u32, n * times);
+            let wide = widened(bits, period);
+            if words <= 64 {
+                return self.add(Node::of_bits(wide & low(words), words));
+            }
+            return self.push(Node::Pattern { bits: wide, period, words });
+        }
+        match items {
+            [Node::Pattern { period, words, .. }] if words.is_multiple_of(*period as u64) => {
+                *words *= times;
+                return Ok(());
+            }
+            [.., Node::Loop { nodes, times: before, .. }] if *nodes as usize == self.len - begin - 1 => {
+                *before *= times;
+                return Ok(());
+            }
+            _ => {}
+        }
+        if depth == MAX_DEPTH {
+            return Err(NestFault::TooDeep);
+        }
+        let nodes = (self.len - begin) as u32;
+        self.push(Node::Loop { nodes, words: n, times })
+    }
+
+    /// Does what a program says.
+    pub(super) fn follow(&mut self, program: Program<'_>) -> Result<(), NestError> {
+        let mut ops = Ops::new(program.bytes());
+        while let Ok(Some((at, op))) = ops.read() {
+            let done = match op {
+                Op::Literal { bits, bytes } => self.literal(bits, bytes.chunks(8).map(block)),
+                Op::Repeat { last, times } => self.repeat(last, times),
+            };
+            done.map_err(|fault| NestError { at, fault })?;
+        }
+        Ok(())
+    }
+
+    /// Puts every loop before its body.
+    pub(super) fn into_prefix(self) -> usize {
+        // From the end: a loop is met before what is in it, put where its body begins, and passed by there.
+        let (mut moved, mut open, mut at) = ([usize::MAX; MAX_DEPTH], 0, self.len);
+        while at > 0 {
+            at -= 1;
+            while open > 0 && moved[open - 1] == at {
+                // One loop's place may be that of the loop around it plus one.
+                open -= 1;
+                if at == 0 {
+                    return self.len;
+                }
+                at -= 1;
+            }
+            if let Node::Loop { nodes, .. } = self.nodes[at] {
+                let begin = at - nodes as usize;
+                self.nodes[begin..=at].rotate_right(1);
+                moved[open] = begin;
+                open += 1;
+                // The body's last node is here now.
+                at += 1;
+            }
+        }
+        self.len
+    }
+}
