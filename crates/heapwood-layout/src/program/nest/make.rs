@@ -82,9 +82,10 @@ pub(super) struct Maker<'b> {
 }
 
 impl<'b> Maker<'b> {
-    /// A nest without items, to be made where the nodes are.
+    /// A nest without items, to be made where the nodes are; of no more than a loop can count.
     pub(super) fn new(nodes: &'b mut [Node]) -> Self {
-        Maker { nodes, len: 0 }
+        let room = nodes.len().min(u32::MAX as usize);
+        Maker { nodes: &mut nodes[..room], len: 0 }
     }
 
     fn push(&mut self, node: Node) -> Result<(), NestFault> {
