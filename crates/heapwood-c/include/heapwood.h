@@ -145,7 +145,8 @@ hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 /* A type is registered for one heap, from any thread, and lasts as long as that heap; its number means nothing to
  * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
  * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts, 262143
- * types, or 4096 programs (fewer if they are long: 1 MiB of them). */
+ * types, or 4096 programs (fewer if they are long: 1 MiB of them, or if they are of many different arrays: 131072 loops
+ * and parts of arrays in all). */
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
@@ -167,7 +168,8 @@ hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_
 
 /* The same, made of a text: "ptr" is a pointer, "word" any other word, "[n]" before a type an array of n of it, and
  * "{ ... }" a struct of the types in it: "{ word ptr [100]{ptr word word} [1<<28]ptr }". Stores the size in bytes unless
- * size is NULL. HW_EDESC names the byte of the text, or what is wrong with the type. */
+ * size is NULL. A text has at most 128 items ("ptr", "word", brackets with what is in them), at most 16 in each other.
+ * HW_EDESC names the byte of the text, or what is wrong with the type. */
 hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_type *out, hw_error *why);
 
 /* Any aligned word of an object may be a pointer, to or into an object. */
@@ -304,8 +306,9 @@ static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
 }
 
 /* A C array of n elements, the first at its first byte. A pointer in it is a slot of the array: hw_write(m, array,
- * &array[i].next, value). n may be 0. Its memory is zero if it may hold pointers. HW_EDESC for elements with a trace
- * function: they know single objects only. */
+ * &array[i].next, value). n may be 0. Its memory is zero if it may hold pointers. If there is room for another element
+ * behind the last (hw_base tells), it is one: nothing but what elements hold may be written there. HW_EDESC for elements
+ * with a trace function: they know single objects only. */
 void *hw_alloc_array(hw_mutator *m, hw_type element, size_t n);
 
 /* The same, and zero in any case. */

@@ -58,8 +58,8 @@ impl Heap {
     /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
     ///
     /// # Errors
-    /// The size is no type's, the program is wrong, with the byte at fault, or no nest of few loops; or the heap has no
-    /// room for more.
+    /// The size is no type's; the program is wrong, with the byte at fault, or no nest of few loops and too large to be
+    /// unrolled; or the heap has no room for more.
     pub fn register_program(
         &self,
         size: usize,
@@ -74,7 +74,13 @@ impl Heap {
     /// # Errors
     /// The heap has no room for more layouts.
     pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
-        let scan = Scan::Program { header: 0, program };
+        // A cell has room for two such types, but is one object.
+        let scan = match size / WORD {
+            1 => Scan::Layout(
+                TypeDescriptor::masked(size, &[self.space.program(program).is_pointer(0).into()])?.layout(),
+            ),
+            _ => Scan::Program { header: 0, program },
+        };
         let shape = self.space.shape_for(size, scan).map_err(TypeError::Shape)?;
         Ok(ObjectType { size, shape })
     }

@@ -10,8 +10,10 @@ use crate::cycle::mutators;
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::roots::table::RootKind;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_heap::{GRANULE, ScanKind, Space};
+use heapwood_heap::{GRANULE, MOST_UNROLLED, ScanKind, Space};
+use heapwood_layout::Program;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
@@ -230,24 +232,29 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
         }
         ScanKind::Program => {
             let program = space.program(shape.program().expect("a program's shape has one"));
-            let element = program.words() as usize;
-            // By the decoder where a little memory suffices, else word by word: slow, but unlike the marker's way, too.
-            let mut bits = [0u64; 1024];
-            let decoded = element <= bits.len() * 64;
-            if decoded {
-                program.decode(&mut bits, 0);
-            }
-            let is_pointer = |word: usize| match decoded {
-                true => bits[word / 64] >> (word % 64) & 1 == 1,
-                false => program.is_pointer(word as u64),
-            };
-            for first in (shape.header as usize..(words + 1).saturating_sub(element)).step_by(element) {
-                for word in (0..element).filter(|&word| is_pointer(word)) {
-                    f(object + (first + word) * WORD);
-                }
-            }
+            let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
+            for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
         ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
+    }
+}
+
+/// Calls `f` with each word that is a pointer of the elements that begin in a range of words. By the decoder where 32 KiB
+/// suffice, as they do for all programs that are unrolled, else word by word: slow, but unlike the marker's way, too.
+#[inline(never)]
+fn for_each_pointer(program: Program<'_>, begins: Range<usize>, mut f: impl FnMut(usize)) {
+    let element = program.words() as usize;
+    let mut bits = [0u64; MOST_UNROLLED / 64];
+    let decoded = element <= MOST_UNROLLED;
+    if decoded {
+        program.decode(&mut bits, 0);
+    }
+    let is_pointer = |word: usize| match decoded {
+        true => bits[word / 64] >> (word % 64) & 1 == 1,
+        false => program.is_pointer(word as u64),
+    };
+    for first in begins.step_by(element) {
+        (0..element).filter(|&word| is_pointer(word)).for_each(|word| f(first + word));
     }
 }

@@ -183,6 +183,24 @@ fn a_wrong_program_is_refused_with_its_byte() {
     assert!(heap.register_program(16, &[0x02, 0x01, 0x00]).is_ok());
 }
 
+#[test]
+fn what_lies_behind_a_type_of_one_word_is_no_pointer() {
+    let heap = heap(PRECISE);
+    let mut roots = Slots::new(&heap, 1);
+    let mutator = attach(&heap);
+    let described = describe(&heap, Builder::<8>::new().pointer().finish());
+    let object = mutator.allocate(described.ty).unwrap().as_ptr() as usize;
+    roots.set(0, object);
+    // The cell has room for two words.
+    // SAFETY: both are the object's cell's.
+    unsafe {
+        (object as *mut usize).write(object);
+        (object as *mut usize).add(1).write(object + 1024);
+    }
+    mutator.collect();
+    assert_eq!(heap.stats().live_objects, 1);
+}
+
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::KERNEL_PAGE

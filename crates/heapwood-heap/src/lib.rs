@@ -59,7 +59,7 @@ pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
 pub use local::Local;
 pub use lookup::Object;
-pub use programs::{MOST_NODES, ProgramId, ProgramRefused};
+pub use programs::{MOST_NODES, MOST_UNROLLED, ProgramId, ProgramRefused};
 pub use refused::Refused;
 pub use shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
 pub use shape_id::{MAX_SHAPES, ShapeId};

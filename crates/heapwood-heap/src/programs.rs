@@ -28,7 +28,7 @@ impl ProgramId {
 pub const MAX_PROGRAMS: usize = 1 << 12;
 /// Bytes of all programs together.
 const MAX_BYTES: usize = 1 << 20;
-/// Nodes of all nests together. (Address space is reserved for all three, which `ulimit -v` may count.)
+/// Nodes of all nests together. (Address space is reserved for all these, which `ulimit -v` may count.)
 const MAX_NODES: usize = 1 << 17;
 /// A nest has at most so many nodes.
 pub const MOST_NODES: usize = 1 << 12;
@@ -97,11 +97,13 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        let unrolled = MappedArray::new(kernel, MOST_NODES)?;
+        unrolled.commit(0..MOST_NODES)?;
         Ok(Programs {
             known: MappedArray::new(kernel, MAX_PROGRAMS)?,
             bytes: MappedArray::new(kernel, MAX_BYTES)?,
             nodes: MappedArray::new(kernel, MAX_NODES)?,
-            unrolled: MappedArray::new(kernel, MOST_NODES)?,
+            unrolled,
             used: Lock::new(Used::default()),
         })
     }
@@ -117,11 +119,10 @@ impl Programs {
             return Ok(ProgramId::from_index(index));
         }
         let Used { programs, bytes, nodes } = *used;
-        let len = program.bytes().len();
-        if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes {
+        let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
+        if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || most == 0 {
             return Err(ProgramRefused::TooMany);
         }
-        let most = MOST_NODES.min(MAX_NODES - nodes);
         self.known.commit(programs..programs + 1).map_err(ProgramRefused::Kernel)?;
         self.bytes.commit(bytes..bytes + len).map_err(ProgramRefused::Kernel)?;
         self.nodes.commit(nodes..nodes + most).map_err(ProgramRefused::Kernel)?;
@@ -137,8 +138,7 @@ impl Programs {
         // SAFETY: as for the bytes; each node was written.
         let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, most) };
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
-        self.unrolled.commit(0..MOST_NODES).map_err(ProgramRefused::Kernel)?;
-        // SAFETY: committed just now, and used under the lock alone.
+        // SAFETY: committed when it was made, and used under the lock alone.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
         let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
             NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
@@ -169,7 +169,17 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_layout::program::Builder;
+    use heapwood_layout::program::{Builder, ProgramBuf};
+
+    /// So many nodes, an even number: runs of scalars, each of another length, with a pointer behind it.
+    fn runs(nodes: usize, first: u64) -> ProgramBuf<32768> {
+        let mut all = Builder::new();
+        for k in 0..nodes as u64 / 2 {
+            all.push_scalars(1000 + first + k).unwrap();
+            all.push_pointers(1).unwrap();
+        }
+        all.finish()
+    }
 
     #[test]
     fn programs_are_kept_and_found_again() {
@@ -192,27 +202,42 @@ mod tests {
     #[test]
     fn short_programs_are_taken_until_the_last_node_is() {
         let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
-        // A pointer, and scalars in runs of a thousand and some with a pointer behind each.
-        let many = |runs: u64, first: u64| {
-            let mut all = Builder::<32768>::new().pointer();
-            for k in 0..runs {
-                all = all.scalars(1000 + first + k).pointer();
-            }
-            all.finish()
-        };
         let mut nodes = 0;
         let refused = loop {
-            match programs.register(many(2000, nodes as u64).program()) {
+            match programs.register(runs(4000, nodes as u64).program()) {
                 Ok(id) => nodes += programs.nest(id).nodes().len(),
                 Err(e) => break e,
             }
         };
         assert_eq!(refused, ProgramRefused::TooMany);
         assert!(MAX_NODES - nodes < MOST_NODES && nodes < MAX_NODES, "{nodes}");
-        let one = programs.register(many(0, 0).program()).unwrap();
-        assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(0));
-        let too_long = programs.register(many(2100, 7).program()).unwrap_err();
+        let one = programs.register(runs(2, 0).program()).unwrap();
+        assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(1000));
+        let too_long = programs.register(runs(4200, 7).program()).unwrap_err();
         assert_eq!(too_long, ProgramRefused::TooMany);
+    }
+
+    #[test]
+    fn the_last_node_is_used_and_no_more() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        for k in 0..MAX_NODES / MOST_NODES {
+            let id = programs.register(runs(MOST_NODES, k as u64).program()).unwrap();
+            assert_eq!(programs.nest(id).nodes().len(), MOST_NODES);
+        }
+        assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(ProgramRefused::TooMany));
+        assert!(programs.register(runs(MOST_NODES, 0).program()).is_ok(), "known already");
+    }
+
+    #[test]
+    fn no_room_to_unroll_a_program_is_the_reason_it_is_refused_for() {
+        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
+        for k in 0..MAX_NODES / MOST_NODES {
+            let nodes = MOST_NODES - usize::from(k == 0) * 100;
+            programs.register(runs(nodes, k as u64).program()).unwrap();
+        }
+        let (bytes, words) = deep(16, 1);
+        let refused = programs.register(Program::check(&bytes, words).unwrap());
+        assert_eq!(refused, Err(ProgramRefused::TooMany));
     }
 
     /// Two words, then so often: one word more, and all of it `times` times more. Its words are counted too.
@@ -255,7 +280,8 @@ mod tests {
             let nest = programs.nest(programs.register(program).unwrap());
             let loops = nest.nodes().iter().any(|node| matches!(node, Node::Loop { .. }));
             assert_eq!(loops, !unrolled, "{levels}");
-            for word in 0..words {
+            // A prime, so that all places in a block come.
+            for word in (0..words).step_by(211) {
                 let found = nest.first_pointer_at_or_after(word) == Some(word);
                 assert_eq!(found, program.is_pointer(word), "word {word} of {levels} levels");
             }

@@ -5,7 +5,6 @@
 
 use crate::bump::Bumps;
 use crate::pointer_bits::{clear, put};
-use crate::programs::ProgramId;
 use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
 use crate::shape_id::{MAX_SHAPES, Mixed, ShapeId, WELL_KNOWN};
@@ -56,8 +55,9 @@ impl Space {
             return true;
         }
         let cells = shape.class().map_or(0, |class| class.span_cells());
-        // Two threads may count one object; it does not matter which of them is the last in a mixed span.
-        count.store(if so_far as usize + 1 >= cells { OWN } else { so_far + 1 }, Ordering::Relaxed);
+        let more = if so_far as usize + 1 >= cells { OWN } else { so_far + 1 };
+        // If another thread counted meanwhile, this object is not: what may not happen is that its OWN is taken back.
+        let _ = count.compare_exchange(so_far, more, Ordering::Relaxed, Ordering::Relaxed);
         true
     }
 
@@ -131,7 +131,7 @@ impl Space {
                 }
             }
             ScanKind::Program => {
-                let program = self.program(ProgramId::from_index(shape.mask[0] as usize));
+                let program = self.program(shape.program().expect("a program's shape has one"));
                 if times(program.words() as usize) > 0 {
                     program.decode_times(times(program.words() as usize), out, first);
                 }

@@ -1,7 +1,8 @@
 //! Shapes: what a span's cells have in common, a size class and the layout to scan them by.
 //!
 //! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
-//! is found from its page, without a word in the object. Invariant: a shape never changes once its number has been given
+//! is found from its page, without a word in the object; that of an object in a span which layouts share from beside the
+//! heap (`rare`). Invariant: a shape never changes once its number has been given
 //! out (`shape_id`).
 
 use crate::pointer_bits::ROOM_FOR_NUMBER;
@@ -100,11 +101,12 @@ pub struct Shape {
     /// The class's number; [`CLASSES`] for objects with pages of their own.
     class: u8,
     kind: u8,
-    /// Words of the mask (masks and slices).
+    /// Words of the mask (masks), of an element (slices), 1 (programs: ranges of those may begin at any word).
     pub words: u16,
-    /// Words before the first element (slices).
+    /// Words before the first element (slices and programs).
     pub header: u8,
     rare_form: Option<Mixed>,
+    program: ProgramId,
     /// The mask.
     pub mask: [u64; MASK_BLOCKS],
     /// The trace function's address, or 0.
@@ -125,6 +127,7 @@ impl Shape {
             words: 0,
             header: 0,
             rare_form: None,
+            program: ProgramId::from_index(0),
             mask: [0; MASK_BLOCKS],
             trace: 0,
         };
@@ -148,8 +151,7 @@ impl Shape {
             }
             Scan::Unregistered { .. } => unreachable!("the space registers it first"),
             Scan::Program { header, program } => {
-                shape.mask[0] = program.index() as u64;
-                // As far as ranges of it are concerned, which may begin at any word.
+                shape.program = program;
                 shape.words = 1;
                 shape.header = header;
                 ScanKind::Program
@@ -203,7 +205,7 @@ impl Shape {
     /// The program of a [`ScanKind::Program`] shape.
     #[inline]
     pub fn program(&self) -> Option<ProgramId> {
-        (self.kind() == ScanKind::Program).then(|| ProgramId::from_index(self.mask[0] as usize))
+        (self.kind() == ScanKind::Program).then_some(self.program)
     }
 
     pub(crate) fn same(&self, other: &Shape) -> bool {
@@ -211,6 +213,7 @@ impl Shape {
             && self.kind == other.kind
             && self.words == other.words
             && self.header == other.header
+            && self.program == other.program
             && self.mask == other.mask
             && self.trace == other.trace
     }

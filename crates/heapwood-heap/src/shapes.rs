@@ -38,7 +38,8 @@ impl Space {
     /// The number of a program for [`Scan::Program`].
     ///
     /// # Errors
-    /// It is no nest of few loops, there are too many, or the kernel refuses memory. Nothing is registered then.
+    /// It is no nest of few loops and too large to be unrolled, there are too many, or the kernel refuses memory. Nothing is
+    /// registered then.
     pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
         self.programs.register(program)
     }

@@ -143,8 +143,8 @@ impl TypeMap {
     /// The map of an array of `n` elements of `element_size` bytes each.
     ///
     /// # Panics
-    /// As [`with_field`](Self::with_field) does: if the elements hold pointers, and their size is no multiple of
-    /// [`WORD`] or a pointer of theirs lies beyond word [`MAX_MASK_WORDS`].
+    /// At compile time in a constant: if the elements hold pointers and their size is no multiple of [`WORD`], or the
+    /// description takes more than [`FAR_BYTES`] bytes.
     pub const fn array(element: TypeMap, element_size: usize, n: usize) -> TypeMap {
         if n == 0 || !element.has_pointers() {
             return TypeMap::NO_POINTERS;
@@ -167,7 +167,6 @@ impl TypeMap {
         let mut map = TypeMap::NO_POINTERS;
         let mut i = 0;
         while i < n {
-            // Ends at the latest at element 256, with with_field's message: each adds at least one pointer.
             map = map.with_field(i * element_size, element);
             i += 1;
         }

@@ -109,8 +109,11 @@ impl Touched {
     fn read(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
         let mut entries = [0u64; 512];
         let (mut at, mut found) = (pages.start, None::<Range<usize>>);
+        // Whoever asks will ask again for what follows: few at first, lest each time many are read of which few are looked at.
+        let mut most = 8;
         while at < pages.end {
-            let want = ((pages.end - at) / KERNEL_PAGE).min(entries.len()) * 8;
+            let want = ((pages.end - at) / KERNEL_PAGE).min(most) * 8;
+            most = (most * 4).min(entries.len());
             let from = (at / KERNEL_PAGE * 8) as libc::off_t;
             // SAFETY: the buffer has room for as many bytes as are asked for.
             let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };

@@ -1,6 +1,6 @@
 //! Scanning objects by the loops of their program. A part of one may begin and end at any word: which word of its type
-//! that is follows from where the object begins. Invariant: a piece is as long as it takes to find some pointers, so words
-//! without any cost nothing, however many they are.
+//! that is follows from where the object begins. Invariant: a piece begins at a pointer and has few words, so those without
+//! pointers cost nothing before it, however many they are.
 
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
@@ -10,8 +10,6 @@ use crate::plant::Planted;
 use heapwood_heap::{ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
-/// Words that are looked at in one piece, at most, if few of them are pointers.
-const MOST_WORDS: u64 = 1 << 16;
 /// A piece has so many words for each node of a nest, or more: to find where a piece begins each may be looked at.
 const WORDS_A_NODE: usize = 16;
 
@@ -21,6 +19,8 @@ struct Elements<'n> {
     /// Where the element begins in which the range does, and the word in it.
     element: usize,
     word: u64,
+    /// Elements that the object's end cuts off are none.
+    object_end: usize,
 }
 
 impl<'h> Marker<'h> {
@@ -32,7 +32,8 @@ impl<'h> Marker<'h> {
         let base = space.cell_in(span, range.next).expect("a range lies in an object");
         let bytes = nest.words() as usize * WORD;
         let offset = range.next - (base + shape.header as usize * WORD);
-        Elements { nest, element: range.next - offset % bytes, word: (offset % bytes / WORD) as u64 }
+        let (element, word) = (range.next - offset % bytes, (offset % bytes / WORD) as u64);
+        Elements { nest, element, word, object_end: base + span.object_bytes() }
     }
 
     /// The first piece of a range of a program's shape, taken off it: up to where so many words were looked at.
@@ -40,7 +41,7 @@ impl<'h> Marker<'h> {
         if range.shape == 0 || self.shape_numbered(range.shape).kind() != ScanKind::Program {
             return None;
         }
-        let Elements { nest, element, word } = self.elements(range, self.shape_numbered(range.shape));
+        let Elements { nest, element, word, .. } = self.elements(range, self.shape_numbered(range.shape));
         // What holds no pointer is passed by here, in one step.
         let next = match nest.first_pointer_at_or_after(word) {
             Some(first) => element + first as usize * WORD,
@@ -59,13 +60,7 @@ impl<'h> Marker<'h> {
             return;
         }
         let shape = self.shape_numbered(range.shape);
-        let Elements { nest, element, word } = self.elements(&range, shape);
-        // Elements that the object's end cuts off are none.
-        let object_end = {
-            let span = self.space.find_span(range.next).expect("a range lies in an object");
-            let base = self.space.cell_in(span, range.next).expect("a range lies in an object");
-            base + span.object_bytes()
-        };
+        let Elements { nest, element, word, object_end } = self.elements(&range, shape);
         self.scan_elements(nest, (element, word), range.end, object_end);
     }
 
@@ -92,7 +87,7 @@ impl<'h> Marker<'h> {
                 false => to,
             };
             cursor.end_before(to);
-            while let Some(piece) = cursor.next_run(MOST_WORDS) {
+            while let Some(piece) = cursor.next_run() {
                 match piece {
                     Piece::Ones { word, words } => {
                         let first = element + word as usize * WORD;

@@ -14,7 +14,7 @@
 //! let mut nodes = [Node::EMPTY; 32];
 //! let nest = Nest::compile(program.program(), &mut nodes).unwrap();
 //! let mut cursor = nest.cursor(7_000_000_001);
-//! assert_eq!(cursor.next_run(64), Some(Piece::Ones { word: 7_000_001_000, words: 1 }));
+//! assert_eq!(cursor.next_run(), Some(Piece::Ones { word: 7_000_001_000, words: 1 }));
 //! assert_eq!(nest.first_pointer_at_or_after(7_000_001_001), Some(7_000_002_000));
 //! ```
 
@@ -181,7 +181,9 @@ impl<'a> Nest<'a> {
             bits.fill(0);
             program.decode(bits, 0);
             maker = Maker::new(nodes);
-            maker.literal(program.words(), bits.iter().copied()).map_err(|_| error)?;
+            maker
+                .literal(program.words(), bits.iter().copied())
+                .map_err(|fault| NestError { at: error.at, fault })?;
         }
         let len = maker.into_prefix();
         Ok(Nest { nodes: &nodes[..len], words: program.words() })
@@ -212,7 +214,7 @@ impl<'a> Nest<'a> {
 
     /// The first pointer that is not before a word.
     pub fn first_pointer_at_or_after(&self, word: u64) -> Option<u64> {
-        self.cursor(word).next_run(u64::MAX).map(|piece| match piece {
+        self.cursor(word).next_run().map(|piece| match piece {
             Piece::Bits { word, .. } | Piece::Ones { word, .. } => word,
         })
     }

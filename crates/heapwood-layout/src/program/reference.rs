@@ -172,7 +172,7 @@ fn compare_others(program: &Program<'_>, start: usize) {
         assert!(bits[word] && !passed.contains(&true), "word {word} of the nest: {program:?}");
         next = word + 1;
     };
-    while let Some(piece) = cursor.next_run(100) {
+    while let Some(piece) = cursor.next_run() {
         match piece {
             Piece::Ones { word, words } => (word..word + words).for_each(|word| pointer(word as usize)),
             Piece::Bits { word, bits, len } => {

@@ -160,7 +160,7 @@ impl Forms {
 /// all pointers would be a single formula.
 fn find(nest: &Nest<'_>) -> u64 {
     let (mut cursor, mut sum) = (nest.cursor(0), 0u64);
-    while let Some(piece) = cursor.next_run(u64::MAX) {
+    while let Some(piece) = cursor.next_run() {
         match piece {
             Piece::Ones { word, words } => {
                 for word in word..word + words {

@@ -136,11 +136,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next pointers, of at most `limit` words; `None` if there are no more, or the limit is 0. Costs as many steps
-    /// as loops are in each other, however many words without pointers lie before.
+    /// The next pointers; `None` if there are no more. Costs as many steps as loops are in each other, however many words
+    /// without pointers lie before.
     #[inline]
-    pub fn next_run(&mut self, limit: u64) -> Option<Piece> {
-        while self.word < self.end && limit > 0 {
+    pub fn next_run(&mut self) -> Option<Piece> {
+        while self.word < self.end {
             let node = &self.nodes[self.node];
             let left = node.words() - self.passed;
             if left == 0 {
@@ -150,7 +150,7 @@ impl<'a> Cursor<'a> {
             match *node {
                 Node::Skip { .. } => self.pass(left),
                 Node::Ones { .. } => {
-                    let (word, words) = (self.word, left.min(limit).min(self.end - self.word));
+                    let (word, words) = (self.word, left.min(self.end - self.word));
                     self.pass(words);
                     return Some(Piece::Ones { word, words });
                 }
@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
                     if zeros >= 64 || self.word >= self.end {
                         continue;
                     }
-                    let (word, len) = (self.word, (len - zeros).min(limit).min(self.end - self.word));
+                    let (word, len) = (self.word, (len - zeros).min(self.end - self.word));
                     self.pass(len);
                     return Some(Piece::Bits { word, bits: bits >> zeros & low(len), len: len as u32 });
                 }
