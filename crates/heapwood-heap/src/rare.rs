@@ -1,7 +1,8 @@
 //! Layouts of few objects: they have no spans of their own, of which most would be empty, but share mixed spans of
 //! their size class, where each object's pointer bits say what it is, or the number of its shape in their place. A layout
 //! gets spans of its own once it has filled one within a cycle, and keeps to them as long as it has any. Invariant: a
-//! layout's count is that of the objects that went to mixed spans in this cycle, up to those of a span, or [`OWN`].
+//! layout's count is that of the objects that went to mixed spans in this cycle, or fewer where threads counted at once, up to
+//! those of a span; or [`OWN`], which only the end of a cycle takes back.
 
 use crate::bump::Bumps;
 use crate::pointer_bits::{clear, put};
