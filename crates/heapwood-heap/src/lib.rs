@@ -27,6 +27,7 @@
 //! | [`lookup`] | from an address to its object |
 //! | [`space`] | the reserved range, its tables, growth |
 //! | `central` | what mutators share under one lock |
+//! | `span_list` | lists of spans |
 //! | [`walker`] | recomputes what must hold |
 //! | [`prefetch`], [`refused`] | hints; reasons |
 
@@ -52,11 +53,13 @@ pub mod shapes;
 pub mod size_class;
 pub mod space;
 pub mod span;
+mod span_list;
 mod sweep;
 pub mod walker;
 
 pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
+pub use large::LargePages;
 pub use local::Local;
 pub use lookup::Object;
 pub use programs::{MOST_NODES, MOST_UNROLLED, ProgramId, ProgramRefused};

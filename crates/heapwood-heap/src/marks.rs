@@ -134,6 +134,21 @@ impl Marks {
         (first..last).map(|i| unsafe { *words.add(i) }.count_ones() as usize).sum()
     }
 
+    /// How many allocation bits lie at the granules from `from` on, below `end`.
+    pub fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
+        let first = (from - self.base) >> GRANULE_LOG;
+        let last = (end - self.base) >> GRANULE_LOG;
+        let words = self.sides[self.allocated()].as_ptr();
+        let word = |index: usize| {
+            // SAFETY: the granules are those of one span, whose bits are committed.
+            let word = unsafe { *words.add(index) };
+            let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
+            let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
+            (word & below & above).count_ones() as usize
+        };
+        (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(word).sum()
+    }
+
     /// Clears the mark side for the pages `start..end`, so that the next cycle can mark there.
     ///
     /// # Safety
