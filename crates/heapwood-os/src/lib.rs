@@ -13,6 +13,7 @@
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
@@ -36,6 +37,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod timed_lock;
 pub mod touched;
 pub mod usage;
 
@@ -45,6 +47,7 @@ pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
+pub use timed_lock::TimedLock;
 pub use touched::Touched;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
