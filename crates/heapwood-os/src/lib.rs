@@ -13,6 +13,7 @@
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
@@ -36,6 +37,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod thread;
 pub mod touched;
 pub mod usage;
 
@@ -45,10 +47,14 @@ pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
+pub use thread::Thread;
 pub use touched::Touched;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
 pub const KERNEL_PAGE: usize = 4096;
+
+/// The largest pages a kernel may have under a heap, in bytes.
+pub const MOST_KERNEL_PAGE: usize = 64 << 10;
 
 /// The size of a huge page, in bytes.
 pub const HUGE_PAGE: usize = 2 << 20;
