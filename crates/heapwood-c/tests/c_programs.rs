@@ -108,6 +108,11 @@ fn threads() {
 }
 
 #[test]
+fn signals_are_the_programs() {
+    passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
+}
+
+#[test]
 fn cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use heapwood_heap::{Refused, ShapeRefused};
 use heapwood_layout::{LayoutError, MAX_MASK_WORDS, ProgramError};
-use heapwood_os::{OsError, Request};
+use heapwood_os::OsError;
 
 /// Why no object could be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum HeapError {
         /// What was asked for, in bytes.
         bytes: usize,
     },
-    /// The kernel gave no memory for the heap's tables, or no thread to give memory back in the background.
+    /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
     /// The system does not say where this thread's stack ends.
     UnknownStack,
@@ -96,9 +96,6 @@ impl fmt::Display for HeapError {
                 "an address range of {bytes} bytes: it can be at most {}",
                 heapwood_heap::space::MAX_WINDOW
             ),
-            HeapError::Kernel(e) if e.request == Request::Thread => {
-                write!(f, "{e}, or make the heap without background_release")
-            }
             HeapError::Kernel(e) => e.fmt(f),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")

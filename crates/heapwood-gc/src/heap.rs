@@ -133,7 +133,9 @@ impl Heap {
         };
         let heap = MappedBox::new(kernel, heap)?;
         // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
-        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) }).transpose()?;
+        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) });
+        // Without the thread a heap goes on: it gives memory back when it is asked to.
+        let scavenger = scavenger.and_then(Result::ok);
         Ok(HeapBox { _scavenger: scavenger, heap })
     }
 

@@ -5,14 +5,14 @@
 //! Invariants: it never works on a thread that allocates; it ends before its heap does; it collects and sweeps nothing
 //! itself, so what it finds is what a sweep has freed.
 
-use crate::error::HeapError;
 use crate::heap::Heap;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
 use heapwood_os::lock::{wait, wait_for, wake};
+use heapwood_os::{OsError, Thread};
 use heapwood_pages::{Background, Clock, Effort};
-use std::thread::JoinHandle;
 
 /// One CPU in so many.
 const SHARE: u32 = 100;
@@ -63,9 +63,7 @@ impl Clock for Bell {
 /// The thread, which ends when this is dropped.
 pub(crate) struct Scavenger {
     heap: *const Heap,
-    thread: Option<JoinHandle<()>>,
-    /// A forked child has no such thread.
-    process: u32,
+    thread: Option<Thread>,
 }
 
 // SAFETY: the pointer is used to reach the bell only, which is an atomic.
@@ -81,14 +79,11 @@ impl Scavenger {
     ///
     /// # Safety
     /// 1. The heap stays where it is until this has been dropped.
-    pub(crate) unsafe fn start(heap: &Heap) -> Result<Scavenger, HeapError> {
-        let address = core::ptr::from_ref(heap) as usize;
-        let run = move || {
-            // SAFETY: contract 1; the thread is joined before the heap goes.
-            run(unsafe { &*(address as *const Heap) });
-        };
-        let thread = heap.kernel.start_thread("heapwood-scavenger", STACK, Box::new(run))?;
-        Ok(Scavenger { heap, thread: Some(thread), process: std::process::id() })
+    pub(crate) unsafe fn start(heap: &Heap) -> Result<Scavenger, OsError> {
+        let argument = core::ptr::from_ref(heap).cast_mut().cast();
+        // SAFETY: contract 1; the thread is joined before the heap goes. What unwinds out of it ends the process.
+        let thread = unsafe { heap.kernel.start_thread(c"heapwood-scaven", STACK, entry, argument) }?;
+        Ok(Scavenger { heap, thread: Some(thread) })
     }
 }
 
@@ -96,10 +91,16 @@ impl Drop for Scavenger {
     fn drop(&mut self) {
         // SAFETY: contract 1 of `start`.
         unsafe { &*self.heap }.bell.stop();
-        if let Some(thread) = self.thread.take().filter(|_| self.process == std::process::id()) {
-            let _ = thread.join();
+        if let Some(thread) = self.thread.take() {
+            thread.join();
         }
     }
+}
+
+unsafe extern "C" fn entry(heap: *mut c_void) -> *mut c_void {
+    // SAFETY: `start` passes its heap, which outlives the thread.
+    run(unsafe { &*heap.cast::<Heap>() });
+    core::ptr::null_mut()
 }
 
 fn run(heap: &Heap) {

@@ -2,8 +2,9 @@
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
 use crate::request::Request;
+use crate::thread::{self, Entry, Thread};
+use core::ffi::{CStr, c_void};
 use core::fmt;
-use std::thread::JoinHandle;
 
 /// A refusal: what was asked for, how many bytes, and the kernel's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,18 +82,19 @@ pub unsafe trait Kernel: Send + Sync {
     /// 2. Nothing refers to it any more.
     unsafe fn release(&self, addr: usize, len: usize);
 
-    /// Starts a thread.
-    fn start_thread(
+    /// Starts a thread of the library's own (see [`thread`]).
+    ///
+    /// # Safety
+    /// 1. As for [`thread::start`].
+    unsafe fn start_thread(
         &self,
-        name: &str,
+        name: &CStr,
         stack: usize,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Result<JoinHandle<()>, OsError> {
-        std::thread::Builder::new().name(name.into()).stack_size(stack).spawn(run).map_err(|e| OsError {
-            request: Request::Thread,
-            bytes: stack,
-            errno: e.raw_os_error().unwrap_or(libc::EAGAIN),
-        })
+        run: Entry,
+        argument: *mut c_void,
+    ) -> Result<Thread, OsError> {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { thread::start(name, stack, run, argument) }
     }
 }
 

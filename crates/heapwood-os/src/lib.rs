@@ -14,6 +14,7 @@
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
+//! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
@@ -38,6 +39,7 @@ pub mod request;
 pub mod signals;
 pub mod stack;
 pub mod timed_lock;
+pub mod thread;
 pub mod touched;
 pub mod usage;
 
@@ -48,10 +50,14 @@ pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
 pub use timed_lock::TimedLock;
+pub use thread::Thread;
 pub use touched::Touched;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
 pub const KERNEL_PAGE: usize = 4096;
+
+/// The largest pages a kernel may have under a heap, in bytes.
+pub const MOST_KERNEL_PAGE: usize = 64 << 10;
 
 /// The size of a huge page, in bytes.
 pub const HUGE_PAGE: usize = 2 << 20;
