@@ -60,7 +60,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     }
     // Whatever was made before the refusal is there, and the heap is consistent.
     check_list(roots.get(0), n, 0);
-    mutator.collect();
+    mutator.collect().unwrap();
     check_list(roots.get(0), n, 0);
     assert_eq!(heap.stats().live_objects, n);
     assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
@@ -151,7 +151,7 @@ fn without_its_thread_a_heap_goes_on() {
     // SAFETY: just attached.
     work(&heap, unsafe { mutator.as_ref() }, 4 << 20).unwrap();
     // SAFETY: still attached.
-    unsafe { mutator.as_ref() }.collect();
+    unsafe { mutator.as_ref() }.collect().unwrap();
     // SAFETY: attached on this thread, and not used again.
     unsafe { Mutator::detach(mutator) };
     assert!(heap.release_free_memory() > 0);

@@ -15,7 +15,7 @@ use crate::shape::Shape;
 use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
+use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
 use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
@@ -76,13 +76,13 @@ pub struct Space {
     spans: MappedArray<Span>,
     pub(crate) shapes: MappedArray<Shape>,
     pub(crate) shape_count: AtomicU32,
-    pub(crate) registering: Lock<()>,
+    pub(crate) registering: TimedLock<()>,
     pub(crate) marks: Marks,
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
     pub(crate) programs: Programs,
     pub(crate) pages: Apart<SharedPages<Bits48>>,
-    pub(crate) central: Apart<Lock<Central>>,
+    pub(crate) central: Apart<TimedLock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
     /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
@@ -118,7 +118,7 @@ impl Space {
             spans: MappedArray::new(kernel, window.0)?,
             shapes: MappedArray::new(kernel, MAX_SHAPES)?,
             shape_count: AtomicU32::new(WELL_KNOWN),
-            registering: Lock::new(()),
+            registering: TimedLock::new(()),
             marks: Marks::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             rare: Rare::new(kernel)?,
@@ -129,7 +129,7 @@ impl Space {
                 Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
-            central: Apart(Lock::new(Central::new(kernel)?)),
+            central: Apart(TimedLock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
@@ -407,6 +407,9 @@ impl Space {
             spans: central.spans,
             span_visits: central.visits,
             page_visits: self.pages.figures().visits,
+            hold_spans: self.central.longest_hold(),
+            hold_pages: self.pages.longest_hold(),
+            hold_types: self.registering.longest_hold(),
         }
     }
 }
@@ -430,4 +433,10 @@ pub struct SpaceFigures {
     pub span_visits: u64,
     /// How often the lock of the page allocator was taken.
     pub page_visits: u64,
+    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
+    pub hold_spans: u64,
+    /// The same of the page allocator's lock.
+    pub hold_pages: u64,
+    /// The same of the lock for registering shapes.
+    pub hold_types: u64,
 }

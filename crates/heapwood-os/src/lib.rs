@@ -15,6 +15,7 @@
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
+//! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
@@ -38,8 +39,9 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
-pub mod timed_lock;
 pub mod thread;
+pub mod thread_value;
+pub mod timed_lock;
 pub mod touched;
 pub mod usage;
 
@@ -49,8 +51,9 @@ pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
-pub use timed_lock::TimedLock;
 pub use thread::Thread;
+pub use thread_value::ThreadValue;
+pub use timed_lock::TimedLock;
 pub use touched::Touched;
 
 /// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.

@@ -20,6 +20,21 @@ pub fn stack_end() -> Option<usize> {
     }
 }
 
+/// TEMPORARY
+#[derive(Clone, Copy, Debug)]
+pub struct StackBounds { pub low: usize, pub high: usize }
+impl StackBounds {
+    pub fn of_thread() -> Option<Self> { stack_end().map(|high| StackBounds { low: 0, high }) }
+    pub fn contains(&self, p: usize) -> bool { p >= self.low && p < self.high }
+}
+/// TEMPORARY
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    let p: usize;
+    unsafe { core::arch::asm!("mov {}, fs:0", out(reg) p, options(nostack, readonly)) };
+    p
+}
+
 /// An identifier of the calling thread that no other living thread has.
 pub fn thread_id() -> u32 {
     // SAFETY: gettid takes nothing and cannot fail.
