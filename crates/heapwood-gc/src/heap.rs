@@ -14,7 +14,7 @@ use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Object, Space, SpaceConfig};
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox};
+use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox};
 use heapwood_pages::PAGE_SIZE;
 
 /// The attached mutators, linked through themselves.
@@ -85,6 +85,9 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
+        if kernel.page_size() > MOST_KERNEL_PAGE {
+            return Err(HeapError::KernelPages { bytes: kernel.page_size() });
+        }
         let space = Space::new(
             kernel,
             SpaceConfig {
