@@ -77,7 +77,7 @@ impl Refusal {
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
-            Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
+            Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,

@@ -110,6 +110,11 @@ pub enum HeapError {
     },
     /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
+    /// The kernel has larger pages than heaps can use.
+    KernelPages {
+        /// Their size in bytes.
+        bytes: usize,
+    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
     /// The thread is attached to the heap already.
@@ -141,6 +146,11 @@ impl fmt::Display for HeapError {
                 heapwood_heap::space::MAX_WINDOW
             ),
             HeapError::Kernel(e) => e.fmt(f),
+            HeapError::KernelPages { bytes } => write!(
+                f,
+                "this kernel's pages have {bytes} bytes; heaps work with up to {}: boot one with smaller pages",
+                heapwood_os::MOST_KERNEL_PAGE
+            ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }

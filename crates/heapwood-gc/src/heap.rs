@@ -16,7 +16,7 @@ use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Object, Space, SpaceConfig};
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox, TimedLock, clock};
+use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
 
 /// What one collection at a time uses.
@@ -87,6 +87,9 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
+        if kernel.page_size() > MOST_KERNEL_PAGE {
+            return Err(HeapError::KernelPages { bytes: kernel.page_size() });
+        }
         let space = Space::new(
             kernel,
             SpaceConfig {

@@ -148,10 +148,10 @@ fn unaligned_ranges_cover_their_whole_words() {
 fn parent_before_children(mutator: &Mutator, parent: ObjectType, node: ObjectType) -> usize {
     let object = black_box(new(mutator, parent));
     for i in 0..parent.size / WORD {
-        // Collects: the parent is caught with i children.
+        // Collects: the parent is caught with i children, and is not new afterwards.
         let child = new(mutator, node);
         put(child, 2, i * 3 + 1);
-        put(object, i, child);
+        link(mutator, object, i, child);
     }
     object
 }

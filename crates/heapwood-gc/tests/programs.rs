@@ -8,6 +8,7 @@ use common::*;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, TypeError};
 use heapwood_heap::{ProgramId, Scan};
 use heapwood_layout::program::{Builder, Fault, ProgramBuf};
+use heapwood_os::Kernel;
 use std::collections::BTreeMap;
 
 /// A type, and which of its words are pointers.
@@ -203,7 +204,7 @@ fn what_lies_behind_a_type_of_one_word_is_no_pointer() {
 
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::KERNEL_PAGE
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::SYSTEM.page_size()
 }
 
 #[test]

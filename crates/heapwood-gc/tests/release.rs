@@ -5,11 +5,12 @@ mod common;
 
 use common::*;
 use heapwood_gc::Config;
+use heapwood_os::Kernel;
 
 /// The resident set of this process in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::KERNEL_PAGE
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * heapwood_os::SYSTEM.page_size()
 }
 
 const MIB: usize = 1 << 20;

@@ -67,6 +67,9 @@ impl Default for Faulty {
 
 // SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
 unsafe impl Kernel for Faulty {
+    fn page_size(&self) -> usize {
+        SYSTEM.page_size()
+    }
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
         self.admit(Request::Reserve, len)?;
         SYSTEM.reserve(len, align)

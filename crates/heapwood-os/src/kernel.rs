@@ -46,8 +46,10 @@ impl core::error::Error for OsError {}
 ///    and can be read and written until it is released.
 /// 3. None of the calls for memory allocates from the ordinary heap or unwinds.
 pub unsafe trait Kernel: Send + Sync {
-    /// Reserves `len` bytes of address space (a multiple of [`crate::KERNEL_PAGE`]) aligned to `align` (a power
-    /// of two, at least [`crate::KERNEL_PAGE`]) without access rights.
+    /// The size of its pages in bytes, a power of two. All addresses and lengths below are multiples of it.
+    fn page_size(&self) -> usize;
+
+    /// Reserves `len` bytes of address space aligned to `align` (a power of two) without access rights.
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError>;
 
     /// Makes `len` bytes at `addr` readable and writable.

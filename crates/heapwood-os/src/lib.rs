@@ -9,6 +9,7 @@
 //! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
+//! | [`coarse`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
@@ -27,6 +28,7 @@
 
 pub mod apart;
 pub mod clock;
+pub mod coarse;
 pub mod faulty;
 pub mod kernel;
 mod limits;
@@ -56,8 +58,8 @@ pub use thread_value::ThreadValue;
 pub use timed_lock::TimedLock;
 pub use touched::Touched;
 
-/// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
-pub const KERNEL_PAGE: usize = 4096;
+/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
+pub const LEAST_KERNEL_PAGE: usize = 4096;
 
 /// The largest pages a kernel may have under a heap, in bytes.
 pub const MOST_KERNEL_PAGE: usize = 64 << 10;

@@ -20,21 +20,6 @@ pub fn stack_end() -> Option<usize> {
     }
 }
 
-/// TEMPORARY
-#[derive(Clone, Copy, Debug)]
-pub struct StackBounds { pub low: usize, pub high: usize }
-impl StackBounds {
-    pub fn of_thread() -> Option<Self> { stack_end().map(|high| StackBounds { low: 0, high }) }
-    pub fn contains(&self, p: usize) -> bool { p >= self.low && p < self.high }
-}
-/// TEMPORARY
-#[inline(always)]
-pub fn thread_pointer() -> usize {
-    let p: usize;
-    unsafe { core::arch::asm!("mov {}, fs:0", out(reg) p, options(nostack, readonly)) };
-    p
-}
-
 /// An identifier of the calling thread that no other living thread has.
 pub fn thread_id() -> u32 {
     // SAFETY: gettid takes nothing and cannot fail.
@@ -101,15 +86,21 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
 pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
     naked_asm!(
         ".cfi_startproc",
-        "stp x29, x30, [sp, #-96]!",
-        ".cfi_def_cfa_offset 96",
-        ".cfi_offset x29, -96",
-        ".cfi_offset x30, -88",
+        "stp x29, x30, [sp, #-160]!",
+        ".cfi_def_cfa_offset 160",
+        ".cfi_offset x29, -160",
+        ".cfi_offset x30, -152",
         "stp x19, x20, [sp, #16]",
         "stp x21, x22, [sp, #32]",
         "stp x23, x24, [sp, #48]",
         "stp x25, x26, [sp, #64]",
         "stp x27, x28, [sp, #80]",
+        // The low halves of v8 to v15 are callee-saved, too, and compilers keep pointers in them. The callee leaves them
+        // as they are, so they need not be loaded again.
+        "stp d8, d9, [sp, #96]",
+        "stp d10, d11, [sp, #112]",
+        "stp d12, d13, [sp, #128]",
+        "stp d14, d15, [sp, #144]",
         "mov x9, x0",
         "mov x0, sp",
         "blr x9",
@@ -118,7 +109,7 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
         "ldp x23, x24, [sp, #48]",
         "ldp x25, x26, [sp, #64]",
         "ldp x27, x28, [sp, #80]",
-        "ldp x29, x30, [sp], #96",
+        "ldp x29, x30, [sp], #160",
         ".cfi_def_cfa_offset 0",
         "ret",
         ".cfi_endproc",
@@ -149,6 +140,75 @@ mod tests {
         unsafe { with_registers(note, &raw mut lowest as *mut u8) };
         assert!(lowest != 0 && lowest < &raw const lowest as usize);
         assert_eq!(lowest % 8, 0);
+    }
+
+    /// What the words above `lowest` are searched for: inverted, so that the values are nowhere else.
+    #[cfg(target_arch = "aarch64")]
+    struct Search {
+        inverted: usize,
+        found: usize,
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    unsafe extern "C-unwind" fn search(lowest: usize, arg: *mut u8) {
+        // SAFETY: the test passes its Search.
+        let search = unsafe { &mut *arg.cast::<Search>() };
+        for at in (lowest..stack_end().unwrap()).step_by(8) {
+            // SAFETY: the stack is mapped from here to its end.
+            let word = unsafe { (at as *const usize).read_volatile() };
+            search.found += (0..8).any(|n| word == !search.inverted + n) as usize;
+        }
+    }
+
+    /// Calls `with_registers(search, arg)` while d8 to d15 hold `!inverted` and the seven numbers that follow.
+    #[cfg(target_arch = "aarch64")]
+    #[unsafe(naked)]
+    unsafe extern "C-unwind" fn with_pointers_in_d8_to_d15(arg: *mut u8, inverted: usize) {
+        naked_asm!(
+            "stp x29, x30, [sp, #-80]!",
+            "stp d8, d9, [sp, #16]",
+            "stp d10, d11, [sp, #32]",
+            "stp d12, d13, [sp, #48]",
+            "stp d14, d15, [sp, #64]",
+            "mvn x2, x1",
+            "fmov d8, x2",
+            "add x2, x2, #1",
+            "fmov d9, x2",
+            "add x2, x2, #1",
+            "fmov d10, x2",
+            "add x2, x2, #1",
+            "fmov d11, x2",
+            "add x2, x2, #1",
+            "fmov d12, x2",
+            "add x2, x2, #1",
+            "fmov d13, x2",
+            "add x2, x2, #1",
+            "fmov d14, x2",
+            "add x2, x2, #1",
+            "fmov d15, x2",
+            "mov x2, xzr",
+            "mov x1, x0",
+            "adrp x0, {search}",
+            "add x0, x0, :lo12:{search}",
+            "bl {with_registers}",
+            "ldp d8, d9, [sp, #16]",
+            "ldp d10, d11, [sp, #32]",
+            "ldp d12, d13, [sp, #48]",
+            "ldp d14, d15, [sp, #64]",
+            "ldp x29, x30, [sp], #80",
+            "ret",
+            search = sym search,
+            with_registers = sym with_registers,
+        )
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn pointers_in_floating_point_registers_are_found() {
+        let mut wanted = Search { inverted: !0x1234_5678_9abc_def0, found: 0 };
+        // SAFETY: `search` takes the address of a Search.
+        unsafe { with_pointers_in_d8_to_d15((&raw mut wanted).cast(), wanted.inverted) };
+        assert_eq!(wanted.found, 8);
     }
 
     unsafe extern "C-unwind" fn fail(_: usize, _: *mut u8) {

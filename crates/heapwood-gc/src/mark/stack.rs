@@ -11,8 +11,8 @@ const LEAST_EDGES: usize = 1 << 14;
 const RANGES: usize = 1 << 12;
 /// Entries kept in memory between collections.
 const KEEP: usize = 1 << 14;
-const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::KERNEL_PAGE));
-const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::KERNEL_PAGE));
+const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
+const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 
 /// A stack of `T` in mapped memory.
 pub struct Bounded<T> {
