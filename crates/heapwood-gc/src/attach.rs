@@ -68,10 +68,10 @@ impl Drop for Registry {
 }
 
 /// The stack that a thread was attached with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct AttachedStack {
     /// The thread's own, if that is it.
-    bounds: Option<StackBounds>,
+    bounds: Cell<Option<StackBounds>>,
     /// One past the highest word that may hold pointers.
     pub(crate) end: usize,
 }
@@ -80,14 +80,20 @@ impl AttachedStack {
     /// The stack of the calling thread, up to `end` if that is given.
     fn here(end: Option<usize>) -> Result<Self, HeapError> {
         let here = 0u8;
-        let bounds = StackBounds::of_thread().filter(|bounds| bounds.contains(&raw const here as usize));
-        let end = end.or(bounds.map(|bounds| bounds.high)).ok_or(HeapError::UnknownStack)?;
-        Ok(AttachedStack { bounds: bounds.filter(|bounds| end <= bounds.high), end })
+        let own = StackBounds::current().filter(|own| (own.low..own.high).contains(&(&raw const here as usize)));
+        let end = end.or(own.map(|own| own.high)).ok_or(HeapError::UnknownStack)?;
+        Ok(AttachedStack { bounds: Cell::new(own.filter(|own| end <= own.high)), end })
     }
 
     /// Whether a stack pointer is in it. Of a stack that is not the thread's own only the end is known.
     pub(crate) fn contains(&self, pointer: usize) -> bool {
-        pointer < self.end && self.bounds.is_none_or(|bounds| bounds.contains(pointer))
+        let inside = |mut bounds: StackBounds| {
+            let inside = bounds.contains(pointer);
+            // The first thread's stack may have become longer.
+            self.bounds.set(Some(bounds));
+            inside
+        };
+        pointer < self.end && self.bounds.get().is_none_or(inside)
     }
 }
 
