@@ -104,7 +104,8 @@ impl fmt::Display for HeapError {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }
             HeapError::MutatorsAttached { count } => {
-                write!(f, "{count} threads are attached to the heap: detach them first")
+                let are = if *count == 1 { "thread is" } else { "threads are" };
+                write!(f, "{count} {are} attached to the heap: each detaches itself first")
             }
         }
     }
