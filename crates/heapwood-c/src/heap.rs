@@ -9,7 +9,7 @@ use crate::status::{Failure, Status};
 use crate::threads::Threads;
 use crate::types::TypeTable;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, HeapBox};
+use heapwood_gc::{Config, Heap, HeapBox, HeapError};
 use heapwood_os::{Lock, SYSTEM};
 
 /// What stands behind `hw_heap`.
@@ -65,16 +65,22 @@ pub unsafe extern "C" fn hw_heap_create(
 /// Ends a heap, unless threads are attached.
 ///
 /// # Safety
-/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile.
+/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile. `why`
+///    is NULL or may be written.
 /// 2. After success neither it nor any object in it is used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle) -> Status {
-    let Some(heap) = NonNull::new(heap) else { return Status::OK };
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failure) -> Status {
+    let destroy = || {
+        let Some(heap) = NonNull::new(heap) else { return Ok(()) };
+        // SAFETY: contract 1.
+        let count = unsafe { heap.as_ref() }.threads.lock().count();
+        if count != 0 {
+            return Err(HeapError::MutatorsAttached { count }.into());
+        }
+        // SAFETY: contracts 1 and 2.
+        unsafe { Placed::end(heap) };
+        Ok(())
+    };
     // SAFETY: contract 1.
-    if unsafe { heap.as_ref() }.threads.lock().count() != 0 {
-        return Status::ESTATE;
-    }
-    // SAFETY: contracts 1 and 2.
-    unsafe { Placed::end(heap) };
-    Status::OK
+    unsafe { Failure::tell(destroy(), why) }
 }

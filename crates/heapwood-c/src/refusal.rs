@@ -3,7 +3,7 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HeapError, TypeError};
+use heapwood_gc::{AllocError, HandleError, HeapError, RootError, TypeError};
 use heapwood_heap::{ProgramRefused, ShapeRefused};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -36,6 +36,18 @@ pub enum Refusal {
     NoObject(usize),
     /// This is no handle that is held.
     NoHandle(usize),
+    /// This is not where a pointer slot can be.
+    NoSlot(usize),
+    /// More slots than memory has.
+    SlotCount(usize),
+    /// A range that ends before it begins.
+    Range(usize, usize),
+    /// This is no root that is registered.
+    NoRoot(u64),
+    /// From a crate below.
+    Root(RootError),
+    /// From a crate below.
+    Handle(HandleError),
     /// From a crate below.
     Alloc(AllocError),
     /// A description is not text from this byte on.
@@ -63,7 +75,15 @@ impl Refusal {
             | Refusal::StackEnd(_)
             | Refusal::NoType(_)
             | Refusal::NoObject(_)
-            | Refusal::NoHandle(_) => Status::EINVAL,
+            | Refusal::NoHandle(_)
+            | Refusal::NoSlot(_)
+            | Refusal::SlotCount(_)
+            | Refusal::Range(..)
+            | Refusal::NoRoot(_) => Status::EINVAL,
+            Refusal::Root(RootError::Full { .. }) | Refusal::Handle(HandleError::Full { .. }) => {
+                Status::EFULL
+            }
+            Refusal::Root(RootError::Kernel(_)) | Refusal::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Refusal::AttachedAlready => Status::ESTATE,
             Refusal::TooManyTypes(_) => Status::EFULL,
             Refusal::ArraySize(..) => Status::ELIMIT,
@@ -84,7 +104,7 @@ impl Refusal {
             Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
                 ShapeRefused::Program(ProgramRefused::Nest(_)) => Status::EDESC,
                 ShapeRefused::Program(ProgramRefused::TooMany) | ShapeRefused::TooMany => Status::EFULL,
-                ShapeRefused::Program(ProgramRefused::Kernel(_)) => Status::ENOMEM,
+                ShapeRefused::Program(ProgramRefused::Kernel(_)) | ShapeRefused::Kernel(_) => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
         }
@@ -108,7 +128,12 @@ impl fmt::Display for Refusal {
             }
             Refusal::AttachedAlready => write!(f, "this thread is attached to this heap already"),
             Refusal::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
-            Refusal::TooManyTypes(most) => write!(f, "more than {most} different types in one heap"),
+            Refusal::TooManyTypes(most) => {
+                write!(
+                    f,
+                    "more than {most} different types in one heap: register one once and keep its number"
+                )
+            }
             Refusal::ArraySize(n, size) => {
                 write!(f, "an array of {n} elements of {size} bytes is larger than any object can be")
             }
@@ -117,6 +142,18 @@ impl fmt::Display for Refusal {
             }
             Refusal::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Refusal::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
+            Refusal::NoSlot(addr) => {
+                write!(f, "slots is {addr:#x}, no multiple of 8: pointer slots are aligned words")
+            }
+            Refusal::SlotCount(n) => write!(f, "{n} slots are more than there can be"),
+            Refusal::Range(lo, hi) => {
+                write!(f, "a range from {lo:#x} to {hi:#x}: lo is its first byte, and hi one past its last")
+            }
+            Refusal::NoRoot(root) => {
+                write!(f, "{root:#x} is no root of this heap: has it been removed before?")
+            }
+            Refusal::Root(e) => e.fmt(f),
+            Refusal::Handle(e) => e.fmt(f),
             Refusal::Alloc(e) => e.fmt(f),
             Refusal::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Refusal::Parse(e) => e.fmt(f),
@@ -143,6 +180,18 @@ impl From<HeapError> for Refusal {
 impl From<TypeError> for Refusal {
     fn from(e: TypeError) -> Self {
         Refusal::Type(e)
+    }
+}
+
+impl From<RootError> for Refusal {
+    fn from(e: RootError) -> Self {
+        Refusal::Root(e)
+    }
+}
+
+impl From<HandleError> for Refusal {
+    fn from(e: HandleError) -> Self {
+        Refusal::Handle(e)
     }
 }
 

@@ -161,7 +161,8 @@ impl fmt::Display for HeapError {
                  a thread's end would not be noticed"
             ),
             HeapError::MutatorsAttached { count } => {
-                write!(f, "{count} threads are attached to the heap: detach them first")
+                let are = if *count == 1 { "thread is" } else { "threads are" };
+                write!(f, "{count} {are} attached to the heap: each detaches itself first")
             }
         }
     }

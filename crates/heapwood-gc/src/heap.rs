@@ -8,7 +8,7 @@ use crate::mutator::Mutator;
 use crate::attach::Registry;
 use crate::pace::{self, CollectorShare};
 use crate::roots::table::RootKind;
-use crate::roots::{Handle, Handles, RootToken, Roots};
+use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
 use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
@@ -117,7 +117,7 @@ impl Heap {
                 overflow_words: 0,
             }),
             roots: TimedLock::new(Roots::new(kernel)?),
-            handles: TimedLock::new(Handles::new(kernel)?),
+            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES)?),
             marking: AtomicUsize::new(0),
             share: CollectorShare::new(clock::monotonic_ns()),
             ticks: TickClock::start(),
@@ -187,19 +187,25 @@ impl Heap {
     }
 
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
-    /// object. `None` if no more roots can be registered.
+    /// object.
+    ///
+    /// # Errors
+    /// The table of roots is full, or the kernel gives no memory for more of it.
     ///
     /// # Safety
     /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
-    pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Option<RootToken> {
+    pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Result<RootToken, RootError> {
         self.roots.lock().add(RootKind::Slots, slots as usize, words)
     }
 
-    /// Makes the words in `start..end` ambiguous roots. `None` if no more roots can be registered.
+    /// Makes the words in `start..end` ambiguous roots.
+    ///
+    /// # Errors
+    /// As [`Heap::add_root_slots`].
     ///
     /// # Safety
     /// 1. The range stays readable until the root is removed.
-    pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Option<RootToken> {
+    pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(size_of::<usize>());
         self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / size_of::<usize>())
     }
@@ -210,7 +216,10 @@ impl Heap {
     }
 
     /// Makes a handle that keeps the object at `object` alive (0 for none yet).
-    pub fn new_handle(&self, object: usize) -> Result<Handle, heapwood_os::OsError> {
+    ///
+    /// # Errors
+    /// The table of handles is full, or the kernel gives no memory for more of it.
+    pub fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
         self.handles.lock().new_handle(object)
     }
 

@@ -51,6 +51,6 @@ pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Sample as PageSample;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
-pub use roots::RootToken;
+pub use roots::{HandleError, RootError, RootToken};
 pub use stats::Stats;
 pub use types::{Described, ObjectType};

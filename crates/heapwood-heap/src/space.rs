@@ -12,7 +12,8 @@ use crate::programs::Programs;
 use crate::rare::Rare;
 use crate::refused::Refused;
 use crate::shape::Shape;
-use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
+use crate::shape_id::{MAX_SHAPES, WELL_KNOWN};
+use crate::shapes::Registering;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
@@ -76,7 +77,7 @@ pub struct Space {
     spans: MappedArray<Span>,
     pub(crate) shapes: MappedArray<Shape>,
     pub(crate) shape_count: AtomicU32,
-    pub(crate) registering: TimedLock<()>,
+    pub(crate) registering: TimedLock<Registering>,
     pub(crate) marks: Marks,
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
@@ -118,7 +119,7 @@ impl Space {
             spans: MappedArray::new(kernel, window.0)?,
             shapes: MappedArray::new(kernel, MAX_SHAPES)?,
             shape_count: AtomicU32::new(WELL_KNOWN),
-            registering: TimedLock::new(()),
+            registering: TimedLock::new(Registering::new(kernel)?),
             marks: Marks::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             rare: Rare::new(kernel)?,
@@ -135,12 +136,7 @@ impl Space {
             single_cells: AtomicBool::new(config.single_cells),
             always_mixed: AtomicBool::new(false),
         };
-        space.shapes.commit(0..MAX_SHAPES)?;
-        space.commit_shapes(0..MAX_SHAPES)?;
-        for index in 1..WELL_KNOWN {
-            // SAFETY: the shapes are committed, and nobody else has seen this space yet.
-            unsafe { *space.shapes.at(index as usize) = Shape::well_known(ShapeId(index)) };
-        }
+        space.register_well_known()?;
         Ok(space)
     }
 

@@ -1,6 +1,7 @@
 //! A space without a collector: the test allocates, decides itself what lives, marks that, and compares what exists
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
+use heapwood_heap::shapes::MAX_OWN;
 use heapwood_heap::{
     Bump, Bumps, GRANULE, Local, MAX_SHAPES, MAX_SMALL, Refused, Scan, ScanKind, ShapeId, ShapeRefused,
     SizeClass, Space, SpaceConfig,
@@ -356,7 +357,9 @@ fn types_share_shapes_until_there_are_too_many() {
     );
     let mut masks = 1..;
     let last = masks.find(|&mask| of(20 * 8, mask) == Err(ShapeRefused::TooMany)).unwrap();
-    assert!(last as usize > MAX_SHAPES / 2);
+    // The two above, and the masks below the last.
+    assert_eq!(2 + (last as usize - 1), MAX_OWN);
+    assert!(ShapeRefused::TooMany.to_string().contains(&format!("more than {MAX_OWN} different layouts")));
     assert_eq!(owner.space.shape_count() as usize, MAX_SHAPES);
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
 }

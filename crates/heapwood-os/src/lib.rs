@@ -11,6 +11,7 @@
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
@@ -34,6 +35,7 @@ pub mod kernel;
 mod limits;
 pub mod linux;
 pub mod lock;
+pub mod mapped_index;
 pub mod message;
 pub mod probe;
 pub mod process;
@@ -51,6 +53,7 @@ pub use apart::Apart;
 pub use kernel::{Kernel, KernelRef, OsError};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
+pub use mapped_index::MappedIndex;
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
 pub use thread::Thread;

@@ -199,9 +199,16 @@ impl Mutator {
         let slice = self.empty_slice::<T>(len)?;
         let items = Slice::items(slice);
         for i in 0..len {
-            // SAFETY: the slice has room for `len` elements. It is new, so these stores initialise; a collection
-            // in between finds it on this stack and scans it again.
-            unsafe { items.add(i).write(element(i)) };
+            let value = element(i);
+            // SAFETY: the slice has room for `len` elements.
+            let place = unsafe { items.add(i) };
+            if const { !matches!(Slice::<T>::SCAN, Scan::Layout(Layout::NoPointers)) } {
+                // The closure may have allocated, so a collection may have seen the slice, on this stack.
+                let words = const { size_of::<T>() / size_of::<usize>() };
+                self.raw().note_init(slice.as_ptr() as usize, place.cast(), words);
+            }
+            // SAFETY: as above; the element was zero or without pointers so far.
+            unsafe { place.write(value) };
         }
         // SAFETY: all elements are written.
         Ok(unsafe { Gc::from_raw(slice.cast()) })
