@@ -116,6 +116,11 @@ fn threads() {
 }
 
 #[test]
+fn misuse_is_refused() {
+    assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
+}
+
+#[test]
 fn signals_are_the_programs() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }

@@ -121,6 +121,13 @@ impl Mutator {
         &self.client
     }
 
+    /// The first word of that, for those who need no more.
+    #[inline(always)]
+    pub fn client_word(&self) -> &Cell<usize> {
+        // SAFETY: a cell of the mutator's own thread, to which the mutator is confined.
+        unsafe { &*self.client.get().cast::<Cell<usize>>() }
+    }
+
     /// The object that `addr` points to or into: as [`Heap::find`], and exact for objects that this thread made.
     pub fn find(&self, addr: usize) -> Option<heapwood_heap::Object> {
         self.heap().space.find_own(&self.bumps(), addr)
@@ -372,11 +379,10 @@ impl Mutator {
                     continue;
                 }
                 Refused::CollectionDue => {}
-                _ if collected => {
+                _ if collected || !heap.may_collect_near_limit() => {
                     heap.share.refused();
                     return Err(self.give_up(bytes, refused));
                 }
-                _ if !heap.may_collect_near_limit() => return Err(self.give_up(bytes, refused)),
                 _ => collected = true,
             }
             self.collect_unless_since(seen).map_err(AllocError::Misuse)?;

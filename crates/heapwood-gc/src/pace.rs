@@ -28,17 +28,19 @@ pub fn pace(live: usize, percent: u32, config: &Config) -> Pace {
 ///
 /// It is kept as credit, in nanoseconds, as Go's limiter keeps its bucket: the program earns what it runs, up to half a
 /// second, and a collection costs what it takes. Without credit a collection that would find little is put off, until
-/// nothing fits any more; what then is refused, is refused without collecting first. But who is refused after a collection
-/// may drop something and try again: that one may collect on credit, up to half a second of it.
+/// nothing fits any more; what then is refused, is refused without collecting first. But who was refused may have dropped
+/// something before trying again: that one may collect on credit, up to half a second and two collections of it.
 #[derive(Debug)]
 pub struct CollectorShare {
     credit: AtomicI64,
     /// When the credit was last put right.
     as_of: AtomicU64,
+    /// What the last collection took.
+    last: AtomicU64,
     second_chance: AtomicBool,
 }
 
-/// The most that can be saved, and owed.
+/// The most that can be saved, and owed beside two collections.
 const MOST_CREDIT_NS: i64 = 500_000_000;
 
 impl CollectorShare {
@@ -47,6 +49,7 @@ impl CollectorShare {
         CollectorShare {
             credit: AtomicI64::new(MOST_CREDIT_NS),
             as_of: AtomicU64::new(now),
+            last: AtomicU64::new(0),
             second_chance: AtomicBool::new(false),
         }
     }
@@ -58,12 +61,13 @@ impl CollectorShare {
 
     /// A collection took from `began` to `ended`.
     pub fn collected(&self, began: u64, ended: u64) {
-        let left = self.at(began).saturating_sub(ended.saturating_sub(began) as i64);
-        self.credit.store(left, Ordering::Relaxed);
+        let took = ended.saturating_sub(began);
+        self.credit.store(self.at(began).saturating_sub(took as i64), Ordering::Relaxed);
+        self.last.store(took, Ordering::Relaxed);
         self.as_of.store(ended, Ordering::Relaxed);
     }
 
-    /// An allocation was refused though a collection had just tried to make room.
+    /// An allocation was refused.
     pub fn refused(&self) {
         self.second_chance.store(true, Ordering::Relaxed);
     }
@@ -71,7 +75,8 @@ impl CollectorShare {
     /// Whether there may be a collection.
     pub fn allows(&self, now: u64) -> bool {
         let credit = self.at(now);
-        credit > 0 || (credit > -MOST_CREDIT_NS && self.second_chance.swap(false, Ordering::Relaxed))
+        let most_owed = MOST_CREDIT_NS + 2 * self.last.load(Ordering::Relaxed) as i64;
+        credit > 0 || credit > -most_owed && self.second_chance.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -122,7 +127,7 @@ mod tests {
             now += 30 * MS;
             on_credit += 1;
         }
-        assert!((10..20).contains(&on_credit), "{on_credit}");
+        assert!((15..25).contains(&on_credit), "{on_credit}");
         assert!(share.allows(now + 600 * MS));
     }
 }
