@@ -19,15 +19,19 @@
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
 //! | [`usage`] | what a process has used, and what the machine has |
+//! | [`cgroup`] | what control groups allow |
+//! | `file` | small files read into fixed buffers |
 //! | [`probe`] | what the kernel does when it is asked |
 //! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod apart;
+pub mod cgroup;
 pub mod clock;
 pub mod coarse;
 pub mod faulty;
+mod file;
 pub mod kernel;
 mod limits;
 pub mod linux;
