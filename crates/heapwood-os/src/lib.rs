@@ -14,6 +14,7 @@
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
@@ -43,6 +44,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod task;
 pub mod thread;
 pub mod touched;
 pub mod usage;
