@@ -16,21 +16,26 @@
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
+//! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
 //! | [`usage`] | what a process has used, and what the machine has |
+//! | [`cgroup`] | what control groups allow |
+//! | `file` | small files read into fixed buffers |
 //! | [`probe`] | what the kernel does when it is asked |
 //! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod apart;
+pub mod cgroup;
 pub mod clock;
 pub mod coarse;
 pub mod faulty;
+mod file;
 pub mod kernel;
 mod limits;
 pub mod linux;
@@ -43,6 +48,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod task;
 pub mod thread;
 pub mod thread_value;
 pub mod timed_lock;
