@@ -148,6 +148,7 @@ fn a_heap_that_has_never_grown_can_be_collected() {
         // SAFETY: the words outlive the heap.
         unsafe {
             heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+                .unwrap()
         };
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, words.as_ptr() as usize);
