@@ -43,6 +43,14 @@ pub fn physical_memory() -> u64 {
     pages.max(0) as u64 * size.max(0) as u64
 }
 
+/// The bytes of memory that the process's own control group allows (version 2), if that is less than the machine has.
+pub fn memory_limit() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let most = std::fs::read_to_string(std::format!("/sys/fs/cgroup{path}/memory.max")).ok()?;
+    most.trim().parse().ok().filter(|&most| most < physical_memory())
+}
+
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
 pub fn address_space_limit() -> Option<u64> {
     // SAFETY: getrlimit writes the structure it is given.
