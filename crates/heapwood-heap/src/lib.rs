@@ -29,10 +29,11 @@
 //! | [`space`] | the reserved range, its tables, growth |
 //! | `central` | what mutators share under one lock |
 //! | [`walker`] | recomputes what must hold |
-//! | [`prefetch`], [`refused`] | hints; reasons |
+//! | [`cpu`], [`prefetch`], [`refused`] | what the processor can do; hints; reasons |
 
 pub mod bump;
 mod central;
+pub mod cpu;
 pub mod granule;
 mod large;
 pub mod local;
