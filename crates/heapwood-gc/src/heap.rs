@@ -111,7 +111,7 @@ impl Heap {
             collector: Lock::new(Collector {
                 stacks: match config.mark_stack {
                     Some(edges) => MarkStacks::new(kernel, edges)?,
-                    None => MarkStacks::usual(kernel)?,
+                    None => MarkStacks::usual(kernel, space.window_bytes())?,
                 },
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,

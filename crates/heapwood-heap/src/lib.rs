@@ -17,6 +17,7 @@
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
 //! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
+//! | `runs` | where the next free cells of a span lie |
 //! | [`programs`] | where the pointers of large types are |
 //! | [`shapes`] | how types get shapes and programs their numbers |
 //! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
@@ -29,10 +30,11 @@
 //! | `central` | what mutators share under one lock |
 //! | `span_list` | lists of spans |
 //! | [`walker`] | recomputes what must hold |
-//! | [`prefetch`], [`refused`] | hints; reasons |
+//! | [`cpu`], [`prefetch`], [`refused`] | what the processor can do; hints; reasons |
 
 pub mod bump;
 mod central;
+pub mod cpu;
 pub mod granule;
 mod large;
 pub mod local;
@@ -46,6 +48,7 @@ mod rare;
 mod refill;
 pub mod refused;
 mod release;
+mod runs;
 mod sample;
 pub mod shape;
 pub mod shape_id;

@@ -5,7 +5,6 @@
 
 use crate::bump::{Bump, Bumps, NONE_LEFT};
 use crate::central::Central;
-use crate::granule::GRANULE;
 use crate::local::{Local, MOST_SPANS};
 use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
@@ -54,34 +53,6 @@ impl Space {
         let Some(program) = shape.program() else { return false };
         let words = shape.cell_size as u64 / size_of::<usize>() as u64;
         shape.header == 0 && self.nest(program).words() > words / 2
-    }
-
-    /// Moves `bump` to the next run of free cells of its span; false if there is none.
-    #[inline]
-    fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
-        let cell = shape.cell_size as usize;
-        let span = self.span(PageIndex(bump.span.get() as usize));
-        let end = span.cells_end;
-        let mut start = bump.limit.get();
-        if cell == GRANULE {
-            start = self.marks.next_free_granule(start, end);
-        } else {
-            while start < end && self.marks.is_allocated(start) {
-                start += cell;
-            }
-        }
-        if start >= end {
-            return false;
-        }
-        let limit =
-            if self.single_cells() { start + cell } else { self.marks.next_allocated(start + cell, end) };
-        debug_assert!((limit - start).is_multiple_of(cell));
-        if zero && span.fresh == 0 {
-            // SAFETY: the run's cells are free, and this thread owns the span.
-            unsafe { (start as *mut u8).write_bytes(0, limit - start) };
-        }
-        bump.set_run(start, limit);
-        true
     }
 
     fn take_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
