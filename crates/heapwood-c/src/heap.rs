@@ -23,8 +23,9 @@ pub struct ClientHeap {
 
 impl ClientHeap {
     fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
-        let heap = Heap::create(&SYSTEM, config)?;
+        // The heap takes what address space there is, and leaves little.
         let types = TypeTable::new(&SYSTEM)?;
+        let heap = Heap::create(&SYSTEM, config)?;
         Ok(Placed::new(ClientHeap { heap, types })?)
     }
 }

@@ -87,7 +87,9 @@ impl Refusal {
             Refusal::TooManyTypes(_) => Status::EFULL,
             Refusal::ArraySize(..) => Status::ELIMIT,
             Refusal::ArrayOfTraced => Status::EDESC,
-            Refusal::Alloc(AllocError::Limit { .. } | AllocError::Window { .. }) => Status::ELIMIT,
+            Refusal::Alloc(
+                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
+            ) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
             Refusal::Heap(
@@ -96,7 +98,7 @@ impl Refusal {
                 | HeapError::MaskWords { .. }
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
-            Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
             Refusal::Heap(HeapError::ThreadKeys) => Status::ENOMEM,

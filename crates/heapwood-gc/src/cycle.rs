@@ -8,16 +8,27 @@ use crate::error::Misuse;
 use crate::heap::{Collector, Heap};
 use crate::mark::Marker;
 use crate::mutator::Mutator;
-use crate::pace;
+use crate::pace::{self, Bounds};
 use crate::roots::table::RootKind;
+use core::fmt;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 use heapwood_os::message::write_line;
 use heapwood_os::stack::thread_pointer;
+use heapwood_os::task::describe_task;
 use heapwood_os::{Touched, clock};
 
 /// A stop that takes longer than this is worth a word, in verify mode.
 const LONG_STOP: Duration = Duration::from_secs(1);
+
+/// What a thread is doing.
+struct Doing(u32);
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe_task(self.0, f)
+    }
+}
 
 impl Mutator {
     /// Collects now. A collection that begins after the call has ended when this returns.
@@ -80,7 +91,12 @@ impl Heap {
         let marked = self.mark(collector, registry.first);
         self.marking.store(0, Ordering::Relaxed);
         let marked_at = clock::monotonic_ns();
-        let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), &self.config);
+        let bounds = Bounds {
+            least: self.room.min_heap(&self.config),
+            limit: self.config.limit,
+            soft: self.room.goal(self.space.backed_bytes()),
+        };
+        let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), bounds);
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);
         self.space.end_marking(pace.budget);
@@ -118,9 +134,9 @@ impl Heap {
             // Named once, and now and then as long as it takes.
             if self.verify.is_some() && (waited.is_power_of_two() || waited.is_multiple_of(60)) {
                 write_line(format_args!(
-                    "heapwood: verify: a collection waits for thread {}, which has neither polled nor allocated for \
-                     {waited} s: calls that block belong into a blocking region",
-                    mutator.thread
+                    "heapwood: verify: a collection waits for {}: for {waited} s it has neither polled nor allocated. Calls \
+                     that block belong into a blocking region",
+                    Doing(mutator.thread)
                 ));
             }
         }
@@ -143,7 +159,8 @@ impl Heap {
             RootKind::Slots => marker.push_slots(start, words),
             RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
         });
-        self.handles.lock().for_each(|object| marker.push_root(object));
+        // What free handles hold is no address.
+        self.handles.lock().for_each_block(|start, words| marker.push_slots(start, words));
         for mutator in mutators(first) {
             let mut frame = mutator.frames.get();
             while !frame.is_null() {
@@ -170,20 +187,25 @@ struct Marked {
 
 impl Marker<'_> {
     /// Adds the edges in `words` slots from `start`.
+    #[cfg(not(feature = "plant"))]
     fn push_slots(&mut self, start: usize, words: usize) {
-        for slot in 0..words {
-            // SAFETY: registered slots and those of linked frames stay readable while they are roots.
-            let value = unsafe { (start as *const usize).add(slot).read_volatile() };
-            self.push_root(value);
-        }
+        self.scan_slots(start, words);
     }
 
-    fn push_root(&mut self, value: usize) {
-        #[cfg(feature = "plant")]
-        if value != 0 && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot)) {
-            return;
+    /// The same, but for those that the planted error has it overlook.
+    #[cfg(feature = "plant")]
+    fn push_slots(&mut self, start: usize, words: usize) {
+        let missed = |value: &usize| {
+            value.wrapping_sub(self.base) < self.extent
+                && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot))
+        };
+        for slot in (start..).step_by(size_of::<usize>()).take(words) {
+            // SAFETY: as for `scan_slots`.
+            let value = unsafe { (slot as *const usize).read_volatile() };
+            if !missed(&value) {
+                self.push(value);
+            }
         }
-        self.push(value);
     }
 }
 

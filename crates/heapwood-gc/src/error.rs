@@ -24,6 +24,15 @@ pub enum AllocError {
         /// The size of the range.
         window: usize,
     },
+    /// The memory that the process may have is used up.
+    Memory {
+        /// What was asked for, in bytes.
+        bytes: usize,
+        /// What the heap may take up.
+        most: usize,
+        /// What was alive at the last collection, in bytes.
+        live: usize,
+    },
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
@@ -41,6 +50,11 @@ impl fmt::Display for AllocError {
                  collection; raise the limit or keep less alive"
             ),
             AllocError::Misuse(e) => e.fmt(f),
+            AllocError::Memory { bytes, most, live } => write!(
+                f,
+                "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
+                 allows (memory.max), and {live} were alive after the last collection; raise it or keep less alive"
+            ),
             AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
@@ -115,6 +129,13 @@ pub enum HeapError {
         /// Their size in bytes.
         bytes: usize,
     },
+    /// The process may have too little memory for any heap.
+    Memory {
+        /// What it may have, in bytes.
+        bytes: usize,
+        /// What a heap needs at least.
+        least: usize,
+    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
     /// The thread is attached to the heap already.
@@ -150,6 +171,11 @@ impl fmt::Display for HeapError {
                 f,
                 "this kernel's pages have {bytes} bytes; heaps work with up to {}: boot one with smaller pages",
                 heapwood_os::MOST_KERNEL_PAGE
+            ),
+            HeapError::Memory { bytes, least } => write!(
+                f,
+                "the memory control group of this process allows {bytes} bytes (memory.max), and a heap without a limit of \
+                 its own needs {least}: raise it, or give the heap a limit"
             ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")

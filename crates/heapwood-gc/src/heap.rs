@@ -1,12 +1,13 @@
 //! The heap: a space, the mutators attached to it, its roots, and the collector's own memory. Everything hangs off
 //! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
 
+use crate::attach::Registry;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
-use crate::attach::Registry;
-use crate::pace::{self, CollectorShare};
+use crate::pace::{self, Bounds, CollectorShare};
+use crate::room::{self, Room};
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
@@ -14,10 +15,14 @@ use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use heapwood_heap::space::{MIN_WINDOW, rounded_window};
 use heapwood_heap::{Object, Space, SpaceConfig};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
+
+/// A small heap has room for fewer handles: one for so many bytes of its window.
+const WINDOW_BYTES_A_HANDLE: usize = 256;
 
 /// What one collection at a time uses.
 pub(crate) struct Collector {
@@ -55,6 +60,7 @@ pub struct Heap {
     /// The thread pointer of the thread that marks, while one does.
     pub(crate) marking: AtomicUsize,
     pub(crate) share: CollectorShare,
+    pub(crate) room: Room,
     ticks: TickClock,
     pub(crate) record: Lock<Record>,
     pub(crate) verify: Option<Verify>,
@@ -90,17 +96,33 @@ impl Heap {
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
+        let room = Room::find(&config)?;
+        let mut window = rounded_window(room::window(&config));
+        loop {
+            match Self::in_window(kernel, config, room, window) {
+                Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
+                done => return done,
+            }
+        }
+    }
+
+    /// Makes a heap with a window of this size. All else that it needs addresses for is had with it or not at all, and
+    /// something is left for the program.
+    fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
+        let margin = room::hold_margin(kernel)?;
         let space = Space::new(
             kernel,
             SpaceConfig {
-                window: config.window(),
+                window,
+                most: room.most(),
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
                 single_cells: config.stress,
             },
         )?;
-        let first = pace::pace(0, config.percent, &config);
+        let bounds = Bounds { least: room.min_heap(&config), limit: config.limit, soft: room.goal(0) };
+        let first = pace::pace(0, config.percent, bounds);
         space.set_budget(first.budget);
         let pages = space.window_bytes() / PAGE_SIZE;
         let heap = Heap {
@@ -117,7 +139,8 @@ impl Heap {
                 overflow_words: 0,
             }),
             roots: TimedLock::new(Roots::new(kernel)?),
-            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES)?),
+            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?),
+            room,
             marking: AtomicUsize::new(0),
             share: CollectorShare::new(clock::monotonic_ns()),
             ticks: TickClock::start(),
@@ -143,6 +166,7 @@ impl Heap {
             plant: Default::default(),
         };
         let heap = MappedBox::new(kernel, heap)?;
+        drop(margin);
         // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
         let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) });
         // Without the thread a heap goes on: it gives memory back when it is asked to.
@@ -246,7 +270,8 @@ impl Heap {
     /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
     /// program would do nothing but collect; far from it there is no bound.
     pub(crate) fn may_collect_near_limit(&self) -> bool {
-        let near = self.config.limit.is_some_and(|limit| self.goal.load(Ordering::Relaxed) >= limit);
+        let bound = self.config.limit.or(self.room.most());
+        let near = bound.is_some_and(|bound| self.goal.load(Ordering::Relaxed) >= bound - bound / 8);
         !near || self.share.allows(clock::monotonic_ns())
     }
 

@@ -18,6 +18,7 @@
 //! | [`cycle`] | one collection from stop to resume |
 //! | `watch` | pictures of the pages, for those who study heaps |
 //! | [`pace`] | when the next collection is due |
+//! | `room` | what the process leaves a heap |
 //! | `scavenger` | the thread that gives memory back |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
@@ -35,6 +36,7 @@ pub mod mutator;
 pub mod pace;
 #[cfg(feature = "plant")]
 pub mod plant;
+mod room;
 pub mod roots;
 mod scavenger;
 pub mod stats;

@@ -1,7 +1,6 @@
 //! Pacing: how much may be allocated before the next collection. The goal is what is alive plus the configured
 //! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between.
 
-use crate::config::Config;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// When the next collection is due.
@@ -13,11 +12,25 @@ pub struct Pace {
     pub budget: usize,
 }
 
+/// What bounds the goal.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// No collection is due below this size.
+    pub least: usize,
+    /// The heap may never be larger.
+    pub limit: Option<usize>,
+    /// It had better not be larger; but a tenth of what is alive may be allocated in any case.
+    pub soft: Option<usize>,
+}
+
 /// The pace after a collection that found `live` bytes.
-pub fn pace(live: usize, percent: u32, config: &Config) -> Pace {
+pub fn pace(live: usize, percent: u32, bounds: Bounds) -> Pace {
     let growth = (live as u128 * percent as u128 / 100).min(usize::MAX as u128) as usize;
-    let mut goal = live.saturating_add(growth).max(config.min_heap);
-    if let Some(limit) = config.limit {
+    let mut goal = live.saturating_add(growth).max(bounds.least);
+    if let Some(soft) = bounds.soft {
+        goal = goal.min(soft.max(live + live / 10));
+    }
+    if let Some(limit) = bounds.limit {
         goal = goal.min(limit);
     }
     // Even at the limit something can be tried before the next collection.
@@ -86,12 +99,17 @@ mod tests {
 
     #[test]
     fn the_goal_follows_live_bytes_between_its_bounds() {
-        let c = Config { min_heap: 1 << 20, limit: Some(100 << 20), ..Config::DEFAULT };
-        assert_eq!(pace(0, 100, &c), Pace { goal: 1 << 20, budget: 1 << 20 });
-        assert_eq!(pace(10 << 20, 100, &c), Pace { goal: 20 << 20, budget: 10 << 20 });
-        assert_eq!(pace(10 << 20, 50, &c).goal, 15 << 20);
-        assert_eq!(pace(80 << 20, 100, &c), Pace { goal: 100 << 20, budget: 20 << 20 });
-        assert_eq!(pace(usize::MAX, u32::MAX, &Config::DEFAULT).goal, usize::MAX);
+        let c = Bounds { least: 1 << 20, limit: Some(100 << 20), soft: None };
+        assert_eq!(pace(0, 100, c), Pace { goal: 1 << 20, budget: 1 << 20 });
+        assert_eq!(pace(10 << 20, 100, c), Pace { goal: 20 << 20, budget: 10 << 20 });
+        assert_eq!(pace(10 << 20, 50, c).goal, 15 << 20);
+        assert_eq!(pace(80 << 20, 100, c), Pace { goal: 100 << 20, budget: 20 << 20 });
+        let free = Bounds { least: 32 << 20, limit: None, soft: None };
+        assert_eq!(pace(usize::MAX, u32::MAX, free).goal, usize::MAX);
+        let soft = Bounds { soft: Some(50 << 20), ..free };
+        assert_eq!(pace(10 << 20, 100, soft).goal, 32 << 20);
+        assert_eq!(pace(30 << 20, 100, soft).goal, 50 << 20);
+        assert_eq!(pace(50 << 20, 100, soft), Pace { goal: 55 << 20, budget: 5 << 20 });
     }
 
     #[test]

@@ -15,6 +15,13 @@ pub enum Refused {
         /// How many bytes were asked for, in whole pages.
         bytes: usize,
     },
+    /// The heap may not grow beyond what the process's memory leaves it.
+    Memory {
+        /// How many bytes were asked for, in whole pages.
+        bytes: usize,
+        /// How many it may take up.
+        most: usize,
+    },
     /// The address range reserved for the heap has no room of this size left.
     Window {
         /// How many bytes were asked for.
@@ -34,6 +41,12 @@ impl fmt::Display for Refused {
                 f,
                 "no room for {bytes} bytes under the heap's limit of {limit}: raise the limit or keep less alive"
             ),
+            Refused::Memory { bytes, most } => {
+                write!(
+                    f,
+                    "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
+                )
+            }
             Refused::Window { bytes, window } => {
                 write!(f, "no room for {bytes} bytes in the heap's address range of {window} bytes: ")?;
                 match heapwood_os::usage::address_space_limit() {

@@ -48,8 +48,10 @@ const UNUSED_AT_START: usize = 1;
 /// What a space is made with.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceConfig {
-    /// Bytes of address space to reserve: halved until the kernel agrees, down to [`MIN_WINDOW`].
+    /// Bytes of address space to reserve, from [`MIN_WINDOW`] to [`MAX_WINDOW`], a power of two.
     pub window: usize,
+    /// Bytes of it that the heap may take up, used or not; unlike the limit this costs nothing to keep to.
+    pub most: Option<usize>,
     /// Bytes the heap may use for spans.
     pub limit: Option<usize>,
     /// Ask for huge pages.
@@ -69,6 +71,8 @@ pub const CLOBBER: u8 = 0xDB;
 pub struct Space {
     base: usize,
     window: PageCount,
+    /// How far the heap may grow.
+    most: PageCount,
     /// One past the last byte that may be looked up, relative to the base.
     extent: AtomicUsize,
     pub(crate) memory: Reservation,
@@ -96,22 +100,14 @@ pub struct Space {
 impl Space {
     /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
     pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
-        let mut bytes = rounded_window(config.window);
-        loop {
-            match Self::with_window(kernel, &config, bytes) {
-                Err(_) if bytes > MIN_WINDOW => bytes /= 2,
-                done => return done,
-            }
-        }
-    }
-
-    fn with_window(kernel: KernelRef, config: &SpaceConfig, bytes: usize) -> Result<Self, OsError> {
+        let bytes = rounded_window(config.window);
         let window = PageCount(bytes / PAGE_SIZE);
         let memory = Reservation::new(kernel, bytes, HUGE_PAGE)?;
         let base = memory.start();
         let space = Space {
             base,
             window,
+            most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
             huge_pages: config.huge_pages,
             extent: AtomicUsize::new(0),
             memory,
@@ -150,6 +146,11 @@ impl Space {
     #[inline(always)]
     pub fn base(&self) -> usize {
         self.base
+    }
+
+    /// How many of them the heap may take up.
+    pub fn most_bytes(&self) -> usize {
+        self.most.bytes()
     }
 
     /// The size of the reserved range in bytes.
@@ -255,7 +256,10 @@ impl Space {
             }
             let mut central = self.central.lock();
             if self.over_limit(count) {
-                return Err(Refused::Limit { limit: self.limit.load(Ordering::Relaxed), bytes: count.bytes() });
+                return Err(Refused::Limit {
+                    limit: self.limit.load(Ordering::Relaxed),
+                    bytes: count.bytes(),
+                });
             }
             if let Ok(run) = self.pages.allocate_uncached(count) {
                 break run;
@@ -269,7 +273,11 @@ impl Space {
                 continue;
             }
             if !self.grow(&mut central, count)? {
-                return Err(Refused::Window { bytes: count.bytes(), window: self.window_bytes() });
+                let (bytes, most, window) = (count.bytes(), self.most.bytes(), self.window_bytes());
+                return Err(match most < window {
+                    true => Refused::Memory { bytes, most },
+                    false => Refused::Window { bytes, window },
+                });
             }
             // Taken before anybody else can.
             if let Ok(run) = self.pages.allocate_uncached(count) {
@@ -302,7 +310,7 @@ impl Space {
     fn grow(&self, central: &mut Central, count: PageCount) -> Result<bool, Refused> {
         let from = central.high_water;
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
-        let room = self.window.0 - from.0;
+        let room = self.most.0 - from.0;
         if count.0 + skip > room {
             return Ok(false);
         }

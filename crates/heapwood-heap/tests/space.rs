@@ -11,8 +11,14 @@ use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
 use std::collections::BTreeMap;
 
-const CONFIG: SpaceConfig =
-    SpaceConfig { window: 64 << 20, limit: None, huge_pages: false, clobber: false, single_cells: false };
+const CONFIG: SpaceConfig = SpaceConfig {
+    window: 64 << 20,
+    most: None,
+    limit: None,
+    huge_pages: false,
+    clobber: false,
+    single_cells: false,
+};
 
 struct Owner {
     space: Space,

@@ -42,8 +42,6 @@ pub struct Marker<'h> {
     /// Bytes of what was marked, in cells and pages.
     pub(crate) live_bytes: usize,
     pub(crate) live_objects: usize,
-    /// In verify mode: told of every object that an ambiguous word of a stack keeps alive.
-    pub(crate) on_stack: Option<&'h dyn Fn(usize)>,
     #[cfg(feature = "plant")]
     pub(crate) plant: Option<&'h crate::plant::Plant>,
 }
@@ -72,7 +70,6 @@ impl<'h> Marker<'h> {
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
-            on_stack: None,
             #[cfg(feature = "plant")]
             plant: None,
         }
