@@ -419,6 +419,15 @@ typedef struct hw_stats {
     uint64_t barrier_violations; /* stores that went around the barrier (verify) */
     uint64_t verified;           /* collections that were checked (verify) */
     uint64_t threads;            /* attached now */
+    /* Parts of pauses: until every thread had stopped, and marking. What 99 % do not exceed, the longest, all together. */
+    uint64_t stop_p99_ns, stop_max_ns, stop_total_ns;
+    uint64_t mark_p99_ns, mark_max_ns, mark_total_ns;
+    /* What the collecting thread swept before the others had to stop: no part of a pause. */
+    uint64_t sweep_p99_ns, sweep_max_ns, sweep_total_ns;
+    /* The longest that a lock was held, for which others may have waited: the lists of spans, the page allocator, the table
+     * of types, the list of threads (which a collection holds during its pause), the table of roots, the handles. */
+    uint64_t hold_spans_max_ns, hold_pages_max_ns, hold_types_max_ns;
+    uint64_t hold_threads_max_ns, hold_roots_max_ns, hold_handles_max_ns;
 } hw_stats;
 
 /* Fills *stats up to stats->size bytes, which the caller has set to sizeof *stats; what this library does not know is

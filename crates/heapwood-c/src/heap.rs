@@ -1,16 +1,14 @@
-//! Heaps as C holds them: the collector's heap, the table of its types, and the list of attached threads.
-//! Invariant: a thread is in the list from before it can be stopped by this heap until after it no longer can, so
-//! an empty list means that nobody uses the heap.
+//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: what a mutator's client room leads to
+//! is the handle of its heap, which is not ended while threads are attached.
 
 use crate::options::Options;
 use crate::placed::Placed;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
-use crate::threads::Threads;
 use crate::types::TypeTable;
 use core::ptr::NonNull;
 use heapwood_gc::{Config, Heap, HeapBox, HeapError};
-use heapwood_os::{Lock, SYSTEM};
+use heapwood_os::SYSTEM;
 
 /// What stands behind `hw_heap`.
 pub type HeapHandle = Placed<ClientHeap>;
@@ -21,15 +19,13 @@ pub struct ClientHeap {
     pub heap: HeapBox,
     /// Its types.
     pub types: TypeTable,
-    /// The threads attached to it. The lock is held briefly, and never while waiting for a collection.
-    pub threads: Lock<Threads>,
 }
 
 impl ClientHeap {
     fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
         let heap = Heap::create(&SYSTEM, config)?;
         let types = TypeTable::new(&SYSTEM)?;
-        Ok(Placed::new(ClientHeap { heap, types, threads: Lock::new(Threads::NONE) })?)
+        Ok(Placed::new(ClientHeap { heap, types })?)
     }
 }
 
@@ -73,7 +69,7 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failur
     let destroy = || {
         let Some(heap) = NonNull::new(heap) else { return Ok(()) };
         // SAFETY: contract 1.
-        let count = unsafe { heap.as_ref() }.threads.lock().count();
+        let count = unsafe { heap.as_ref() }.heap.mutators();
         if count != 0 {
             return Err(HeapError::MutatorsAttached { count }.into());
         }

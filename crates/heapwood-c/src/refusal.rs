@@ -3,7 +3,7 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HandleError, HeapError, RootError, TypeError};
+use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, RootError, TypeError};
 use heapwood_heap::{ProgramRefused, ShapeRefused};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -22,8 +22,6 @@ pub enum Refusal {
     Option(&'static str, u32),
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
-    /// The thread is attached already.
-    AttachedAlready,
     /// The heap has no type with this number.
     NoType(u32),
     /// The heap has as many types as it can.
@@ -50,6 +48,8 @@ pub enum Refusal {
     Handle(HandleError),
     /// From a crate below.
     Alloc(AllocError),
+    /// From a crate below.
+    Misuse(Misuse),
     /// A description is not text from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
@@ -84,12 +84,12 @@ impl Refusal {
                 Status::EFULL
             }
             Refusal::Root(RootError::Kernel(_)) | Refusal::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
-            Refusal::AttachedAlready => Status::ESTATE,
             Refusal::TooManyTypes(_) => Status::EFULL,
             Refusal::ArraySize(..) => Status::ELIMIT,
             Refusal::ArrayOfTraced => Status::EDESC,
             Refusal::Alloc(AllocError::Limit { .. } | AllocError::Window { .. }) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
             Refusal::Heap(
                 HeapError::Percent { .. }
                 | HeapError::LimitTooSmall { .. }
@@ -97,8 +97,9 @@ impl Refusal {
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
-            Refusal::Heap(HeapError::UnknownStack) => Status::ENOSYS,
-            Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
+            Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
+            Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
+            Refusal::Heap(HeapError::ThreadKeys) => Status::ENOMEM,
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
             Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
@@ -126,7 +127,6 @@ impl fmt::Display for Refusal {
                     "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
                 )
             }
-            Refusal::AttachedAlready => write!(f, "this thread is attached to this heap already"),
             Refusal::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
             Refusal::TooManyTypes(most) => {
                 write!(
@@ -155,6 +155,7 @@ impl fmt::Display for Refusal {
             Refusal::Root(e) => e.fmt(f),
             Refusal::Handle(e) => e.fmt(f),
             Refusal::Alloc(e) => e.fmt(f),
+            Refusal::Misuse(e) => e.fmt(f),
             Refusal::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Refusal::Parse(e) => e.fmt(f),
             Refusal::Describe(e) => e.fmt(f),
@@ -168,6 +169,12 @@ impl fmt::Display for Refusal {
 impl From<AllocError> for Refusal {
     fn from(e: AllocError) -> Self {
         Refusal::Alloc(e)
+    }
+}
+
+impl From<Misuse> for Refusal {
+    fn from(e: Misuse) -> Self {
+        Refusal::Misuse(e)
     }
 }
 

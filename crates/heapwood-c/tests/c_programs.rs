@@ -116,6 +116,16 @@ fn threads() {
 }
 
 #[test]
+fn misuse_is_refused() {
+    assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
+}
+
+#[test]
+fn signals_are_the_programs() {
+    passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
+}
+
+#[test]
 fn tables_fill_in_linear_time() {
     assert_eq!(passes("tests/c/many.c", &[&[]]), "all tables are full\n");
 }

@@ -26,6 +26,7 @@ use crate::output::{json, say};
 use finding::Finding;
 use heapwood_os::probe::{self, Advice};
 use heapwood_os::usage;
+use heapwood_os::{Kernel, SYSTEM};
 use serde::Serialize;
 use std::path::Path;
 
@@ -65,7 +66,7 @@ fn examine() -> Vec<Finding> {
     let address_limit = usage::address_space_limit();
     vec![
         calls::kernel(&read(calls::RELEASE)),
-        calls::page_size(probe::page_size()),
+        calls::page_size(SYSTEM.page_size()),
         huge_pages::setting(&enabled),
         huge_pages::defrag(&read(huge_pages::DEFRAG)),
         huge_pages::size(&read(huge_pages::SIZE)),

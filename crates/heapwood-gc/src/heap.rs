@@ -5,7 +5,8 @@ use crate::config::Config;
 use crate::error::HeapError;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
-use crate::pace;
+use crate::attach::Registry;
+use crate::pace::{self, CollectorShare};
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
@@ -14,17 +15,9 @@ use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Object, Space, SpaceConfig};
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedBox};
+use heapwood_os::timed_lock::TickClock;
+use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
-
-/// The attached mutators, linked through themselves.
-pub(crate) struct Registry {
-    pub(crate) first: *const Mutator,
-    pub(crate) count: usize,
-}
-
-// SAFETY: the pointers are followed only by whoever holds the registry's lock.
-unsafe impl Send for Registry {}
 
 /// What one collection at a time uses.
 pub(crate) struct Collector {
@@ -38,6 +31,11 @@ pub(crate) struct Collector {
 /// What the collector has done.
 pub(crate) struct Record {
     pub(crate) pauses: Histogram,
+    /// Until all mutators had stopped.
+    pub(crate) stops: Histogram,
+    pub(crate) marks: Histogram,
+    /// Sweeping what was left of the cycle before, by the thread that collects and before the others have to stop.
+    pub(crate) sweeps: Histogram,
     pub(crate) live_objects: usize,
     pub(crate) collect_cpu_ns: u64,
     pub(crate) mark_overflows: u64,
@@ -50,10 +48,14 @@ pub struct Heap {
     pub(crate) config: Config,
     pub(crate) percent: AtomicU32,
     pub(crate) space: Space,
-    pub(crate) registry: Lock<Registry>,
+    pub(crate) registry: TimedLock<Registry>,
     pub(crate) collector: Lock<Collector>,
-    pub(crate) roots: Lock<Roots>,
-    pub(crate) handles: Lock<Handles>,
+    pub(crate) roots: TimedLock<Roots>,
+    pub(crate) handles: TimedLock<Handles>,
+    /// The thread pointer of the thread that marks, while one does.
+    pub(crate) marking: AtomicUsize,
+    pub(crate) share: CollectorShare,
+    ticks: TickClock,
     pub(crate) record: Lock<Record>,
     pub(crate) verify: Option<Verify>,
     pub(crate) cycles: AtomicU64,
@@ -85,6 +87,9 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
+        if kernel.page_size() > MOST_KERNEL_PAGE {
+            return Err(HeapError::KernelPages { bytes: kernel.page_size() });
+        }
         let space = Space::new(
             kernel,
             SpaceConfig {
@@ -102,19 +107,25 @@ impl Heap {
             kernel,
             config,
             percent: AtomicU32::new(config.percent),
-            registry: Lock::new(Registry { first: core::ptr::null(), count: 0 }),
+            registry: TimedLock::new(Registry::EMPTY),
             collector: Lock::new(Collector {
                 stacks: match config.mark_stack {
                     Some(edges) => MarkStacks::new(kernel, edges)?,
-                    None => MarkStacks::usual(kernel)?,
+                    None => MarkStacks::usual(kernel, space.window_bytes())?,
                 },
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,
             }),
-            roots: Lock::new(Roots::new(kernel)?),
-            handles: Lock::new(Handles::new(kernel, MAX_HANDLES)?),
+            roots: TimedLock::new(Roots::new(kernel)?),
+            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES)?),
+            marking: AtomicUsize::new(0),
+            share: CollectorShare::new(clock::monotonic_ns()),
+            ticks: TickClock::start(),
             record: Lock::new(Record {
                 pauses: Histogram::new(),
+                stops: Histogram::new(),
+                marks: Histogram::new(),
+                sweeps: Histogram::new(),
                 live_objects: 0,
                 collect_cpu_ns: 0,
                 mark_overflows: 0,
@@ -133,7 +144,9 @@ impl Heap {
         };
         let heap = MappedBox::new(kernel, heap)?;
         // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
-        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) }).transpose()?;
+        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) });
+        // Without the thread a heap goes on: it gives memory back when it is asked to.
+        let scavenger = scavenger.and_then(Result::ok);
         Ok(HeapBox { _scavenger: scavenger, heap })
     }
 
@@ -160,6 +173,12 @@ impl Heap {
         }
         self.percent.store(percent, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The calling thread's mutator, if it is attached.
+    pub fn current_mutator(&self) -> Option<&Mutator> {
+        // SAFETY: it is attached, and only this thread can detach it.
+        crate::thread::mutator_of(self).map(|mutator| unsafe { mutator.as_ref() })
     }
 
     /// How many threads are attached.
@@ -224,9 +243,17 @@ impl Heap {
         released
     }
 
+    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
+    /// program would do nothing but collect; far from it there is no bound.
+    pub(crate) fn may_collect_near_limit(&self) -> bool {
+        let near = self.config.limit.is_some_and(|limit| self.goal.load(Ordering::Relaxed) >= limit);
+        !near || self.share.allows(clock::monotonic_ns())
+    }
+
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         let figures = self.space.figures();
+        let held = |ticks: u64| self.ticks.ns(ticks);
         let record = self.record.lock();
         Stats {
             collections: self.cycles.load(Ordering::Relaxed),
@@ -246,6 +273,21 @@ impl Heap {
             pause_p99_ns: record.pauses.quantile(0.99),
             pause_max_ns: record.pauses.max,
             pause_total_ns: record.pauses.sum,
+            stop_p99_ns: record.stops.quantile(0.99),
+            stop_max_ns: record.stops.max,
+            stop_total_ns: record.stops.sum,
+            mark_p99_ns: record.marks.quantile(0.99),
+            mark_max_ns: record.marks.max,
+            mark_total_ns: record.marks.sum,
+            sweep_p99_ns: record.sweeps.quantile(0.99),
+            sweep_max_ns: record.sweeps.max,
+            sweep_total_ns: record.sweeps.sum,
+            hold_spans_max_ns: held(figures.hold_spans),
+            hold_pages_max_ns: held(figures.hold_pages),
+            hold_types_max_ns: held(figures.hold_types),
+            hold_threads_max_ns: held(self.registry.longest_hold()),
+            hold_roots_max_ns: held(self.roots.longest_hold()),
+            hold_handles_max_ns: held(self.handles.longest_hold()),
             mark_overflows: record.mark_overflows,
             barrier_violations: self.verify.as_ref().map_or(0, Verify::violations),
             verified: record.verified,

@@ -10,6 +10,8 @@
 //! | [`heap`] | the heap |
 //! | [`types`] | the types of its objects |
 //! | [`mutator`] | a thread's part in a heap: allocation, polls, frames |
+//! | `attach` | threads join and leave |
+//! | `thread` | what the process has for each thread: its mutators, and their end |
 //! | [`stop`] | the protocol that stops mutators |
 //! | [`roots`] | global slots and ranges, handles, frames, stacks |
 //! | [`mark`] | the marking loop, its queue, its bounded stack |
@@ -22,6 +24,7 @@
 //! | [`stats`] | what the collector has done |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
+mod attach;
 pub mod barrier;
 pub mod config;
 pub mod cycle;
@@ -37,16 +40,17 @@ mod scavenger;
 pub mod stats;
 pub mod stop;
 mod sync;
+mod thread;
 pub mod types;
 pub mod verify;
 mod watch;
 
 pub use config::Config;
-pub use error::{AllocError, HeapError, TypeError};
+pub use error::{AllocError, HeapError, Misuse, TypeError};
 pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Sample as PageSample;
 pub use mark::tracer::Tracer;
-pub use mutator::{Frame, Mutator};
+pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
 pub use roots::{HandleError, RootError, RootToken};
 pub use stats::Stats;
 pub use types::{Described, ObjectType};

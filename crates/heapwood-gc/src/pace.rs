@@ -2,6 +2,7 @@
 //! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between.
 
 use crate::config::Config;
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// When the next collection is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,9 +12,6 @@ pub struct Pace {
     /// What may be allocated until then.
     pub budget: usize,
 }
-
-/// Headroom below which collecting is hopeless: a 64th of the limit.
-const HOPELESS: usize = 64;
 
 /// The pace after a collection that found `live` bytes.
 pub fn pace(live: usize, percent: u32, config: &Config) -> Pace {
@@ -26,9 +24,60 @@ pub fn pace(live: usize, percent: u32, config: &Config) -> Pace {
     Pace { goal, budget: goal.saturating_sub(live).max(64 << 10) }
 }
 
-/// Whether what is alive leaves too little under the limit for going on to be worth it.
-pub fn hopeless(live: usize, config: &Config) -> bool {
-    config.limit.is_some_and(|limit| live > limit - limit / HOPELESS)
+/// The collector's share of the time of a heap that is near its limit: at most half.
+///
+/// It is kept as credit, in nanoseconds, as Go's limiter keeps its bucket: the program earns what it runs, up to half a
+/// second, and a collection costs what it takes. Without credit a collection that would find little is put off, until
+/// nothing fits any more; what then is refused, is refused without collecting first. But who was refused may have dropped
+/// something before trying again: that one may collect on credit, up to half a second and two collections of it.
+#[derive(Debug)]
+pub struct CollectorShare {
+    credit: AtomicI64,
+    /// When the credit was last put right.
+    as_of: AtomicU64,
+    /// What the last collection took.
+    last: AtomicU64,
+    second_chance: AtomicBool,
+}
+
+/// The most that can be saved, and owed beside two collections.
+const MOST_CREDIT_NS: i64 = 500_000_000;
+
+impl CollectorShare {
+    /// All credit, from now on.
+    pub fn new(now: u64) -> Self {
+        CollectorShare {
+            credit: AtomicI64::new(MOST_CREDIT_NS),
+            as_of: AtomicU64::new(now),
+            last: AtomicU64::new(0),
+            second_chance: AtomicBool::new(false),
+        }
+    }
+
+    fn at(&self, now: u64) -> i64 {
+        let earned = now.saturating_sub(self.as_of.load(Ordering::Relaxed)) as i64;
+        self.credit.load(Ordering::Relaxed).saturating_add(earned).min(MOST_CREDIT_NS)
+    }
+
+    /// A collection took from `began` to `ended`.
+    pub fn collected(&self, began: u64, ended: u64) {
+        let took = ended.saturating_sub(began);
+        self.credit.store(self.at(began).saturating_sub(took as i64), Ordering::Relaxed);
+        self.last.store(took, Ordering::Relaxed);
+        self.as_of.store(ended, Ordering::Relaxed);
+    }
+
+    /// An allocation was refused.
+    pub fn refused(&self) {
+        self.second_chance.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there may be a collection.
+    pub fn allows(&self, now: u64) -> bool {
+        let credit = self.at(now);
+        let most_owed = MOST_CREDIT_NS + 2 * self.last.load(Ordering::Relaxed) as i64;
+        credit > 0 || credit > -most_owed && self.second_chance.swap(false, Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +92,42 @@ mod tests {
         assert_eq!(pace(10 << 20, 50, &c).goal, 15 << 20);
         assert_eq!(pace(80 << 20, 100, &c), Pace { goal: 100 << 20, budget: 20 << 20 });
         assert_eq!(pace(usize::MAX, u32::MAX, &Config::DEFAULT).goal, usize::MAX);
-        assert!(hopeless(99 << 20, &c) && !hopeless(90 << 20, &c));
+    }
+
+    #[test]
+    fn collections_take_at_most_half_of_the_time_but_for_what_was_saved() {
+        const MS: u64 = 1_000_000;
+        let share = CollectorShare::new(0);
+        // A program that needs a collection of 30 ms for each millisecond it runs.
+        let (mut now, mut collecting) = (0, 0);
+        while now < 10_000 * MS {
+            now += MS;
+            if share.allows(now) {
+                share.collected(now, now + 30 * MS);
+                now += 30 * MS;
+                collecting += 30;
+            }
+        }
+        assert!((4_900..5_600).contains(&collecting), "{collecting} of 10000 ms");
+        // One that was refused and dropped something is not refused for that.
+        while share.allows(now) {
+            share.collected(now, now + 30 * MS);
+            now += 30 * MS;
+        }
+        share.refused();
+        assert!(share.allows(now) && !share.allows(now));
+        // What it owes has an end, too.
+        let mut on_credit = 0;
+        loop {
+            share.refused();
+            if !share.allows(now) {
+                break;
+            }
+            share.collected(now, now + 30 * MS);
+            now += 30 * MS;
+            on_credit += 1;
+        }
+        assert!((15..25).contains(&on_credit), "{on_credit}");
+        assert!(share.allows(now + 600 * MS));
     }
 }

@@ -17,8 +17,8 @@ use heapwood_os::{KernelRef, MappedIndex, OsError};
 /// How many shapes types can have beside those that every heap knows.
 pub const MAX_OWN: usize = MAX_SHAPES - WELL_KNOWN as usize;
 
-/// Shapes are committed so many at a time: a kernel page.
-const STEP: usize = 64;
+/// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
+const STEP: usize = 512;
 
 /// What whoever registers a shape needs.
 pub(crate) struct Registering {
@@ -155,6 +155,7 @@ impl Space {
         if slot >= *committed {
             let end = (slot / STEP + 1) * STEP;
             self.shapes.commit(*committed..end)?;
+            self.commit_shapes(*committed..end)?;
             *committed = end;
         }
         index.reserve(|known| self.shape(ShapeId(known)).hash())?;

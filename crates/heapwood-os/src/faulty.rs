@@ -4,8 +4,9 @@
 use crate::kernel::{Kernel, OsError};
 use crate::linux::SYSTEM;
 use crate::request::Request;
+use crate::thread::{Entry, Thread};
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 
 /// The system's memory with planned refusals.
 #[derive(Debug)]
@@ -66,6 +67,9 @@ impl Default for Faulty {
 
 // SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
 unsafe impl Kernel for Faulty {
+    fn page_size(&self) -> usize {
+        SYSTEM.page_size()
+    }
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
         self.admit(Request::Reserve, len)?;
         SYSTEM.reserve(len, align)
@@ -92,13 +96,15 @@ unsafe impl Kernel for Faulty {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.release(addr, len) }
     }
-    fn start_thread(
+    unsafe fn start_thread(
         &self,
-        name: &str,
+        name: &CStr,
         stack: usize,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Result<JoinHandle<()>, OsError> {
+        run: Entry,
+        argument: *mut c_void,
+    ) -> Result<Thread, OsError> {
         self.admit(Request::Thread, stack)?;
-        SYSTEM.start_thread(name, stack, run)
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.start_thread(name, stack, run, argument) }
     }
 }

@@ -2,8 +2,9 @@
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
 use crate::request::Request;
+use crate::thread::{self, Entry, Thread};
+use core::ffi::{CStr, c_void};
 use core::fmt;
-use std::thread::JoinHandle;
 
 /// A refusal: what was asked for, how many bytes, and the kernel's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +46,10 @@ impl core::error::Error for OsError {}
 ///    and can be read and written until it is released.
 /// 3. None of the calls for memory allocates from the ordinary heap or unwinds.
 pub unsafe trait Kernel: Send + Sync {
-    /// Reserves `len` bytes of address space (a multiple of [`crate::KERNEL_PAGE`]) aligned to `align` (a power
-    /// of two, at least [`crate::KERNEL_PAGE`]) without access rights.
+    /// The size of its pages in bytes, a power of two. All addresses and lengths below are multiples of it.
+    fn page_size(&self) -> usize;
+
+    /// Reserves `len` bytes of address space aligned to `align` (a power of two) without access rights.
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError>;
 
     /// Makes `len` bytes at `addr` readable and writable.
@@ -81,18 +84,19 @@ pub unsafe trait Kernel: Send + Sync {
     /// 2. Nothing refers to it any more.
     unsafe fn release(&self, addr: usize, len: usize);
 
-    /// Starts a thread.
-    fn start_thread(
+    /// Starts a thread of the library's own (see [`thread`]).
+    ///
+    /// # Safety
+    /// 1. As for [`thread::start`].
+    unsafe fn start_thread(
         &self,
-        name: &str,
+        name: &CStr,
         stack: usize,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Result<JoinHandle<()>, OsError> {
-        std::thread::Builder::new().name(name.into()).stack_size(stack).spawn(run).map_err(|e| OsError {
-            request: Request::Thread,
-            bytes: stack,
-            errno: e.raw_os_error().unwrap_or(libc::EAGAIN),
-        })
+        run: Entry,
+        argument: *mut c_void,
+    ) -> Result<Thread, OsError> {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { thread::start(name, stack, run, argument) }
     }
 }
 

@@ -9,23 +9,33 @@
 //! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
+//! | [`coarse`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`timed_lock`] | a mutex that knows how long it was held |
+//! | [`task`] | what a thread is doing, in words |
+//! | [`thread`] | threads of the library's own, which take no signals of the program |
+//! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
 //! | [`usage`] | what a process has used, and what the machine has |
+//! | [`cgroup`] | what control groups allow |
+//! | `file` | small files read into fixed buffers |
 //! | [`probe`] | what the kernel does when it is asked |
 //! | [`process`] | programs that are started, measured and ended |
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod apart;
+pub mod cgroup;
 pub mod clock;
+pub mod coarse;
 pub mod faulty;
+mod file;
 pub mod kernel;
 mod limits;
 pub mod linux;
@@ -38,6 +48,10 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod task;
+pub mod thread;
+pub mod thread_value;
+pub mod timed_lock;
 pub mod touched;
 pub mod usage;
 
@@ -48,10 +62,16 @@ pub use lock::{Lock, LockGuard};
 pub use mapped_index::MappedIndex;
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
+pub use thread::Thread;
+pub use thread_value::ThreadValue;
+pub use timed_lock::TimedLock;
 pub use touched::Touched;
 
-/// The size of the pages the kernel hands out, in bytes. Reservations and commits are rounded to it.
-pub const KERNEL_PAGE: usize = 4096;
+/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
+pub const LEAST_KERNEL_PAGE: usize = 4096;
+
+/// The largest pages a kernel may have under a heap, in bytes.
+pub const MOST_KERNEL_PAGE: usize = 64 << 10;
 
 /// The size of a huge page, in bytes.
 pub const HUGE_PAGE: usize = 2 << 20;

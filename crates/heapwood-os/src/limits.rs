@@ -3,10 +3,10 @@
 
 use crate::request::Request;
 use crate::usage::{address_space_limit, data_limit};
+use core::ffi::CStr;
 use core::fmt;
-use std::io::Read;
 
-const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+const OVERCOMMIT: &CStr = c"/proc/sys/vm/overcommit_memory";
 
 /// What the limits that are set say of a refused request.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +26,7 @@ pub(crate) fn explain(request: Request, f: &mut fmt::Formatter<'_>) -> fmt::Resu
 
 /// Whether the kernel promises no more memory than there is.
 fn no_overcommit() -> bool {
-    let mut mode = [0];
-    let read = std::fs::File::open(OVERCOMMIT).and_then(|mut file| file.read(&mut mode));
-    read.is_ok() && mode[0] == b'2'
+    crate::file::number(OVERCOMMIT) == Some(2)
 }
 
 impl Limits {

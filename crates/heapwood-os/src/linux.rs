@@ -3,6 +3,7 @@
 
 use crate::kernel::{Kernel, OsError};
 use crate::request::Request;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The running system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,9 +20,22 @@ fn errno() -> i32 {
 // SAFETY: (1) mmap returns unused space, and the excess of the over-reservation is trimmed to the alignment;
 // (2) anonymous memory is zeroed and MADV_DONTNEED makes it so again; (3) only system calls are made.
 unsafe impl Kernel for System {
+    fn page_size(&self) -> usize {
+        static KNOWN: AtomicUsize = AtomicUsize::new(0);
+        match KNOWN.load(Ordering::Relaxed) {
+            0 => {
+                // SAFETY: sysconf takes a number and returns one; the kernel passes this one to every program.
+                let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+                KNOWN.store(size, Ordering::Relaxed);
+                size
+            }
+            size => size,
+        }
+    }
+
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
         let fail = |errno| OsError { request: Request::Reserve, bytes: len, errno };
-        let slack = if align > crate::KERNEL_PAGE { align } else { 0 };
+        let slack = if align > self.page_size() { align } else { 0 };
         let total = len.checked_add(slack).ok_or(fail(libc::ENOMEM))?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
@@ -105,9 +119,9 @@ mod tests {
 
     #[test]
     fn an_impossible_reservation_is_an_error() {
-        let e = SYSTEM.reserve(1 << 60, 4096).unwrap_err();
+        let e = SYSTEM.reserve(1 << 60, SYSTEM.page_size()).unwrap_err();
         assert_eq!(e.request, Request::Reserve);
         assert!(e.to_string().contains("reserve"), "{e}");
-        assert!(SYSTEM.reserve(usize::MAX & !4095, 1 << 20).is_err());
+        assert!(SYSTEM.reserve(usize::MAX & !(SYSTEM.page_size() - 1), 1 << 20).is_err());
     }
 }

@@ -3,7 +3,7 @@
 //! dropped. Versions are not compared, since sandboxes refuse what a kernel of their version would do, and
 //! distributions add to old ones.
 
-use crate::{HUGE_PAGE, OsError, Reservation, SYSTEM};
+use crate::{HUGE_PAGE, Kernel, OsError, Reservation, SYSTEM};
 use core::ops::Range;
 use std::io;
 
@@ -58,17 +58,11 @@ impl Touched {
 /// Commits all of `memory` and writes to each of its pages.
 fn write_to_all(memory: &Reservation) -> Result<(), OsError> {
     memory.commit(0..memory.len())?;
-    for offset in (0..memory.len()).step_by(crate::KERNEL_PAGE) {
+    for offset in (0..memory.len()).step_by(SYSTEM.page_size()) {
         // SAFETY: the range was committed just above, and nobody else knows it.
         unsafe { ((memory.start() + offset) as *mut u8).write_volatile(7) };
     }
     Ok(())
-}
-
-/// The size of the kernel's pages, in bytes; 0 if it does not say.
-pub fn page_size() -> usize {
-    // SAFETY: sysconf takes a number and returns one.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(0) as usize
 }
 
 /// Whether this process was started without the right to huge pages (PR_SET_THP_DISABLE, which is inherited).
@@ -81,7 +75,7 @@ pub fn huge_pages_forbidden() -> bool {
 
 /// Reserves `bytes` without access, and releases them.
 pub fn reserve(bytes: usize) -> Result<(), OsError> {
-    Reservation::new(&SYSTEM, bytes, crate::KERNEL_PAGE).map(drop)
+    Reservation::new(&SYSTEM, bytes, SYSTEM.page_size()).map(drop)
 }
 
 /// Whether memory that is given back reads as zeros.
@@ -92,7 +86,7 @@ pub fn given_back_reads_zero() -> Result<bool, OsError> {
     unsafe { memory.decommit(0..memory.len()) }?;
     // SAFETY: the range stays committed, and bytes need no more than that.
     let byte = |offset| unsafe { ((memory.start() + offset) as *const u8).read_volatile() };
-    Ok((0..memory.len()).step_by(crate::KERNEL_PAGE).all(|offset| byte(offset) == 0))
+    Ok((0..memory.len()).step_by(SYSTEM.page_size()).all(|offset| byte(offset) == 0))
 }
 
 /// How many nanoseconds the kernel takes to be given back `bytes` of memory that was written to, `times` times over. No
@@ -138,11 +132,11 @@ mod tests {
 
     #[test]
     fn probes_answer_and_leave_nothing_behind() {
-        let size = page_size();
-        assert!(size.is_power_of_two() && size >= crate::KERNEL_PAGE);
+        let size = SYSTEM.page_size();
+        assert!(size.is_power_of_two() && size >= crate::LEAST_KERNEL_PAGE);
         assert_eq!(given_back_reads_zero(), Ok(true));
         assert_eq!(reserve(1 << 30), Ok(()));
-        assert_eq!(give_back_ns(3 * crate::KERNEL_PAGE, 5).unwrap().len(), 5);
+        assert_eq!(give_back_ns(3 * SYSTEM.page_size(), 5).unwrap().len(), 5);
         assert_eq!(reserve(1 << 60).unwrap_err().errno, libc::ENOMEM);
         for advice in [Advice::Free, Advice::Collapse, Advice::PopulateWrite] {
             if let Err(e) = takes(advice) {

@@ -3,14 +3,16 @@
 //! the collector depends on the allocator it may be standing in for.
 
 use crate::kernel::{KernelRef, OsError};
-use crate::{KERNEL_PAGE, round_up};
+use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut, Range};
 use core::ptr::NonNull;
 
-/// Address space that is released when this is dropped.
+/// Address space that is released when this is dropped. Its ends are those of kernel pages, whatever their size.
 pub struct Reservation {
     kernel: KernelRef,
+    /// The size of the kernel's pages.
+    page: usize,
     start: usize,
     len: usize,
 }
@@ -19,9 +21,10 @@ impl Reservation {
     /// Reserves at least `len` bytes (at least one) aligned to `align`.
     pub fn new(kernel: KernelRef, len: usize, align: usize) -> Result<Self, OsError> {
         let too_big = OsError { request: crate::Request::Reserve, bytes: len, errno: libc::ENOMEM };
-        let len = round_up(len.max(1), KERNEL_PAGE).ok_or(too_big)?;
-        let start = kernel.reserve(len, align.max(KERNEL_PAGE))?;
-        Ok(Reservation { kernel, start, len })
+        let page = kernel.page_size();
+        let len = round_up(len.max(1), page).ok_or(too_big)?;
+        let start = kernel.reserve(len, align.max(page))?;
+        Ok(Reservation { kernel, page, start, len })
     }
 
     /// The first address.
@@ -46,16 +49,26 @@ impl Reservation {
         unsafe { self.kernel.commit(addr, len) }
     }
 
-    /// Gives back the memory of the bytes `range` (offsets), which must be multiples of the kernel page.
+    /// Makes the bytes `range` (offsets) zeros, and gives back the memory of the kernel pages that lie wholly inside. Of
+    /// those at its ends others may need the rest, so its part of them is written; their memory stays.
     ///
     /// # Safety
     /// 1. The range is committed.
-    /// 2. Nobody needs its contents.
+    /// 2. Nobody needs its contents, or uses it meanwhile.
     pub unsafe fn decommit(&self, range: Range<usize>) -> Result<(), OsError> {
-        debug_assert!(range.start.is_multiple_of(KERNEL_PAGE) && range.end.is_multiple_of(KERNEL_PAGE));
-        let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
-        // SAFETY: the caller's contract is passed on.
-        unsafe { self.kernel.decommit(addr, len) }
+        self.check(&range);
+        let first = range.start.next_multiple_of(self.page).min(range.end);
+        let end = (range.end & !(self.page - 1)).max(first);
+        if first < end {
+            // SAFETY: the caller's contract is passed on for a part of the range.
+            unsafe { self.kernel.decommit(self.start + first, end - first) }?;
+        }
+        for part in [range.start..first, end..range.end] {
+            // SAFETY: a part of the range (it is empty if the range ends before it begins), which is committed and
+            // nobody else's (contracts 1 and 2).
+            unsafe { ((self.start + part.start) as *mut u8).write_bytes(0, part.len()) };
+        }
+        Ok(())
     }
 
     /// Asks for huge pages behind the bytes `range` (offsets).
@@ -75,13 +88,17 @@ impl Reservation {
     }
 
     fn whole_pages(&self, range: Range<usize>) -> Option<(usize, usize)> {
-        assert!(range.end <= self.len, "range {range:?} leaves a reservation of {} bytes", self.len);
+        self.check(&range);
         if range.start >= range.end {
             return None;
         }
-        let first = range.start & !(KERNEL_PAGE - 1);
-        let end = (range.end + KERNEL_PAGE - 1) & !(KERNEL_PAGE - 1);
+        let first = range.start & !(self.page - 1);
+        let end = range.end.next_multiple_of(self.page);
         Some((self.start + first, end - first))
+    }
+
+    fn check(&self, range: &Range<usize>) {
+        assert!(range.end <= self.len, "range {range:?} leaves a reservation of {} bytes", self.len);
     }
 }
 
@@ -192,14 +209,13 @@ impl<T: Zeroed> MappedArray<T> {
     /// 1. The elements up to `end` are committed.
     /// 2. Nobody needs those from `keep` on.
     pub unsafe fn shrink(&self, keep: usize, end: usize) -> Result<(), OsError> {
-        let from = round_up(keep * size_of::<T>(), KERNEL_PAGE).unwrap_or(self.memory.len);
-        let to = round_up(end * size_of::<T>(), KERNEL_PAGE).unwrap_or(self.memory.len);
-        if from < to {
-            // SAFETY: the caller's contract is passed on, for whole kernel pages of it.
-            unsafe { self.memory.decommit(from..to.min(self.memory.len)) }
-        } else {
-            Ok(())
+        if keep >= end {
+            return Ok(());
         }
+        // What shares the last kernel page is committed with it, and nobody needs that either.
+        let to = (end * size_of::<T>()).next_multiple_of(self.memory.page);
+        // SAFETY: the caller's contract is passed on.
+        unsafe { self.memory.decommit(keep * size_of::<T>()..to) }
     }
 }
 
@@ -253,6 +269,7 @@ impl<T> Drop for MappedBox<T> {
 mod tests {
     use super::*;
     use crate::SYSTEM;
+    use crate::coarse::Coarse;
 
     #[test]
     fn arrays_commit_by_index() {
@@ -284,6 +301,83 @@ mod tests {
         a.commit_huge(len - 1..len).unwrap();
         // SAFETY: committed just above.
         assert_eq!(unsafe { a.at(len - 1).read() }, 0);
+    }
+
+    /// A kernel with pages of so many bytes.
+    fn coarse(page: usize) -> &'static Coarse {
+        Box::leak(Box::new(Coarse::new(page)))
+    }
+
+    #[test]
+    fn everything_is_rounded_to_the_kernels_pages() {
+        for page in [crate::LEAST_KERNEL_PAGE, 16 << 10, 64 << 10] {
+            let kernel = coarse(page);
+            let memory = Reservation::new(kernel, 5 * page + 1, 8).unwrap();
+            assert_eq!((memory.start() % page, memory.len()), (0, 6 * page));
+            memory.commit(page + 8..page + 16).unwrap();
+            memory.commit(3 * page - 1..3 * page + 1).unwrap();
+            memory.commit(7..7).unwrap();
+            memory.advise_small(8..16);
+            memory.advise_huge(page - 1..page + 1);
+            // SAFETY: committed with the bytes above.
+            unsafe { ((memory.start() + 2 * page - 1) as *mut u8).write(1) };
+            drop(memory);
+            assert_eq!(kernel.odd_requests(), 0);
+        }
+    }
+
+    #[test]
+    fn parts_of_kernel_pages_are_zeroed_and_their_rest_is_kept() {
+        for page in [crate::LEAST_KERNEL_PAGE, 16 << 10, 64 << 10] {
+            let kernel = coarse(page);
+            let memory = Reservation::new(kernel, 4 * page, 8).unwrap();
+            memory.commit(0..4 * page).unwrap();
+            let bytes = |range: Range<usize>| {
+                // SAFETY: all is committed, and this test's alone.
+                unsafe {
+                    core::slice::from_raw_parts_mut((memory.start() + range.start) as *mut u8, range.len())
+                }
+            };
+            let half = page / 2;
+            for (from, to) in [
+                (0, 4 * page),
+                (half, 3 * page + half),
+                (half, 2 * page),
+                (page, 2 * page + half),
+                (half, page + half),
+                (half, page),
+                (8, 16),
+                (page + 8, page + 8),
+                (page, page),
+            ] {
+                bytes(0..4 * page).fill(7);
+                // SAFETY: as above.
+                unsafe { memory.decommit(from..to).unwrap() };
+                assert!(bytes(0..from).iter().chain(&*bytes(to..4 * page)).all(|&b| b == 7), "{from}..{to}");
+                assert!(bytes(from..to).iter().all(|&b| b == 0), "{from}..{to}");
+            }
+            drop(memory);
+            assert_eq!(kernel.odd_requests(), 0);
+        }
+    }
+
+    #[test]
+    fn what_an_array_gives_back_reads_as_zeros() {
+        for page in [crate::LEAST_KERNEL_PAGE, 64 << 10] {
+            let a = MappedArray::<u64>::new(coarse(page), 3 * page / 8 - 5).unwrap();
+            a.commit(0..a.len()).unwrap();
+            for keep in [0, 1, page / 8, page / 8 + 1, a.len() - 1, a.len()] {
+                for i in 0..a.len() {
+                    // SAFETY: committed above.
+                    unsafe { a.at(i).write(7) };
+                }
+                // SAFETY: nobody needs what is in it.
+                unsafe { a.shrink(keep, a.len()).unwrap() };
+                // SAFETY: committed above.
+                let at = |i| unsafe { a.at(i).read() };
+                assert!((0..a.len()).all(|i| at(i) == if i < keep { 7 } else { 0 }), "{page} {keep}");
+            }
+        }
     }
 
     #[test]

@@ -1,23 +1,113 @@
-//! Where a thread's stack ends, and its registers as words on it. A conservative scan needs both: the words from
+//! Where a thread's stack lies, and its registers as words on it. A conservative scan needs both: the words from
 //! the stack pointer to the end of the stack, and whatever the caller holds in callee-saved registers, which are
 //! pushed below the stack pointer that is reported.
+//!
+//! The C library knows the bounds of threads it started; for the first thread it reads all of /proc/self/maps, which takes
+//! milliseconds in a process with thousands of mappings, so those are read once a process. Invariant: what is remembered
+//! belongs to the thread whose pointer is remembered with it, which alone reads and writes it; a child forked by another
+//! thread has another pointer.
 
-use core::arch::naked_asm;
+use core::arch::{asm, naked_asm};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// The addresses that a thread's stack may take up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackBounds {
+    /// The lowest address. That of the first thread's falls when `ulimit -s` is raised.
+    pub low: usize,
+    /// One past the highest.
+    pub high: usize,
+}
+
+/// The first thread, by its pointer (0: not known yet), and its bounds.
+struct First {
+    thread: AtomicUsize,
+    low: AtomicUsize,
+    high: AtomicUsize,
+}
+
+static FIRST: First =
+    First { thread: AtomicUsize::new(0), low: AtomicUsize::new(0), high: AtomicUsize::new(0) };
+
+impl StackBounds {
+    /// Those of the calling thread, or `None` if the system does not say.
+    pub fn current() -> Option<StackBounds> {
+        if FIRST.thread.load(Ordering::Relaxed) == thread_pointer() {
+            return Some(StackBounds {
+                low: FIRST.low.load(Ordering::Relaxed),
+                high: FIRST.high.load(Ordering::Relaxed),
+            });
+        }
+        Self::read()
+    }
+
+    /// Whether `sp` lies on this stack, which is the calling thread's. Before it says no, it looks whether the stack may
+    /// have become longer.
+    #[inline]
+    pub fn contains(&mut self, sp: usize) -> bool {
+        self.low <= sp && sp < self.high || sp < self.low && self.contains_now(sp)
+    }
+
+    #[cold]
+    fn contains_now(&mut self, sp: usize) -> bool {
+        match Self::read() {
+            Some(now) if now.high == self.high => {
+                *self = now;
+                now.low <= sp
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks the C library, and remembers what it says of the first thread.
+    #[cold]
+    fn read() -> Option<StackBounds> {
+        let bounds = Self::ask()?;
+        // SAFETY: both calls take nothing and cannot fail.
+        if unsafe { libc::gettid() == libc::getpid() } {
+            FIRST.low.store(bounds.low, Ordering::Relaxed);
+            FIRST.high.store(bounds.high, Ordering::Relaxed);
+            FIRST.thread.store(thread_pointer(), Ordering::Relaxed);
+        }
+        Some(bounds)
+    }
+
+    fn ask() -> Option<StackBounds> {
+        // SAFETY: the attribute object is initialised by pthread_getattr_np before it is read, and destroyed after.
+        unsafe {
+            let mut attr: libc::pthread_attr_t = core::mem::zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &mut attr) != 0 {
+                return None;
+            }
+            let mut low = core::ptr::null_mut();
+            let mut size = 0;
+            let r = libc::pthread_attr_getstack(&attr, &mut low, &mut size);
+            libc::pthread_attr_destroy(&mut attr);
+            (r == 0).then_some(StackBounds { low: low as usize, high: low as usize + size })
+        }
+    }
+}
 
 /// One past the highest address of the calling thread's stack, or `None` if the system does not say.
 pub fn stack_end() -> Option<usize> {
-    // SAFETY: the attribute object is initialised by pthread_getattr_np before it is read, and destroyed after.
+    StackBounds::current().map(|bounds| bounds.high)
+}
+
+/// The calling thread's pointer to what is its own: an instruction tells it, and no other living thread has it.
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: the word at fs:0 is its own address, as the ABI of thread-local variables has it.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
-        let mut attr: libc::pthread_attr_t = core::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attr) != 0 {
-            return None;
-        }
-        let mut low = core::ptr::null_mut();
-        let mut size = 0;
-        let r = libc::pthread_attr_getstack(&attr, &mut low, &mut size);
-        libc::pthread_attr_destroy(&mut attr);
-        if r == 0 { Some(low as usize + size) } else { None }
+        asm!("mov {}, fs:0", out(reg) pointer, options(pure, readonly, nostack, preserves_flags));
     }
+    // SAFETY: the register is readable by every program, and reading it changes nothing.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!("mrs {}, tpidr_el0", out(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+    }
+    pointer
 }
 
 /// An identifier of the calling thread that no other living thread has.
@@ -86,15 +176,21 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
 pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
     naked_asm!(
         ".cfi_startproc",
-        "stp x29, x30, [sp, #-96]!",
-        ".cfi_def_cfa_offset 96",
-        ".cfi_offset x29, -96",
-        ".cfi_offset x30, -88",
+        "stp x29, x30, [sp, #-160]!",
+        ".cfi_def_cfa_offset 160",
+        ".cfi_offset x29, -160",
+        ".cfi_offset x30, -152",
         "stp x19, x20, [sp, #16]",
         "stp x21, x22, [sp, #32]",
         "stp x23, x24, [sp, #48]",
         "stp x25, x26, [sp, #64]",
         "stp x27, x28, [sp, #80]",
+        // The low halves of v8 to v15 are callee-saved, too, and compilers keep pointers in them. The callee leaves them
+        // as they are, so they need not be loaded again.
+        "stp d8, d9, [sp, #96]",
+        "stp d10, d11, [sp, #112]",
+        "stp d12, d13, [sp, #128]",
+        "stp d14, d15, [sp, #144]",
         "mov x9, x0",
         "mov x0, sp",
         "blr x9",
@@ -103,7 +199,7 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
         "ldp x23, x24, [sp, #48]",
         "ldp x25, x26, [sp, #64]",
         "ldp x27, x28, [sp, #80]",
-        "ldp x29, x30, [sp], #96",
+        "ldp x29, x30, [sp], #160",
         ".cfi_def_cfa_offset 0",
         "ret",
         ".cfi_endproc",
@@ -120,6 +216,31 @@ mod tests {
         let end = stack_end().unwrap();
         let here = &raw const local as usize;
         assert!(here < end && end - here < 64 << 20);
+        let mut bounds = StackBounds::current().unwrap();
+        assert_eq!(bounds.high, end);
+        assert!(bounds.low < here && bounds.contains(here) && bounds.contains(bounds.low));
+        assert!(!bounds.contains(bounds.high) && !bounds.contains(bounds.low - 1) && !bounds.contains(0));
+    }
+
+    #[test]
+    fn threads_differ_by_their_pointers() {
+        let mine = thread_pointer();
+        assert_ne!(mine, 0);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        assert_eq!(thread_pointer(), thread_pointer());
+                        assert_ne!(StackBounds::current().unwrap(), StackBounds { low: 0, high: 0 });
+                        thread_pointer()
+                    })
+                })
+                .collect();
+            for thread in threads {
+                assert_ne!(thread.join().unwrap(), mine);
+            }
+        });
+        assert_eq!(thread_pointer(), mine);
     }
 
     unsafe extern "C-unwind" fn note(lowest: usize, arg: *mut u8) {
@@ -134,6 +255,75 @@ mod tests {
         unsafe { with_registers(note, &raw mut lowest as *mut u8) };
         assert!(lowest != 0 && lowest < &raw const lowest as usize);
         assert_eq!(lowest % 8, 0);
+    }
+
+    /// What the words above `lowest` are searched for: inverted, so that the values are nowhere else.
+    #[cfg(target_arch = "aarch64")]
+    struct Search {
+        inverted: usize,
+        found: usize,
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    unsafe extern "C-unwind" fn search(lowest: usize, arg: *mut u8) {
+        // SAFETY: the test passes its Search.
+        let search = unsafe { &mut *arg.cast::<Search>() };
+        for at in (lowest..stack_end().unwrap()).step_by(8) {
+            // SAFETY: the stack is mapped from here to its end.
+            let word = unsafe { (at as *const usize).read_volatile() };
+            search.found += (0..8).any(|n| word == !search.inverted + n) as usize;
+        }
+    }
+
+    /// Calls `with_registers(search, arg)` while d8 to d15 hold `!inverted` and the seven numbers that follow.
+    #[cfg(target_arch = "aarch64")]
+    #[unsafe(naked)]
+    unsafe extern "C-unwind" fn with_pointers_in_d8_to_d15(arg: *mut u8, inverted: usize) {
+        naked_asm!(
+            "stp x29, x30, [sp, #-80]!",
+            "stp d8, d9, [sp, #16]",
+            "stp d10, d11, [sp, #32]",
+            "stp d12, d13, [sp, #48]",
+            "stp d14, d15, [sp, #64]",
+            "mvn x2, x1",
+            "fmov d8, x2",
+            "add x2, x2, #1",
+            "fmov d9, x2",
+            "add x2, x2, #1",
+            "fmov d10, x2",
+            "add x2, x2, #1",
+            "fmov d11, x2",
+            "add x2, x2, #1",
+            "fmov d12, x2",
+            "add x2, x2, #1",
+            "fmov d13, x2",
+            "add x2, x2, #1",
+            "fmov d14, x2",
+            "add x2, x2, #1",
+            "fmov d15, x2",
+            "mov x2, xzr",
+            "mov x1, x0",
+            "adrp x0, {search}",
+            "add x0, x0, :lo12:{search}",
+            "bl {with_registers}",
+            "ldp d8, d9, [sp, #16]",
+            "ldp d10, d11, [sp, #32]",
+            "ldp d12, d13, [sp, #48]",
+            "ldp d14, d15, [sp, #64]",
+            "ldp x29, x30, [sp], #80",
+            "ret",
+            search = sym search,
+            with_registers = sym with_registers,
+        )
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn pointers_in_floating_point_registers_are_found() {
+        let mut wanted = Search { inverted: !0x1234_5678_9abc_def0, found: 0 };
+        // SAFETY: `search` takes the address of a Search.
+        unsafe { with_pointers_in_d8_to_d15((&raw mut wanted).cast(), wanted.inverted) };
+        assert_eq!(wanted.found, 8);
     }
 
     unsafe extern "C-unwind" fn fail(_: usize, _: *mut u8) {

@@ -5,7 +5,7 @@
 //! reads as zeros as long as nobody writes to it. Nothing is allocated. The file is open only while a collection asks: a
 //! program may close descriptors that it does not know, and have other files under their numbers.
 
-use crate::KERNEL_PAGE;
+use crate::{Kernel, SYSTEM};
 use core::cell::OnceCell;
 use core::ops::Range;
 
@@ -77,7 +77,8 @@ impl Touched {
         if range.is_empty() {
             return None;
         }
-        let pages = range.start & !(KERNEL_PAGE - 1)..range.end.next_multiple_of(KERNEL_PAGE);
+        let page = SYSTEM.page_size();
+        let pages = range.start & !(page - 1)..range.end.next_multiple_of(page);
         let found = self.scan(&pages).or_else(|| self.read(&pages)).unwrap_or(Some(pages));
         found.map(|f| f.start.max(range.start)..f.end.min(range.end))
     }
@@ -107,14 +108,15 @@ impl Touched {
 
     /// By reading entries, one a page; those of pages of zeros look like any others.
     fn read(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
+        let page = SYSTEM.page_size();
         let mut entries = [0u64; 512];
         let (mut at, mut found) = (pages.start, None::<Range<usize>>);
         // Whoever asks will ask again for what follows: few at first, lest each time many are read of which few are looked at.
         let mut most = 8;
         while at < pages.end {
-            let want = ((pages.end - at) / KERNEL_PAGE).min(most) * 8;
+            let want = ((pages.end - at) / page).min(most) * 8;
             most = (most * 4).min(entries.len());
-            let from = (at / KERNEL_PAGE * 8) as libc::off_t;
+            let from = (at / page * 8) as libc::off_t;
             // SAFETY: the buffer has room for as many bytes as are asked for.
             let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
             if got <= 0 {
@@ -122,12 +124,12 @@ impl Touched {
             }
             for entry in &entries[..got as usize / 8] {
                 match (entry & (ENTRY_PRESENT | ENTRY_SWAPPED) != 0, &mut found) {
-                    (true, Some(found)) => found.end += KERNEL_PAGE,
-                    (true, None) => found = Some(at..at + KERNEL_PAGE),
+                    (true, Some(found)) => found.end += page,
+                    (true, None) => found = Some(at..at + page),
                     (false, Some(_)) => return Some(found),
                     (false, None) => {}
                 }
-                at += KERNEL_PAGE;
+                at += page;
             }
         }
         Some(found)
@@ -146,7 +148,7 @@ impl Drop for Touched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Reservation, SYSTEM};
+    use crate::Reservation;
 
     const PAGES: usize = 4096;
 
@@ -163,7 +165,8 @@ mod tests {
 
     #[test]
     fn only_what_was_written_is_found() {
-        let memory = Reservation::new(&SYSTEM, PAGES * KERNEL_PAGE, KERNEL_PAGE).unwrap();
+        let size = SYSTEM.page_size();
+        let memory = Reservation::new(&SYSTEM, PAGES * size, size).unwrap();
         memory.commit(0..memory.len()).unwrap();
         let touched = Touched::new();
         let base = memory.start();
@@ -173,12 +176,12 @@ mod tests {
         let written = [0, 1, 700, 701, 702, 2000, PAGES - 1];
         for page in written {
             // SAFETY: committed above, and this test's own.
-            unsafe { ((base + page * KERNEL_PAGE + 8) as *mut u64).write_volatile(7) };
+            unsafe { ((base + page * size + 8) as *mut u64).write_volatile(7) };
         }
         // Read only: the page of zeros.
         // SAFETY: as above.
-        assert_eq!(unsafe { ((base + 1000 * KERNEL_PAGE) as *const u64).read_volatile() }, 0);
-        let page = |from: usize, to: usize| base + from * KERNEL_PAGE..base + to * KERNEL_PAGE;
+        assert_eq!(unsafe { ((base + 1000 * size) as *const u64).read_volatile() }, 0);
+        let page = |from: usize, to: usize| base + from * size..base + to * size;
         let exact = vec![page(0, 2), page(700, 703), page(2000, 2001), page(PAGES - 1, PAGES)];
         if touched.scan(&whole).is_some() {
             assert_eq!(all(whole.clone(), |range| touched.first(range)), exact);

@@ -1,4 +1,8 @@
-//! What a process has used, and what the machine has.
+//! What a process has used, and what it and the machine have. None of it ends the process where memory is short: heaps are
+//! made by these figures.
+
+use crate::cgroup::{self, Machine};
+use crate::{Kernel, SYSTEM, file};
 
 /// The operating system's account of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,6 +47,29 @@ pub fn physical_memory() -> u64 {
     pages.max(0) as u64 * size.max(0) as u64
 }
 
+/// The machine's swap space in bytes.
+fn swap_space() -> u64 {
+    // SAFETY: sysinfo fills the zeroed structure it is given.
+    unsafe {
+        let mut info: libc::sysinfo = core::mem::zeroed();
+        libc::sysinfo(&mut info);
+        info.totalswap * info.mem_unit as u64
+    }
+}
+
+/// The bytes of memory and swap that the control groups of this process allow, which the kernel ends it for exceeding.
+/// `None` if they allow all of the machine's memory, or do not say.
+pub fn memory_limit() -> Option<u64> {
+    let machine = Machine { memory: physical_memory(), swap: swap_space() };
+    cgroup::memory_limit(c"/proc/self/cgroup", c"/proc/self/mountinfo", machine)
+}
+
+/// The bytes of address space that the process uses, as `ulimit -v` counts them; `None` without /proc.
+pub fn address_space_used() -> Option<u64> {
+    // The first number counts pages.
+    file::number(c"/proc/self/statm").map(|pages| pages * SYSTEM.page_size() as u64)
+}
+
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
 pub fn address_space_limit() -> Option<u64> {
     // SAFETY: getrlimit writes the structure it is given.
@@ -74,5 +101,22 @@ mod tests {
         assert!(after.minor_faults > before.minor_faults);
         assert!(after.max_rss_bytes >= before.max_rss_bytes);
         assert!(physical_memory() > 64 << 20);
+    }
+
+    #[test]
+    fn address_space_grows_with_reservations() {
+        let before = address_space_used().unwrap();
+        let reserved = crate::Reservation::new(&SYSTEM, 1 << 34, 1).unwrap();
+        // Other tests map and unmap meanwhile, but nothing of that size.
+        let grown = address_space_used().unwrap() - before;
+        assert!((15 << 30..17 << 30).contains(&grown), "{grown}");
+        drop(reserved);
+    }
+
+    #[test]
+    fn a_memory_limit_is_below_what_the_machine_has() {
+        if let Some(limit) = memory_limit() {
+            assert!(limit > 0 && limit < physical_memory() + swap_space());
+        }
     }
 }

@@ -120,7 +120,7 @@ impl<G: Geometry> Shape<G> {
         let mut level = 1;
         while level < G::LEVELS {
             // A block of siblings lies in one kernel page, so it is committed whole.
-            assert!(size_of::<u64>() << G::LEVEL_BITS[level] <= heapwood_os::KERNEL_PAGE);
+            assert!(size_of::<u64>() << G::LEVEL_BITS[level] <= heapwood_os::LEAST_KERNEL_PAGE);
             level += 1;
         }
     };

@@ -28,7 +28,7 @@ const REST: u32 = 2;
 const _: () = assert!(REST == 2, "one cycle back is remembered");
 
 /// The words of a kernel page.
-const LEAST_GRANULE: usize = heapwood_os::KERNEL_PAGE / size_of::<u32>();
+const LEAST_GRANULE: usize = heapwood_os::LEAST_KERNEL_PAGE / size_of::<u32>();
 
 /// How many granules the words are committed in at most; one word of bits is enough for the model.
 const GRANULES: usize = if cfg!(loom) { BITS } else { 512 };

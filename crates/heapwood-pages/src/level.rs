@@ -8,7 +8,7 @@ use crate::geometry::Geometry;
 use crate::summary::Summary;
 use core::ops::Range;
 use heapwood_os::region::Zeroed;
-use heapwood_os::{KERNEL_PAGE, KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
 
 // SAFETY: the zero word is the summary of a full region; a word needs no drop.
 unsafe impl Zeroed for Summary {}
@@ -18,7 +18,8 @@ unsafe impl<G: Geometry> Zeroed for Chunk<G> {}
 /// How many granules an array is divided into at most: few enough to keep their bits beside the array.
 const GRANULES: usize = 512;
 
-/// An array of which only committed granules exist; a granule is at least one kernel page.
+/// An array of which only committed granules exist; a granule is at least a smallest kernel page (larger ones are committed
+/// with their first granule, which changes nothing here).
 ///
 /// Invariant: where a granule's bit is set, all its elements lie inside the array and are committed.
 pub(crate) struct Sparse<T> {
@@ -36,9 +37,9 @@ impl<T: Zeroed> Sparse<T> {
 
     /// Reserves at least `len` elements; none exists yet.
     pub(crate) fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
-        const { assert!(size_of::<T>().is_power_of_two() && size_of::<T>() <= KERNEL_PAGE) };
+        const { assert!(size_of::<T>().is_power_of_two() && size_of::<T>() <= LEAST_KERNEL_PAGE) };
         let granule =
-            (len.div_ceil(GRANULES)).next_power_of_two().max(const { KERNEL_PAGE / size_of::<T>() });
+            (len.div_ceil(GRANULES)).next_power_of_two().max(const { LEAST_KERNEL_PAGE / size_of::<T>() });
         let array = MappedArray::new(kernel, len.next_multiple_of(granule))?;
         Ok(Sparse { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
     }

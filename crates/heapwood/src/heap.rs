@@ -5,7 +5,7 @@ use crate::mutator::Attached;
 use crate::mutator::Mutator;
 use core::fmt;
 use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSample, Stats};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
 pub type AllocErrorHook = fn(&AllocError);
@@ -13,8 +13,6 @@ pub type AllocErrorHook = fn(&AllocError);
 pub(crate) struct Inner {
     pub(crate) heap: HeapBox,
     pub(crate) hook: OnceLock<AllocErrorHook>,
-    /// The attached threads. One that were attached twice would wait for itself when it collects.
-    pub(crate) threads: Mutex<Vec<u32>>,
 }
 
 /// A garbage-collected heap. Clones are the same heap.
@@ -68,7 +66,7 @@ impl Heap {
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
         let config = Config { conservative_stacks: true, ..config };
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
-        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), threads: Mutex::default() }) })
+        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }
 
     /// Attaches the calling thread, until what is returned is dropped.

@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use heapwood_gc::{AllocError, HeapError};
 use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A thread's part in a heap, borrowed from an [`Attached`].
 ///
@@ -35,21 +35,22 @@ pub struct Mutator(heapwood_gc::Mutator);
 /// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
 pub struct Attached {
     raw: NonNull<heapwood_gc::Mutator>,
-    inner: Arc<Inner>,
+    /// Keeps the heap alive.
+    _inner: Arc<Inner>,
 }
 
 impl Attached {
     pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let thread = heapwood_os::stack::thread_id();
-        assert!(!attached(&inner).contains(&thread), "the thread is attached to this heap already");
-        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
-        attached(&inner).push(thread);
+        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
+            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
+            attached => attached?,
+        };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
         unsafe { raw.as_ref().write_values_whole() };
         // SAFETY: attached just above.
-        unsafe { raw.as_ref() }.client().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw, inner })
+        unsafe { raw.as_ref() }.client_word().set(Arc::as_ptr(&inner) as usize);
+        Ok(Attached { raw, _inner: inner })
     }
 }
 
@@ -64,16 +65,9 @@ impl Deref for Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        let thread = self.raw().thread();
         // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
         unsafe { heapwood_gc::Mutator::detach(self.raw) };
-        attached(&self.inner).retain(|&t| t != thread);
     }
-}
-
-/// The threads attached to a heap. Nobody panics while holding the lock.
-fn attached(inner: &Inner) -> MutexGuard<'_, Vec<u32>> {
-    inner.threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Attached {
@@ -292,14 +286,26 @@ impl Mutator {
     }
 
     /// Runs `f` while other threads may collect without waiting for this one: for calls that block or take long.
-    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]).
+    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: that is refused.
+    ///
+    /// # Panics
+    /// On another stack than that the thread was attached with.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.raw().blocking(f)
+        match self.raw().blocking(f) {
+            Ok(result) => result,
+            Err(misuse) => panic!("{misuse}"),
+        }
     }
 
     /// Collects now.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`], and on another stack than that the thread was attached with (a coroutine's, or one
+    /// that was switched to for depth), which cannot be scanned.
     pub fn collect(&self) {
-        self.raw().collect();
+        if let Err(misuse) = self.raw().collect() {
+            panic!("{misuse}");
+        }
     }
 
     /// The heap this thread is attached to.
@@ -308,7 +314,7 @@ impl Mutator {
     }
 
     pub(crate) fn inner(&self) -> Arc<Inner> {
-        let inner = self.0.client().get() as *const Inner;
+        let inner = self.0.client_word().get() as *const Inner;
         // SAFETY: the pointer came from the Arc that the attachment holds.
         unsafe {
             Arc::increment_strong_count(inner);
@@ -317,7 +323,7 @@ impl Mutator {
     }
 
     pub(crate) fn is_of(&self, inner: &Arc<Inner>) -> bool {
-        self.0.client().get() == Arc::as_ptr(inner) as usize
+        self.0.client_word().get() == Arc::as_ptr(inner) as usize
     }
 }
 

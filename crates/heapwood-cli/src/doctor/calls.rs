@@ -4,7 +4,7 @@
 
 use super::Text;
 use super::finding::Finding;
-use heapwood_os::{KERNEL_PAGE, OsError};
+use heapwood_os::{LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, OsError};
 use std::io;
 
 pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -26,17 +26,21 @@ pub(crate) fn kernel(release: &Text) -> Finding {
 
 pub(crate) fn page_size(bytes: usize) -> Finding {
     const NAME: &str = "page size";
+    let found = format!("{bytes} bytes");
     match bytes {
-        KERNEL_PAGE => Finding::ok(NAME, format!("{bytes} bytes"), "It is what heaps are made for."),
-        0 => Finding::unknown(NAME, "the kernel does not say"),
+        LEAST_KERNEL_PAGE => Finding::ok(NAME, found, "It is what heaps are made for."),
+        ..=MOST_KERNEL_PAGE => Finding::note(
+            NAME,
+            found,
+            "Heaps work, but give memory back in pieces of that size only, and zero smaller ones.",
+            "Nothing needs to be set; a kernel with pages of 4 KiB (on aarch64 it is a choice at build time) needs \
+             less memory.",
+        ),
         _ => Finding::warning(
             NAME,
-            format!("{bytes} bytes"),
-            format!(
-                "Heaps are made for pages of {KERNEL_PAGE} bytes: the kernel refuses to commit parts of its \
-                 pages."
-            ),
-            "Use a kernel with pages of 4 KiB (on aarch64 it is a choice at build time).",
+            found,
+            format!("Heaps work with pages of up to {MOST_KERNEL_PAGE} bytes: none can be made here."),
+            "Use a kernel with smaller pages (it is a choice at build time).",
         ),
     }
 }
@@ -145,7 +149,10 @@ mod tests {
 
     #[test]
     fn page_sizes() {
-        assert_eq!((page_size(4096).state, page_size(65536).state, page_size(0).state), (Ok, Warning, Note));
+        assert_eq!(
+            (page_size(4096).state, page_size(65536).state, page_size(1 << 18).state),
+            (Ok, Note, Warning)
+        );
         assert!(page_size(16384).found.contains("16384"));
     }
 

@@ -1,12 +1,14 @@
-//! The memory limits of the control groups this process is in: of its own and of all above that it can see,
-//! in versions 1 and 2, which may be mounted side by side. The least of them is what counts. A group's files
-//! lie below the mount point at its path relative to the mount's root; inside a container that path may not
-//! be visible, and then the mount point itself is the group (cgroups(7)).
+//! The memory limits of the control groups this process is in: of its own and of all above that it can see, in versions
+//! 1 and 2. The least of them is what counts. Where the groups lie is found by `heapwood_os::cgroup`; here each limit is
+//! kept with the file that says so, and why there may be others.
 
 use super::Text;
 use super::finding::quoted;
+use heapwood_os::cgroup::{Mount, Version};
+use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 pub(crate) const MEMBERSHIP: &str = "/proc/self/cgroup";
 pub(crate) const MOUNTS: &str = "/proc/self/mountinfo";
@@ -54,13 +56,23 @@ pub(crate) fn limits(membership: &Text, mounts: &Text, read: impl Fn(&Path) -> T
         (Err(why), _) => return Limits::unknown(format!("{MEMBERSHIP} cannot be read ({why})")),
         (_, Err(why)) => return Limits::unknown(format!("{MOUNTS} cannot be read ({why})")),
     };
-    for mount in mounts.lines().filter_map(Mount::parse) {
-        let group = membership.lines().find_map(|line| mount.group(line));
-        let own = group.map_or(mount.point.clone(), |path| mount.folder(path));
-        for folder in own.ancestors().take_while(|folder| folder.starts_with(&mount.point)) {
-            for &(file, kind) in mount.files {
-                limits.take(file, kind, folder != own, read(&folder.join(file)));
+    for mount in mounts.lines().filter_map(|line| Mount::parse(line.as_bytes())) {
+        let group = membership.lines().find_map(|line| mount.group(line.as_bytes()));
+        let Some(mut folder) = mount.folder(group) else { continue };
+        let files = match mount.version {
+            Version::One => LEGACY,
+            Version::Two => UNIFIED,
+        };
+        let mut above = false;
+        loop {
+            let path = Path::new(OsStr::from_bytes(folder.path()));
+            for &(file, kind) in files {
+                limits.take(file, kind, above, read(&path.join(file)));
             }
+            if !folder.up() {
+                break;
+            }
+            above = true;
         }
     }
     limits
@@ -92,56 +104,6 @@ impl Limits {
             }
         }
     }
-}
-
-/// A mounted hierarchy with the memory controller, or of version 2, where it may have it.
-struct Mount {
-    root: String,
-    point: PathBuf,
-    files: &'static [(&'static str, Kind)],
-}
-
-impl Mount {
-    /// `35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`
-    fn parse(line: &str) -> Option<Mount> {
-        let (mount, system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(3);
-        let (root, point) = (mount.next()?, mount.next()?);
-        let mut system = system.split(' ');
-        let (kind, options) = (system.next()?, system.nth(1).unwrap_or_default());
-        let files = match kind {
-            "cgroup2" => UNIFIED,
-            "cgroup" if options.split(',').any(|option| option == "memory") => LEGACY,
-            _ => return None,
-        };
-        Some(Mount { root: unescaped(root), point: unescaped(point).into(), files })
-    }
-
-    /// The path in a line of /proc/self/cgroup, if it is about this hierarchy: `0::/a/b`, `4:memory:/a/b`.
-    fn group<'a>(&self, line: &'a str) -> Option<&'a str> {
-        let mut fields = line.splitn(3, ':');
-        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let unified = std::ptr::eq(self.files, UNIFIED);
-        let this = if unified { number == "0" } else { controllers.split(',').any(|c| c == "memory") };
-        this.then_some(path)
-    }
-
-    /// Where the group at `path` lies, as far as it can be seen.
-    fn folder(&self, path: &str) -> PathBuf {
-        let path = Path::new(path);
-        let below = path.strip_prefix(&self.root).or_else(|_| path.strip_prefix("/"));
-        match below {
-            Ok(below) if below.components().all(|c| matches!(c, Component::Normal(_))) => {
-                self.point.join(below)
-            }
-            _ => self.point.clone(),
-        }
-    }
-}
-
-/// Blanks in paths are octal there.
-fn unescaped(path: &str) -> String {
-    path.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
 #[cfg(test)]

@@ -35,6 +35,12 @@ pub(crate) fn attach(heap: &Heap) -> Attached<'_> {
     Attached { mutator: Mutator::attach(heap, None).unwrap(), heap: PhantomData }
 }
 
+impl Attached<'_> {
+    pub(crate) fn raw(&self) -> NonNull<Mutator> {
+        self.mutator
+    }
+}
+
 impl Deref for Attached<'_> {
     type Target = Mutator;
     fn deref(&self) -> &Mutator {

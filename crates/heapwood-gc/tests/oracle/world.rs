@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use heapwood_gc::roots::Handle;
 use heapwood_gc::{Frame, Heap, HeapBox, Mutator, RootToken};
-use heapwood_os::SYSTEM;
+use heapwood_os::{KernelRef, SYSTEM};
 
 /// Registered precise slots.
 pub(crate) struct SlotBlock {
@@ -58,7 +58,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(settings: Settings, seed: u64) -> Self {
-        let heap = Heap::create(&SYSTEM, settings.config).unwrap();
+        Self::on(&SYSTEM, settings, seed)
+    }
+
+    pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
+        let heap = Heap::create(kernel, settings.config).unwrap();
         heap.space().set_always_mixed(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap();
         let mut rng = Rng::new(seed);

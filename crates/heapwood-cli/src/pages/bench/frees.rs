@@ -7,14 +7,14 @@ use super::record::{How, Record, State, Stream, What};
 use super::states::{Allocator, CHUNK, ONE, Pages};
 use crate::failure::Failure;
 use crate::pages::draw::Draw;
-use heapwood_os::KERNEL_PAGE;
+use heapwood_os::LEAST_KERNEL_PAGE;
 use heapwood_pages::{PageCount, PageIndex};
 
 /// How many runs are freed in one visit.
 pub(super) const BATCH: usize = 64;
 
 /// The pages of the chunks that have their notes for the scavenger in one page of memory.
-const INDEX_PAGES: usize = KERNEL_PAGE / size_of::<u32>() * CHUNK;
+const INDEX_PAGES: usize = LEAST_KERNEL_PAGE / size_of::<u32>() * CHUNK;
 
 /// What is freed, in which order.
 pub(super) struct Orders {

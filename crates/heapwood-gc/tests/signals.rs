@@ -1,0 +1,40 @@
+//! The heap's own thread and the program's signals: it has all of them blocked but those that the processor, a system
+//! call of its own or a profiler raises.
+
+mod common;
+
+use common::*;
+
+/// What the kernel says of each thread of this process whose name begins so.
+fn threads(name: &str) -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let all = tasks.filter_map(|task| std::fs::read_to_string(task.join("status")).ok());
+    all.filter(|status| status.starts_with(&format!("Name:\t{name}"))).collect()
+}
+
+#[test]
+fn the_librarys_thread_takes_none_of_the_programs_signals() {
+    let heap = heap(PRECISE);
+    // Until a thread gets to its own code the C library has everything blocked in it.
+    let starting = |status: &String| status.contains("SigBlk:\tfffffffffffbfeff");
+    let mut found = threads("heapwood-");
+    while found.iter().any(starting) {
+        std::thread::yield_now();
+        found = threads("heapwood-");
+    }
+    assert!(!found.is_empty(), "a heap has a thread of its own, named when it has been made");
+    for status in found {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim();
+        let blocked = u64::from_str_radix(mask, 16).unwrap();
+        // SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGCONT, SIGURG,
+        // SIGXCPU, SIGVTALRM, SIGWINCH, SIGIO, SIGPWR.
+        for signal in [1, 2, 3, 6, 10, 12, 13, 14, 15, 17, 18, 23, 24, 26, 28, 29, 30] {
+            assert_ne!(blocked >> (signal - 1) & 1, 0, "signal {signal} is not blocked: {mask}");
+        }
+        // SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPROF, SIGSYS.
+        for signal in [4, 5, 7, 8, 11, 27, 31] {
+            assert_eq!(blocked >> (signal - 1) & 1, 0, "signal {signal} is blocked: {mask}");
+        }
+    }
+    drop(heap);
+}

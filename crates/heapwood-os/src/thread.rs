@@ -1,0 +1,254 @@
+//! Threads of the library's own, started by pthread_create alone: std's threads allocate, which ends the process when
+//! memory is short, and comes back to us where the program's malloc is ours. The program's signals are none of theirs:
+//! a thread that takes one ends a program that waits for it with sigwait, or runs a handler where it is not expected. So
+//! everything is blocked in them but what the processor raises in the thread itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+//! SIGTRAP), what a system call does (SIGSYS), and the profiler's clock (SIGPROF), as in libgc's own threads. The mask is
+//! set around the start, so that there is no moment without it.
+//!
+//! Invariant: only the process that started a thread joins it; a forked child has no such thread.
+
+use crate::kernel::OsError;
+use crate::request::Request;
+use crate::{Kernel, SYSTEM, round_up};
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
+
+/// What a thread runs.
+pub type Entry = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
+
+/// The longest name the kernel keeps, in bytes.
+const LONGEST_NAME: usize = 15;
+
+/// What a thread of ours takes.
+const TAKEN: [c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF];
+
+/// A thread that was started and is to be joined.
+#[derive(Debug)]
+#[must_use = "a thread that is not joined keeps its stack"]
+pub struct Thread {
+    thread: libc::pthread_t,
+    process: libc::pid_t,
+}
+
+/// Starts a thread that runs `run(argument)` with at least `stack` bytes of stack. The kernel shows at most 15 bytes of
+/// its name.
+///
+/// # Errors
+/// The kernel starts no thread, or has no memory for its stack.
+///
+/// # Safety
+/// 1. `run` may be called with `argument` on another thread, until it has been joined.
+/// 2. It does not unwind.
+pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void) -> Result<Thread, OsError> {
+    debug_assert!(name.count_bytes() <= LONGEST_NAME, "{name:?}");
+    let mut thread = 0;
+    let attributes = Attributes::with_stack(stack)?;
+    let before = block_signals();
+    // SAFETY: contract 1; the attributes are initialised. The two kinds of pointers are alike, and that the call is
+    // allowed is contract 1, too.
+    let errno = unsafe {
+        let run = core::mem::transmute::<Entry, extern "C" fn(*mut c_void) -> *mut c_void>(run);
+        libc::pthread_create(&mut thread, &attributes.0, run, argument)
+    };
+    restore_signals(&before);
+    if errno != 0 {
+        return Err(OsError { request: Request::Thread, bytes: stack, errno });
+    }
+    // Best effort: without /proc it has the program's name.
+    // SAFETY: the thread may have ended, but has not been joined, so this still names it.
+    unsafe { libc::pthread_setname_np(thread, name.as_ptr()) };
+    // SAFETY: getpid takes nothing and cannot fail.
+    Ok(Thread { thread, process: unsafe { libc::getpid() } })
+}
+
+impl Thread {
+    /// Waits until the thread has ended. In a forked child there is none, and it is forgotten.
+    pub fn join(self) {
+        // SAFETY: getpid takes nothing; the thread is one of this process, and is joined once since `self` goes.
+        unsafe {
+            if libc::getpid() == self.process {
+                libc::pthread_join(self.thread, core::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// How a thread is to be made.
+struct Attributes(libc::pthread_attr_t);
+
+impl Attributes {
+    fn with_stack(stack: usize) -> Result<Self, OsError> {
+        let refused = |errno| OsError { request: Request::Thread, bytes: stack, errno };
+        // glibc takes room for the thread-local variables of all libraries out of the stack; the program may have more
+        // of them than a small stack holds.
+        let bytes = stack.saturating_add(thread_locals()).max(least_stack());
+        let bytes = round_up(bytes, SYSTEM.page_size()).ok_or(refused(libc::ENOMEM))?;
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: the object is initialised by the first call, before it is used by the second.
+        unsafe {
+            let errno = libc::pthread_attr_init(attributes.as_mut_ptr());
+            if errno != 0 {
+                return Err(refused(errno));
+            }
+            let mut made = Attributes(attributes.assume_init());
+            match libc::pthread_attr_setstacksize(&mut made.0, bytes) {
+                0 => Ok(made),
+                errno => Err(refused(errno)),
+            }
+        }
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: initialised when it was made, and destroyed once.
+        unsafe { libc::pthread_attr_destroy(&mut self.0) };
+    }
+}
+
+/// The smallest stack that the C library accepts.
+fn least_stack() -> usize {
+    // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
+    unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(0) as usize
+}
+
+/// The bytes of thread-local variables that the libraries of this process have.
+fn thread_locals() -> usize {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, sum: *mut c_void) -> c_int {
+        // SAFETY: the C library passes one library's headers, and the pointer it was given.
+        let (info, sum) = unsafe { (&*info, &mut *sum.cast::<usize>()) };
+        for i in 0..info.dlpi_phnum as usize {
+            // SAFETY: there are so many headers.
+            let header = unsafe { &*info.dlpi_phdr.add(i) };
+            if header.p_type == libc::PT_TLS {
+                *sum = sum.saturating_add((header.p_memsz as usize).saturating_add(header.p_align as usize));
+            }
+        }
+        0
+    }
+    let mut sum = 0usize;
+    // SAFETY: the callback expects the address of a usize, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut sum).cast()) };
+    sum
+}
+
+/// Blocks what threads of ours do not take, and returns what was blocked before.
+fn block_signals() -> libc::sigset_t {
+    // SAFETY: both sets are the calls' own to write; the signals exist.
+    unsafe {
+        let (mut blocked, mut before) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&mut blocked);
+        for signal in TAKEN {
+            libc::sigdelset(&mut blocked, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+        before
+    }
+}
+
+fn restore_signals(before: &libc::sigset_t) {
+    // SAFETY: the set was filled by pthread_sigmask.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, core::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    /// What a thread is told, and tells.
+    #[derive(Default)]
+    struct Shared {
+        /// The thread's number, when it runs.
+        number: AtomicU32,
+        leave: AtomicU32,
+    }
+
+    unsafe extern "C" fn stay(shared: *mut c_void) -> *mut c_void {
+        // SAFETY: the tests pass a `Shared` that outlives the thread.
+        let shared = unsafe { &*shared.cast::<Shared>() };
+        shared.number.store(crate::stack::thread_id(), Ordering::Release);
+        crate::lock::wake(&shared.number, 1);
+        while shared.leave.load(Ordering::Acquire) == 0 {
+            crate::lock::wait(&shared.leave, 0);
+        }
+        core::ptr::null_mut()
+    }
+
+    fn run<R>(stack: usize, look: impl FnOnce(u32) -> R) -> R {
+        let shared = Shared::default();
+        // SAFETY: `stay` takes what it is given, which lives until the thread is joined; it does not unwind.
+        let thread =
+            unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
+        while shared.number.load(Ordering::Acquire) == 0 {
+            crate::lock::wait(&shared.number, 0);
+        }
+        let result = look(shared.number.load(Ordering::Acquire));
+        shared.leave.store(1, Ordering::Release);
+        crate::lock::wake(&shared.leave, 1);
+        thread.join();
+        result
+    }
+
+    fn status(number: u32, field: &str) -> String {
+        let text = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
+        line.unwrap_or_else(|| panic!("no {field} in {text}")).trim().to_owned()
+    }
+
+    fn mask_of(number: u32) -> u64 {
+        u64::from_str_radix(&status(number, "SigBlk:"), 16).unwrap()
+    }
+
+    #[test]
+    fn a_thread_takes_no_signals_of_the_program() {
+        let mine = mask_of(crate::stack::thread_id());
+        run(64 << 10, |number| {
+            assert_eq!(status(number, "Name:"), "fifteen letters");
+            let blocked = mask_of(number);
+            for signal in 1..32 {
+                let open = TAKEN.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+                assert_eq!(blocked >> (signal - 1) & 1, !open as u64, "signal {signal} of {blocked:#x}");
+            }
+        });
+        assert_eq!(mask_of(crate::stack::thread_id()), mine, "the caller's mask is as before");
+    }
+
+    #[test]
+    fn the_smallest_stack_is_enough() {
+        run(0, |_| ());
+    }
+
+    #[test]
+    fn a_stack_that_cannot_be_had_is_an_error() {
+        for stack in [1 << 60, usize::MAX] {
+            // SAFETY: no thread is started.
+            let e = unsafe { start(c"none", stack, stay, core::ptr::null_mut()) }.unwrap_err();
+            assert_eq!((e.request, e.bytes), (Request::Thread, stack));
+        }
+    }
+
+    #[test]
+    fn a_forked_child_forgets_the_thread() {
+        let shared = Shared::default();
+        // SAFETY: as in `run`.
+        let thread =
+            unsafe { start(c"forked", 64 << 10, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
+        // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // Were it joined, this would wait for good.
+            thread.join();
+            // SAFETY: ends the child without running the test harness in it.
+            unsafe { libc::_exit(7) };
+        }
+        let mut ended = 0;
+        // SAFETY: waits for the child just made.
+        assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
+        assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+        shared.leave.store(1, Ordering::Release);
+        crate::lock::wake(&shared.leave, 1);
+        thread.join();
+    }
+}
