@@ -19,7 +19,8 @@ struct Attached {
     failure: Failure,
 }
 
-const _: () = assert!(size_of::<Attached>() <= size_of::<Client>() && align_of::<Attached>() <= align_of::<Client>());
+const _: () =
+    assert!(size_of::<Attached>() <= size_of::<Client>() && align_of::<Attached>() <= align_of::<Client>());
 
 fn attached(m: &Mutator) -> *mut Attached {
     m.client().get().cast()

@@ -80,7 +80,8 @@ impl AttachedStack {
     /// The stack of the calling thread, up to `end` if that is given.
     fn here(end: Option<usize>) -> Result<Self, HeapError> {
         let here = 0u8;
-        let own = StackBounds::current().filter(|own| (own.low..own.high).contains(&(&raw const here as usize)));
+        let own =
+            StackBounds::current().filter(|own| (own.low..own.high).contains(&(&raw const here as usize)));
         let end = end.or(own.map(|own| own.high)).ok_or(HeapError::UnknownStack)?;
         Ok(AttachedStack { bounds: Cell::new(own.filter(|own| end <= own.high)), end })
     }

@@ -1,11 +1,11 @@
 //! The heap: a space, the mutators attached to it, its roots, and the collector's own memory. Everything hangs off
 //! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
 
+use crate::attach::Registry;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
-use crate::attach::Registry;
 use crate::pace::{self, CollectorShare};
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};

@@ -14,8 +14,8 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Bump, Bumps, Local, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
-use heapwood_os::stack::{self, thread_pointer};
 use heapwood_os::Reservation;
+use heapwood_os::stack::{self, thread_pointer};
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`] or inline.
@@ -353,11 +353,7 @@ impl Mutator {
     }
 
     /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
-    fn retry<R>(
-        &self,
-        bytes: usize,
-        attempt: impl Fn(&Heap) -> Result<R, Refused>,
-    ) -> Result<R, AllocError> {
+    fn retry<R>(&self, bytes: usize, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
         let heap = self.heap();
         self.check().map_err(AllocError::Misuse)?;
         self.safepoint();

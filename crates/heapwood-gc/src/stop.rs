@@ -82,12 +82,7 @@ impl Gate<'_> {
                 0 => return,
                 ASKED => {
                     // If the collector asks no more, that shows in the next turn.
-                    let _ = self.poll.compare_exchange(
-                        ASKED,
-                        SLEPT_ON,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    );
+                    let _ = self.poll.compare_exchange(ASKED, SLEPT_ON, Ordering::Relaxed, Ordering::Relaxed);
                 }
                 _ => wait(self.poll, SLEPT_ON),
             }

@@ -96,7 +96,10 @@ fn one_object_above_the_limit_or_the_window() {
     let heap = heap(LIMITED);
     let mutator = attach(&heap);
     let huge = pointer_free(&heap, LIMIT + 1);
-    assert_eq!(mutator.allocate(huge).unwrap_err(), AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0 });
+    assert_eq!(
+        mutator.allocate(huge).unwrap_err(),
+        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0 }
+    );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 
     let heap = self::heap(Config { reserve: Some(32 << 20), ..PRECISE });

@@ -255,7 +255,10 @@ impl Space {
             }
             let mut central = self.central.lock();
             if self.over_limit(count) {
-                return Err(Refused::Limit { limit: self.limit.load(Ordering::Relaxed), bytes: count.bytes() });
+                return Err(Refused::Limit {
+                    limit: self.limit.load(Ordering::Relaxed),
+                    bytes: count.bytes(),
+                });
             }
             if let Ok(run) = self.pages.allocate_uncached(count) {
                 break run;
