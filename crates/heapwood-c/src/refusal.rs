@@ -215,3 +215,23 @@ impl From<OsError> for Refusal {
         Refusal::Os(e)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_tables_have_one_status_and_say_how_many_they_hold() {
+        let full = [
+            (Refusal::Root(RootError::Full { most: 65536 }), "65536 roots"),
+            (Refusal::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
+            (Refusal::TooManyTypes(262143), "262143 different types"),
+            (Refusal::Type(TypeError::Shape(ShapeRefused::TooMany)), "16075 different layouts"),
+            (Refusal::Alloc(AllocError::Layout(ShapeRefused::TooMany)), "16075 different layouts"),
+        ];
+        for (refusal, words) in full {
+            assert_eq!(refusal.status(), Status::EFULL);
+            assert!(refusal.to_string().contains(words), "{refusal}");
+        }
+    }
+}
