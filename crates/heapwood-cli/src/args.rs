@@ -4,7 +4,8 @@ mod bench;
 mod layout;
 mod pages;
 
-use crate::output::{complain, escaped, legible, written};
+use crate::legible::{complain, escaped, legible};
+use crate::output::written;
 use crate::size::{exact, parse_size};
 pub(crate) use bench::{NO_PEER, Subject};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};

@@ -33,7 +33,8 @@ pub(crate) mod tables;
 
 use crate::args::{Bench, Subject};
 use crate::failure::Failure;
-use crate::output::{check_writable, complain, json, write_picture};
+use crate::legible::complain;
+use crate::output::{check_writable, json, write_picture};
 use crate::room::check_size;
 use children::Children;
 use heapwood_workloads::Workload;

@@ -7,7 +7,8 @@
 //! | `run` | `heapwood run`: a workload on a heap of its own |
 //! | `input` | files that are read whole |
 //! | `room` | whether there is room for a workload |
-//! | `output` | lines for standard output and standard error |
+//! | `output` | lines for standard output |
+//! | `legible` | messages on standard error, and the names in them |
 //! | `figures` | what a run cost, for people and for machines |
 //! | `bench` | `heapwood bench`: a workload side by side with its peers |
 //! | `pages` | `heapwood pages`: the page allocator on samples of real heaps |
@@ -24,6 +25,7 @@ mod failure;
 mod figures;
 mod input;
 mod layout;
+mod legible;
 mod output;
 mod pages;
 mod room;
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(format_args!("heapwood: {}", failure.message));
+            legible::complain(format_args!("heapwood: {}", failure.message));
             failure.code()
         }
     }

@@ -4,10 +4,12 @@
 use crate::args::{Format, Run};
 use crate::failure::Failure;
 use crate::figures::Clock;
-use crate::output::{check_writable, complain, say};
+use crate::legible::complain;
+use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
 use crate::room::check_size;
 use heapwood::{AllocError, Config, Heap, HeapError};
+use heapwood_heap::space::MIN_WINDOW;
 use heapwood_os::Request;
 use heapwood_workloads::Line;
 use std::io::Write;
@@ -85,7 +87,8 @@ fn no_heap(why: HeapError) -> Failure {
             "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
              proc /proc first",
         ),
-        HeapError::Kernel(e) if e.request == Request::Reserve => {
+        // Below the smallest window there is nothing to ask for.
+        HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_WINDOW => {
             Failure::run(format!("{e} (--reserve SIZE)"))
         }
         _ => Failure::run(why),
@@ -97,4 +100,19 @@ fn give_up(error: &AllocError) {
     let _ = std::io::stdout().flush();
     complain(format_args!("heapwood: out of memory: {error}"));
     std::process::exit(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_os::OsError;
+
+    #[test]
+    fn refusals_name_what_this_command_can_do() {
+        assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
+        let reserve =
+            |bytes| no_heap(HeapError::Kernel(OsError { request: Request::Reserve, bytes, errno: 12 }));
+        assert!(reserve(1 << 30).message.ends_with("(--reserve SIZE)"));
+        assert!(!reserve(MIN_WINDOW).message.contains("--reserve"));
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::args::NO_PEER;
 use crate::failure::Failure;
-use crate::output::legible;
+use crate::legible::legible;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::build::Ready;
 use super::children::Children;
 use crate::failure::Failure;
-use crate::output::legible;
+use crate::legible::legible;
 use heapwood_workloads::Workload;
 use std::ffi::OsString;
 use std::path::PathBuf;

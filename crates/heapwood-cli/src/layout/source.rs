@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::input::read_at_most;
-use crate::output::legible;
+use crate::legible::legible;
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Op, Ops};
 use std::ffi::OsStr;

@@ -3,7 +3,7 @@
 
 use super::sample_file::SampleFile;
 use crate::failure::Failure;
-use crate::output::legible;
+use crate::legible::legible;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, Sample, SampleError, SharedPages};
 use serde::Serialize;

@@ -4,7 +4,8 @@
 
 use crate::failure::Failure;
 use crate::input::read_at_most;
-use crate::output::{cannot_write, legible};
+use crate::legible::legible;
+use crate::output::cannot_write;
 use heapwood_pages::{ChunkIndex, ChunkSample, PAGE_SIZE, PageCount, Sample};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
