@@ -231,21 +231,24 @@ impl Mutator {
         if len <= const { Slice::<T>::len_within(MAX_TABLED) } {
             let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
             let cell = class.cell_size();
-            let bump = self.raw().bump(self.slice_shape::<T>(Some(class), cell)?);
-            if let Some(object) = bump.peek(cell) {
-                let slice = object.cast::<Slice<T>>();
-                // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
-                unsafe { Slice::set_len(slice, len) };
-                bump.commit(object, cell);
-                return Ok(slice);
-            }
+            let shape = self.slice_shape::<T>(Some(class), cell)?;
+            let bump = self.raw().bump(shape);
+            let object = match bump.peek(cell) {
+                Some(object) => object,
+                None => self.raw().reserve_slow(shape, cell)?,
+            };
+            let slice = object.cast::<Slice<T>>();
+            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
+            unsafe { Slice::set_len(slice, len) };
+            bump.commit(object, cell);
+            return Ok(slice);
         }
-        self.empty_slice_slow(len)
+        self.empty_long_slice(len)
     }
 
     #[cold]
     #[inline(never)]
-    fn empty_slice_slow<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
+    fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
             return Err(AllocError::Window {
                 bytes: usize::MAX,
