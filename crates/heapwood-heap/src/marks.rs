@@ -93,58 +93,62 @@ impl Marks {
         unsafe { word.read() & bit != 0 }
     }
 
-    /// The first address from `from` on, below `end`, that holds an allocation bit; `end` if none does.
+    /// From the first granule on at which a cell begins without an allocation bit, up to the next allocation bit; empty if
+    /// there is no such cell. Only `from..end` is looked at, and the cells of each of its pages begin at the granules
+    /// `starts`.
     #[inline]
-    pub fn next_allocated(&self, from: usize, end: usize) -> usize {
-        self.scan(from, end, |_, word| word)
-    }
-
-    /// The first address from `from` on, below `end`, that holds no allocation bit and at which a cell begins; `end` if
-    /// none does. The granules of each page at which cells begin are those of `starts`.
-    #[inline]
-    pub fn next_free_start(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> usize {
-        self.scan(from, end, |index, word| !word & starts[index % PAGE_WORDS])
-    }
-
-    /// The first of the cells of `size` bytes from `from` on, below `end`, that has no allocation bit; `end` or more if all
-    /// do.
-    #[inline]
-    pub fn next_free_cell(&self, from: usize, end: usize, size: usize) -> usize {
-        let words = self.sides[self.allocated()].as_ptr();
-        let (mut offset, end) = (from - self.base, end - self.base);
-        // SAFETY: the cells lie in one span, whose bits are committed.
-        while offset < end
-            && unsafe { *words.add(offset >> WORD_BYTES_LOG) } >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1
-                == 1
-        {
-            offset += size;
-        }
-        self.base + offset
-    }
-
-    /// The first granule from `from` on, below `end`, whose bit is set in what `select` makes of its word, given the word's
-    /// index and the word.
-    #[inline(always)]
-    fn scan(&self, from: usize, end: usize, select: impl Fn(usize, u64) -> u64) -> usize {
+    pub fn next_run(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> Range<usize> {
         if from >= end {
-            return end;
+            return end..end;
         }
-        let first = (from - self.base) >> GRANULE_LOG;
-        let last = (end - self.base) >> GRANULE_LOG;
         let words = self.sides[self.allocated()].as_ptr();
+        let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
         let mut index = first / WORD_BITS;
         // SAFETY: first..last are granules of one span, whose bits are committed; index stays below last.
-        let mut word = select(index, unsafe { *words.add(index) }) & (u64::MAX << (first % WORD_BITS));
-        while word == 0 {
+        let read = |index: usize| unsafe { *words.add(index) };
+        let mut word = read(index);
+        let mut found = !word & starts[index % PAGE_WORDS] & (u64::MAX << (first % WORD_BITS));
+        while found == 0 {
             index += 1;
             if index * WORD_BITS >= last {
-                return end;
+                return end..end;
             }
-            // SAFETY: as above.
-            word = select(index, unsafe { *words.add(index) });
+            word = read(index);
+            found = !word & starts[index % PAGE_WORDS];
         }
-        let found = index * WORD_BITS + word.trailing_zeros() as usize;
-        if found >= last { end } else { self.base + (found << GRANULE_LOG) }
+        let bit = found.trailing_zeros();
+        let start = self.base + ((index * WORD_BITS + bit as usize) << GRANULE_LOG);
+        found = word & (u64::MAX << bit);
+        while found == 0 {
+            index += 1;
+            if index * WORD_BITS >= last {
+                return start.min(end)..end;
+            }
+            found = read(index);
+        }
+        let limit = index * WORD_BITS + found.trailing_zeros() as usize;
+        start.min(end)..(self.base + (limit << GRANULE_LOG)).min(end)
+    }
+
+    /// The same among cells of `size` bytes that begin at `from`, each of which has a word of its own.
+    #[inline]
+    pub fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
+        let words = self.sides[self.allocated()].as_ptr();
+        let is_allocated = |cell: usize| {
+            let offset = cell - self.base;
+            // SAFETY: the cells lie in one span, whose bits are committed.
+            let word = unsafe { *words.add(offset >> WORD_BYTES_LOG) };
+            word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
+        };
+        let mut start = from;
+        while start < end && is_allocated(start) {
+            start += size;
+        }
+        let mut limit = start;
+        while limit < end && !is_allocated(limit) {
+            limit += size;
+        }
+        start..limit
     }
 
     /// The processor that loops over the bits are compiled for.

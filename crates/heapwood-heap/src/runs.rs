@@ -62,14 +62,11 @@ impl Space {
 /// The first run of free cells among the `cells` of a span, which begin with a cell.
 #[inline]
 fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Option<Range<usize>> {
-    let start = match STARTS.get(class.index()) {
-        Some(pattern) => marks.next_free_start(cells.start, cells.end, pattern),
-        None => marks.next_free_cell(cells.start, cells.end, class.cell_size()),
+    let run = match STARTS.get(class.index()) {
+        Some(pattern) => marks.next_run(cells.start, cells.end, pattern),
+        None => marks.next_run_of_large(cells.start, cells.end, class.cell_size()),
     };
-    if start >= cells.end {
-        return None;
-    }
-    Some(start..marks.next_allocated(start + class.cell_size(), cells.end))
+    (!run.is_empty()).then_some(run)
 }
 
 #[cfg(test)]

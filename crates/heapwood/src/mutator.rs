@@ -9,6 +9,7 @@ use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, HeapError};
+use heapwood_heap::size_class::MAX_TABLED;
 use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -225,20 +226,39 @@ impl Mutator {
     }
 
     /// A slice whose length is set and whose elements are zero if they may hold pointers, else not yet written.
+    #[inline(always)]
     fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
+        // Of what is this small the bytes need no checks and the class is looked up.
+        if len <= const { Slice::<T>::len_within(MAX_TABLED) } {
+            let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
+            let cell = class.cell_size();
+            let shape = self.slice_shape::<T>(Some(class), cell)?;
+            let bump = self.raw().bump(shape);
+            let object = match bump.peek(cell) {
+                Some(object) => object,
+                None => self.raw().reserve_slow(shape, cell)?,
+            };
+            let slice = object.cast::<Slice<T>>();
+            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
+            unsafe { Slice::set_len(slice, len) };
+            bump.commit(object, cell);
+            return Ok(slice);
+        }
+        self.empty_long_slice(len)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
             return Err(AllocError::Window {
                 bytes: usize::MAX,
                 window: self.raw().heap().space().window_bytes(),
             });
         };
-        let scan = const { Slice::<T>::SCAN };
-        let shape = match scan {
-            Scan::Layout(Layout::NoPointers) => ShapeId::no_pointers(SizeClass::of(bytes)),
-            Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(bytes)),
-            _ => self.raw().shape_for(bytes, scan)?,
-        };
-        let object = match SizeClass::of(bytes).map(SizeClass::cell_size) {
+        let class = SizeClass::of(bytes);
+        let shape = self.slice_shape::<T>(class, bytes)?;
+        let object = match class.map(SizeClass::cell_size) {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;
                 self.raw().bump(shape).commit(object, cell);
@@ -250,6 +270,16 @@ impl Mutator {
         // SAFETY: the object is new and has at least a slice's header.
         unsafe { Slice::set_len(slice, len) };
         Ok(slice)
+    }
+
+    /// The shape of slices of a class, to which the one of `bytes` bytes belongs.
+    #[inline(always)]
+    fn slice_shape<T: Trace>(&self, class: Option<SizeClass>, bytes: usize) -> Result<ShapeId, AllocError> {
+        match const { Slice::<T>::SCAN } {
+            Scan::Layout(Layout::NoPointers) => Ok(ShapeId::no_pointers(class)),
+            Scan::Layout(Layout::Conservative) => Ok(ShapeId::conservative(class)),
+            scan => self.raw().shape_for(bytes, scan),
+        }
     }
 
     #[inline]
