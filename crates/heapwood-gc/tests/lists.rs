@@ -134,14 +134,14 @@ fn lists(config: Config) {
                 sort.make(&mutator, &mut heads, shuffled);
                 heads.iter().enumerate().for_each(|(i, &head)| roots.set(i, head));
                 for _ in 0..2 {
-                    mutator.collect();
+                    mutator.collect().unwrap();
                     let (stats, all) = (heap.stats(), sort.nodes * (1 + sort.boxed.is_some() as usize));
                     assert_eq!(stats.live_objects, all, "{}, {lists} lists", sort.name);
                     assert_eq!(stats.live_bytes, sort.bytes(), "{}, {lists} lists", sort.name);
                 }
                 sort.check((0..lists).map(|i| roots.get(i)), lists);
                 drop(roots);
-                mutator.collect();
+                mutator.collect().unwrap();
                 assert_eq!((heap.stats().live_objects, heap.stats().live_bytes), (0, 0), "{}", sort.name);
             }
         }
