@@ -32,7 +32,7 @@ check() {
         bad "failed: $name"
         return
     fi
-    sed '/^figure [a-z_]* [0-9]*\.[0-9]*$/d' "$scratch/raw" >"$scratch/lines"
+    sed '/^figure [a-z0-9_]* [0-9]*\.[0-9]*$/d' "$scratch/raw" >"$scratch/lines"
     if diff "$expected" "$scratch/lines" >"$scratch/diff"; then
         echo "same: $name"
         compared=$((compared + 1))

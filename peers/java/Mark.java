@@ -1,7 +1,7 @@
-// Mark in Java: the time of a full collection of a static graph, for three
-// orders of the graph in memory. It compares how fast the collectors trace. What
-// is timed is System.gc(), which with both collectors of the launcher compacts
-// the heap, too.
+// Mark in Java: the time of a full collection of a static graph: a tree in two
+// orders in memory, a random graph, and lists. It compares how fast the collectors
+// trace. What is timed is System.gc(), which with both collectors of the launcher
+// compacts the heap, too.
 
 import java.lang.ref.Reference;
 import java.util.ArrayDeque;
@@ -124,7 +124,7 @@ final class Mark {
         }
     }
 
-    private static int[] inOrder(int n) {
+    static int[] inOrder(int n) {
         int[] order = new int[n];
         for (int i = 0; i < n; i++) {
             order[i] = i;
@@ -133,7 +133,7 @@ final class Mark {
     }
 
     // A random permutation (Fisher-Yates, from the end).
-    private static int[] shuffled(int n) {
+    static int[] shuffled(int n) {
         Xorshift random = new Xorshift();
         int[] order = inOrder(n);
         for (int i = n - 1; i > 0; i--) {
@@ -197,15 +197,21 @@ final class Mark {
         return new Graph(plan.reached(), plan.build());
     }
 
-    private static boolean measure(String name, int n, IntFunction<Plan> planner, boolean count) {
-        Graph graph = make(n, planner);
-
+    // The nanoseconds of the fastest of some collections.
+    static long collectInFull() {
         long best = Long.MAX_VALUE;
         for (int i = 0; i < COLLECTIONS; i++) {
             long start = System.nanoTime();
             System.gc();
             best = Math.min(best, System.nanoTime() - start);
         }
+        return best;
+    }
+
+    private static boolean measure(String name, int n, IntFunction<Plan> planner, boolean count) {
+        Graph graph = make(n, planner);
+
+        long best = collectInFull();
         System.out.printf("mark %s objects %d reached %d\n", name, n, graph.reached);
         System.out.printf("figure %s_ns %.3f\n", name.replace('-', '_'), (double) best / graph.reached);
 
@@ -231,6 +237,12 @@ final class Mark {
         boolean ok = measure("in-order", n, size -> treePlan(inOrder(size)), count);
         ok &= measure("shuffled", n, size -> treePlan(shuffled(size)), count);
         ok &= measure("random", n, Mark::randomPlan, count);
+        for (int lists = 1; lists <= 64; lists *= 2) {
+            ok &= Lists.measure("lists-" + lists, n, lists, Mark::inOrder);
+        }
+        for (int lists = 1; lists <= 64; lists *= 8) {
+            ok &= Lists.measure("shuffled-lists-" + lists, n, lists, Mark::shuffled);
+        }
         return ok;
     }
 }

@@ -1,47 +1,125 @@
-//! Mark: a static graph of 32-byte objects with two pointers each, collected in full. Three graphs: a balanced tree
-//! whose objects lie in preorder, the same tree with the objects shuffled, and a random graph.
+//! Mark: static graphs, collected in full: a balanced tree of 32-byte objects in preorder, the same tree with the objects
+//! shuffled, a random graph of such objects, and singly linked lists of 16-byte nodes, 1 to 64 of them side by side, in
+//! the order of their allocation and shuffled.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `order` | in which order objects lie in memory |
+//! | `plan` | the trees and the random graph |
+//! | `lists` | the lists |
 
-use crate::random::Random;
+mod lists;
+mod order;
+mod plan;
+
 use crate::workload::{self, Figure, N, Workload};
-use heapwood::{Gc, GcCell, Mutator, Root, Slice, Trace};
+use heapwood::Mutator;
 use heapwood_os::clock::monotonic_ns;
+use order::{in_order, shuffled};
+use plan::Plan;
 use serde_json::json;
+use std::hint::black_box;
 
 /// This program, to those who run it.
 pub const WORKLOAD: Workload = Workload {
     name: "mark",
-    about: "A static graph of 32-byte objects, collected in full",
+    about: "Static graphs of small objects, trees and lists, each collected in full",
     // Indices have 32 bits, and one of them means none.
     n: N { unit: "number of objects", usual: 8_000_000, most: 1 << 31 },
     least_bytes,
-    figures: &[
-        Figure { name: "in_order_ns", label: "in order, ns an object", headline: true },
-        Figure { name: "shuffled_ns", label: "shuffled, ns an object", headline: true },
-        Figure { name: "random_ns", label: "random, ns an object", headline: true },
-    ],
+    figures: &FIGURES,
     run: |m, n, report| run(m, n, |line| report(line.of(n))),
 };
 
 const COLLECTIONS: usize = 3;
-const ROOT_STRIDE: usize = 64;
-const NONE: u32 = u32::MAX;
 
-#[derive(Trace)]
-struct Object {
-    links: [GcCell<Option<Gc<Object>>>; 2],
-    _id: u64,
-    _seen: u64,
+/// What a graph is made of.
+#[derive(Clone, Copy)]
+enum Shape {
+    Tree(Order),
+    Random,
+    /// So many lists share the objects.
+    Lists(usize, Order),
 }
 
-const _: () = assert!(size_of::<Object>() == 32);
+/// How its objects lie.
+type Order = fn(usize) -> Vec<u32>;
+
+/// A graph by its name, and what is measured with it.
+struct Graph {
+    name: &'static str,
+    shape: Shape,
+    figure: Figure,
+}
+
+impl Graph {
+    const fn new(
+        name: &'static str,
+        shape: Shape,
+        figure: &'static str,
+        label: &'static str,
+        headline: bool,
+    ) -> Graph {
+        Graph { name, shape, figure: Figure { name: figure, label, headline } }
+    }
+}
+
+/// Every graph, in the order they are measured in.
+const GRAPHS: [Graph; 13] = [
+    Graph::new("in-order", Shape::Tree(in_order), "in_order_ns", "in order, ns an object", true),
+    Graph::new("shuffled", Shape::Tree(shuffled), "shuffled_ns", "shuffled, ns an object", true),
+    Graph::new("random", Shape::Random, "random_ns", "random, ns an object", true),
+    Graph::new("lists-1", Shape::Lists(1, in_order), "lists_1_ns", "one list, ns an object", true),
+    Graph::new("lists-2", Shape::Lists(2, in_order), "lists_2_ns", "2 lists, ns an object", false),
+    Graph::new("lists-4", Shape::Lists(4, in_order), "lists_4_ns", "4 lists, ns an object", false),
+    Graph::new("lists-8", Shape::Lists(8, in_order), "lists_8_ns", "8 lists, ns an object", true),
+    Graph::new("lists-16", Shape::Lists(16, in_order), "lists_16_ns", "16 lists, ns an object", false),
+    Graph::new("lists-32", Shape::Lists(32, in_order), "lists_32_ns", "32 lists, ns an object", false),
+    Graph::new("lists-64", Shape::Lists(64, in_order), "lists_64_ns", "64 lists, ns an object", false),
+    Graph::new(
+        "shuffled-lists-1",
+        Shape::Lists(1, shuffled),
+        "shuffled_lists_1_ns",
+        "one list, shuffled, ns an object",
+        true,
+    ),
+    Graph::new(
+        "shuffled-lists-8",
+        Shape::Lists(8, shuffled),
+        "shuffled_lists_8_ns",
+        "8 lists, shuffled, ns an object",
+        true,
+    ),
+    Graph::new(
+        "shuffled-lists-64",
+        Shape::Lists(64, shuffled),
+        "shuffled_lists_64_ns",
+        "64 lists, shuffled, ns an object",
+        false,
+    ),
+];
+
+const FIGURES: [Figure; GRAPHS.len()] = {
+    let mut figures = [GRAPHS[0].figure; GRAPHS.len()];
+    let mut k = 1;
+    while k < GRAPHS.len() {
+        figures[k] = GRAPHS[k].figure;
+        k += 1;
+    }
+    figures
+};
 
 /// The time of full collections of one graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// The graph's name.
     pub graph: &'static str,
+    /// The figure that its best time is.
+    pub figure: &'static str,
     /// Objects that the roots lead to.
     pub reached: u64,
+    /// Of lists: their words, each as it was found after the collections.
+    pub checksum: Option<u64>,
     /// The fastest collection, per object reached.
     pub best_ns: f64,
     /// The one in the middle.
@@ -52,13 +130,12 @@ pub struct Line {
 
 impl Line {
     fn of(self, objects: u64) -> workload::Line {
-        let Line { graph, reached, best_ns, median_ns, live_objects } = self;
-        let check = format!("mark {graph} objects {objects} reached {reached}");
-        let figure = match graph {
-            "in-order" => "in_order_ns",
-            "shuffled" => "shuffled_ns",
-            _ => "random_ns",
-        };
+        let Line { graph, figure, reached, checksum, best_ns, median_ns, live_objects } = self;
+        let mut check = format!("mark {graph} objects {objects} reached {reached}");
+        let checksum = checksum.map(|sum| format!("0x{sum:016x}"));
+        if let Some(sum) = &checksum {
+            check += &format!(" checksum {sum}");
+        }
         workload::Line {
             text: format!("{check} best_ns_per_object {best_ns:.3} median_ns_per_object {median_ns:.3}"),
             check,
@@ -67,6 +144,7 @@ impl Line {
                 "graph": graph,
                 "objects": objects,
                 "reached": reached,
+                "checksum": checksum,
                 "best_ns_per_object": best_ns,
                 "median_ns_per_object": median_ns,
                 "live_objects": live_objects,
@@ -76,112 +154,64 @@ impl Line {
 }
 
 /// The bytes that are alive at once at the least: the objects, the table they are built from, and the plan with its
-/// order.
+/// order. Lists take less.
 pub fn least_bytes(objects: u64) -> u128 {
     objects as u128 * (32 + 8 + 8 + 4)
 }
 
-/// A graph over indices, in the ordinary heap.
-struct Plan {
-    links: Vec<[u32; 2]>,
-    roots: Vec<u32>,
-}
-
-impl Plan {
-    /// A balanced binary tree with `order` as its preorder.
-    fn tree(order: &[u32]) -> Plan {
-        let mut links = vec![[NONE; 2]; order.len()];
-        let mut stack = vec![(0, order.len())];
-        while let Some((first, size)) = stack.pop() {
-            let left = size / 2;
-            for (k, child) in [(first + 1, left), (first + 1 + left, size - 1 - left)].into_iter().enumerate()
-            {
-                if child.1 > 0 {
-                    links[order[first] as usize][k] = order[child.0];
-                    stack.push(child);
-                }
-            }
-        }
-        Plan { links, roots: vec![order[0]] }
-    }
-
-    fn random(n: usize) -> Plan {
-        let mut random = Random::new();
-        let links = (0..n).map(|_| [(); 2].map(|()| (random.next_u64() % n as u64) as u32)).collect();
-        Plan { links, roots: (0..n as u32).step_by(ROOT_STRIDE).collect() }
-    }
-
-    fn reached(&self) -> u64 {
-        let mut seen = vec![false; self.links.len()];
-        let mut stack = self.roots.clone();
-        let mut reached = 0;
-        while let Some(i) = stack.pop() {
-            if i != NONE && !core::mem::replace(&mut seen[i as usize], true) {
-                reached += 1;
-                stack.extend(self.links[i as usize]);
-            }
-        }
-        reached
-    }
-
-    /// Allocates the objects in index order and links them. In a frame of its own, which takes the table of all
-    /// objects with it.
-    #[inline(never)]
-    fn build(self, m: &Mutator) -> Root<Slice<Option<Gc<Object>>>> {
-        let table: Gc<Slice<GcCell<Option<Gc<Object>>>>> =
-            m.alloc_slice(self.links.len(), |_| GcCell::new(None));
-        for (i, slot) in table.iter().enumerate() {
-            let links = [const { None }; 2].map(GcCell::new);
-            slot.set(m, Some(m.alloc(Object { links, _id: i as u64, _seen: 0 })));
-        }
-        for (slot, links) in table.iter().zip(&self.links) {
-            let Some(object) = slot.get() else { continue };
-            for (cell, &to) in object.links.iter().zip(links) {
-                if to != NONE {
-                    cell.set(m, table[to as usize].get());
-                }
-            }
-        }
-        m.root(m.alloc_slice(self.roots.len(), |r| table[self.roots[r] as usize].get()))
+/// Builds and collects each graph with `objects` objects (at least one), reporting each as soon as it is known.
+pub fn run(m: &Mutator, objects: u64, mut report: impl FnMut(Line)) {
+    let n = objects as usize;
+    for graph in &GRAPHS {
+        report(match graph.shape {
+            Shape::Tree(order) => measure_plan(m, graph, Plan::tree(&order(n))),
+            Shape::Random => measure_plan(m, graph, Plan::random(n)),
+            Shape::Lists(lists, order) => measure_lists(m, graph, &order(n), lists),
+        });
     }
 }
 
-fn in_order(n: usize) -> Vec<u32> {
-    (0..n as u32).collect()
-}
-
-fn shuffled(n: usize) -> Vec<u32> {
-    let mut random = Random::new();
-    let mut order = in_order(n);
-    for i in (1..n).rev() {
-        order.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
-    }
-    order
-}
-
-fn measure(m: &Mutator, graph: &'static str, plan: Plan) -> Line {
+fn measure_plan(m: &Mutator, graph: &Graph, plan: Plan) -> Line {
     let reached = plan.reached();
-    let root = plan.build(m);
+    let root = far_down(|| plan.build(m));
+    let line = measure(m, graph, reached);
+    drop(root);
+    line
+}
+
+fn measure_lists(m: &Mutator, graph: &Graph, order: &[u32], lists: usize) -> Line {
+    let heads = far_down(|| lists::build(m, order, lists));
+    let line = measure(m, graph, order.len() as u64);
+    let (reached, checksum) = far_down(|| lists::walk(m, &heads.get(m)));
+    Line { reached, checksum: Some(checksum), ..line }
+}
+
+/// Calls `f` so far down the stack that the words it leaves there lie below the frames of a collection, which does not
+/// look at them. One such word, of the table that a graph is built from, would keep that table, and lead to every object
+/// of the graph in a row.
+#[inline(never)]
+fn far_down<R>(f: impl FnOnce() -> R) -> R {
+    let room = black_box([0u8; 64 << 10]);
+    let result = f();
+    black_box(&room);
+    result
+}
+
+/// Collects a graph that is built, of which so many objects can be reached.
+fn measure(m: &Mutator, graph: &Graph, reached: u64) -> Line {
     let mut times = [(); COLLECTIONS].map(|()| {
         let start = monotonic_ns();
         m.collect();
         (monotonic_ns() - start) as f64 / reached as f64
     });
     times.sort_by(f64::total_cmp);
-    drop(root);
     Line {
-        graph,
+        graph: graph.name,
+        figure: graph.figure.name,
         reached,
+        checksum: None,
         best_ns: times[0],
         median_ns: times[COLLECTIONS / 2],
         live_objects: m.heap().stats().live_objects as u64,
     }
-}
-
-/// Builds and collects each graph with `objects` objects (at least one), reporting each as soon as it is known.
-pub fn run(m: &Mutator, objects: u64, mut report: impl FnMut(Line)) {
-    let n = objects as usize;
-    report(measure(m, "in-order", Plan::tree(&in_order(n))));
-    report(measure(m, "shuffled", Plan::tree(&shuffled(n))));
-    report(measure(m, "random", Plan::random(n)));
 }

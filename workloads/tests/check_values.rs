@@ -168,15 +168,42 @@ fn mark_reaches_what_the_peers_reach() {
     mark::run(&m, 10_000, |line| lines.push(line));
     let reached: Vec<String> = lines
         .iter()
-        .map(|line| format!("mark {} objects 10000 reached {}", line.graph, line.reached))
+        .map(|line| {
+            let sum = line.checksum.map_or(String::new(), |sum| format!(" checksum 0x{sum:016x}"));
+            format!("mark {} objects 10000 reached {}{sum}", line.graph, line.reached)
+        })
         .collect();
     let expected = expected("mark-10000.txt");
     assert!(reached.iter().eq(expected.lines().filter(|l| l.contains("reached"))), "{reached:?}");
     for line in lines {
-        // Beside the objects there is the array of roots; a word on the stack may keep others.
-        assert!(line.live_objects > line.reached, "{line:?}");
+        // Beside the objects there is the array of roots, and nothing that would lead to all of them in a row.
+        assert_eq!(line.live_objects, line.reached + 1, "{line:?}");
     }
     assert_eq!(m.heap().stats().barrier_violations, 0);
+}
+
+/// The lists are those of the description, and the words in their nodes are found in its order.
+#[test]
+fn the_words_of_lists_are_checked() {
+    const N: u64 = 1000;
+    let m = attach(SMALL);
+    let mut lists = Vec::new();
+    mark::run(&m, N, |line| lists.extend(line.checksum.map(|sum| (line.graph, line.reached, sum))));
+    let mut random = heapwood_workloads::random::Random::new();
+    let mut shuffled: Vec<u64> = (0..N).collect();
+    for i in (1..N).rev() {
+        shuffled.swap(i as usize, (random.next_u64() % (i + 1)) as usize);
+    }
+    for (graph, reached, sum) in &lists {
+        let count: usize = graph.rsplit('-').next().unwrap().parse().unwrap();
+        let index = |at: usize| if graph.starts_with("shuffled") { shuffled[at] } else { at as u64 };
+        let nodes = (0..count).flat_map(|list| (list..N as usize).step_by(count)).map(index);
+        let expected = nodes.fold(0u64, |sum, index| sum.wrapping_mul(31).wrapping_add(index));
+        assert_eq!((*reached, *sum), (N, expected), "{graph}");
+    }
+    let names: Vec<&str> = lists.iter().map(|list| list.0).collect();
+    assert_eq!(names[..7], [1, 2, 4, 8, 16, 32, 64].map(|count| format!("lists-{count}")));
+    assert_eq!(names[7..], [1, 8, 64].map(|count| format!("shuffled-lists-{count}")));
 }
 
 #[test]
@@ -186,7 +213,8 @@ fn mark_of_very_few_objects() {
         let mut reached = Vec::new();
         mark::run(&m, n, |line| reached.push((line.graph, line.reached)));
         assert_eq!(reached[..2], [("in-order", n), ("shuffled", n)]);
-        assert!(reached.len() == 3 && (1..=n).contains(&reached[2].1));
+        assert!((1..=n).contains(&reached[2].1));
+        assert!(reached.len() == 13 && reached[3..].iter().all(|&(_, lists)| lists == n), "{reached:?}");
     }
 }
 

@@ -35,5 +35,5 @@ int main(void) {
     hw_stats_get(heap, &stats);
     printf("%d nodes, %d collections\n", count(root), (int)stats.collections);
     hw_detach(m);
-    return hw_heap_destroy(heap) != HW_OK;
+    return hw_heap_destroy(heap, NULL) != HW_OK;
 }

@@ -8,8 +8,8 @@
  *
  *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
  *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
- *   be NULL. No function prints, exits or unwinds, except that verify mode reports to standard error, and a heap that
- *   is found to be corrupt says there what is wrong and aborts.
+ *   be NULL; after success it holds HW_OK and an empty text. No function prints, exits or unwinds, except that verify
+ *   mode reports to standard error, and a heap that is found to be corrupt says there what is wrong and aborts.
  *
  *   Structs begin with their size, so that programs and libraries of different versions understand each other.
  *   A parameter called slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
@@ -21,17 +21,27 @@
  *   1. Roots. "May collect" below means: when the function returns, an object that no root led to may be gone. Roots
  *      are registered slots and ranges, handles, linked frames, and, unless conservative_stacks is 0, whatever in the
  *      stacks and registers of attached threads looks like the address of an object or of a byte inside one.
- *      A pointer kept only in malloc'd memory, thread-local variables or unattached threads is not seen.
+ *      A pointer kept only in malloc'd memory, thread-local variables or unattached threads is not seen. (A thread-local
+ *      variable of some threads may happen to lie next to their stack, and be seen there: do not rely on it.) Compilers
+ *      with AddressSanitizer may move variables off the stack (fake stacks, detect_stack_use_after_return=1, the default
+ *      of newer clangs), where they are not seen either: set it to 0, or use frames.
  *   2. Pointer slots. Root slots, frame slots, handles and the words a type's mask names hold NULL, an address outside
  *      the heap, or the address an allocation returned: never one into the middle of an object, or of an object that
  *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types; one past an object's
  *      end is not in it.
- *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas. A new object may be filled with
- *      plain stores until the next poll or allocation of its thread.
+ *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas, and into a handle with
+ *      hw_handle_set. A new object may be filled with plain stores until the next poll or allocation of its thread.
+ *      Plain stores to root slots, ranges, frame slots and local variables are always right.
  *   4. Polls. A collection waits until every attached thread calls hw_safepoint, uses up a run of cells, or is inside
  *      hw_call_blocking. So a loop that can go on for long with few allocations polls, and whatever waits (system
  *      calls, locks that another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
- *   5. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
+ *   5. Stacks. A thread uses the heap on the stack that it was attached with. On another (a fiber, a coroutine, an
+ *      alternate signal stack) allocating without the slow path, hw_write and what else does not collect may be used, but
+ *      what would collect is refused with HW_ESTATE; and a stack that is not running is not scanned: what only it refers
+ *      to is gone at the next collection, unless the words are a registered range or linked frames. After longjmp, or an
+ *      exception, frames of functions that were left must not be linked any more: save m->frames at setjmp, and store it
+ *      back after the jump. Nothing can jump out of hw_call_blocking or a trace function.
+ *   6. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
  *      store with release order. No function may be called from a signal handler. After fork, the child
  *      does not use heaps it inherited.
  */
@@ -73,7 +83,7 @@ typedef enum hw_status {
     HW_EDESC = -4,  /* a type's description is wrong */
     HW_ESTATE = -5, /* not now: threads are attached, or this is not the thread's mutator */
     HW_ENOSYS = -7, /* the system does not tell what is needed */
-    HW_EFULL = -10  /* a table of the heap is full: types, layouts */
+    HW_EFULL = -10  /* a table of the heap is full: types, layouts, programs, roots, handles */
 } hw_status;
 
 /* Why something was refused. The text is a sentence without its full stop. */
@@ -90,6 +100,12 @@ const char *hw_strstatus(hw_status status);
 const hw_error *hw_last_error(const hw_mutator *m);
 
 /* ------------------------------------------------------------------------------------------------------- heaps -- */
+
+/* A heap reserves addresses (ulimit -v counts them) and takes memory as objects need it. Unless background_release is 0
+ * it starts a thread, on which none of the program's code runs: it blocks all signals but those that an error of its own
+ * would raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL) and SIGPROF. min_heap is what small programs pay: no collection
+ * is due before that much was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default
+ * of 32 MiB, 8 MB with 4 MiB and 4 MB with 1 MiB, where it collects more often. */
 
 /* Fields that are switches are 0 or 1. Sizes are bytes. */
 typedef struct hw_options {
@@ -117,9 +133,9 @@ static inline void hw_options_init(hw_options *options) { hw_options_defaults(op
 /* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. The options are copied. */
 hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why);
 
-/* Ends a heap and frees all its memory, whatever still points to it. HW_ESTATE while threads are attached: the heap
- * then goes on as before. NULL is HW_OK. */
-hw_status hw_heap_destroy(hw_heap *heap);
+/* Ends a heap and frees all its memory, whatever still points to it. HW_ESTATE while threads are attached, and *why says
+ * how many: the heap then goes on as before. NULL is HW_OK. */
+hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
 
 /* ----------------------------------------------------------------------------------------------------- threads -- */
 
@@ -144,9 +160,12 @@ hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
 /* A type is registered for one heap, from any thread, and lasts as long as that heap; its number means nothing to
  * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
- * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL: more than 16383 layouts, 262143
- * types, or 4096 programs (fewer if they are long: 1 MiB of them, or if they are of many different arrays: 131072 loops
- * and parts of arrays in all). */
+ * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL, which table is full: 262143 types, 4096
+ * programs (fewer if they are long: 1 MiB of them, or if they are of many different arrays: 131072 loops and parts of
+ * arrays in all), or 16075 layouts. Types of one size class (hw_base tells how long its cells are) with the same
+ * pointers have one layout, and arrays of elements with the same pointers one for each size class; types without
+ * pointers, conservative ones, and masks of types of up to four words count for none. Registering a type takes a few
+ * steps however many there are, and so does asking for a known one. */
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
@@ -176,8 +195,12 @@ hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_typ
 hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
 
 /* A function finds an object's pointers. size is that of the object's memory, at least the type's. It is called during
- * collections, on any thread and more than once, and must accept an object of zeros. It calls only the
- * two functions below, and returns in the ordinary way. */
+ * collections, on any thread and more than once, and must accept an object of zeros. It may run while the program's
+ * threads change the object: what it reads of it may be old or new, word by word, in any order. So it must be right for
+ * each mixture (a count that is raised after the slot was written, or an end that is read once and tested), and read
+ * each pointer once, in one piece: hw_visit does, given the address of the slot; a tagged pointer may be read into a
+ * variable, cleared of its tag there, and that variable's address given. It calls only the two functions below, and
+ * returns in the ordinary way. */
 typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);
 hw_status hw_type_trace(hw_heap *heap, size_t size, hw_trace_fn trace, hw_type *out, hw_error *why);
 
@@ -189,21 +212,32 @@ void hw_visit_range(hw_tracer *tracer, const void *lo, const void *hi);
 
 /* ------------------------------------------------------------------------------------------------------- roots -- */
 
-/* Registering returns 0 if an argument is wrong or the table (65536 roots) is full. The memory stays readable
- * until the root is removed. Any thread may call these. */
+/* Registering returns 0, and *why says why, if an argument is wrong (HW_EINVAL), if 65536 roots are registered
+ * (HW_EFULL), or if there is no memory for more (HW_ENOMEM). The memory stays readable until the root is removed. Any
+ * thread may call these; they take a few steps however many roots there are.
+ *
+ * All words of slots and ranges are read at every collection while all threads are stopped, as are handles that are held,
+ * whether or not they have changed: 1 ns for a word without an object, 8 to 20 ns for one that leads to an object, so a
+ * million of them make each stop 8 to 20 ms longer. Many pointers that seldom change belong in an array of the heap that
+ * one slot leads to. */
 
 /* n pointer slots, one after another. */
-hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n);
+hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n, hw_error *why);
 
 /* The aligned words from lo up to hi, whatever they hold. */
-hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi);
+hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi, hw_error *why);
 
 /* HW_EINVAL if the root was removed before. */
-hw_status hw_root_remove(hw_heap *heap, hw_root root);
+hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
 
 /* A handle: a pointer slot that the heap owns, holding object (or NULL). It outlives the mutator, and any attached
- * thread may read and store *handle until it is freed. NULL if there is no memory for more. */
+ * thread may read *handle until it is freed, and change it with hw_handle_set; plain stores to *handle are forbidden.
+ * NULL, with the reason in hw_last_error, if 16777216 handles are held (HW_EFULL) or there is no memory for more. */
 void **hw_handle_new(hw_mutator *m, void *object);
+
+/* *handle = object (or NULL), with release order. HW_EINVAL if the handle is not held or object is no object's address.
+ * It does not collect. */
+hw_status hw_handle_set(hw_mutator *m, void **handle, void *object);
 
 /* Frees a handle, whoever made it. HW_EINVAL if it is not held; NULL is HW_OK. */
 hw_status hw_handle_free(hw_mutator *m, void **handle);
@@ -216,7 +250,9 @@ hw_status hw_handle_free(hw_mutator *m, void **handle);
  *     hw_frame_push(m, &frame, local, 2);
  *     ...
  *     hw_frame_pop(m, &frame);
- */
+ *
+ * While a frame is linked, its slots and its count may change at any time: an interpreter's value stack is one frame for
+ * the life of the thread. Store a slot's value before the count that includes it. */
 typedef struct hw_frame {
     struct hw_frame *prev;
     size_t count;
@@ -227,10 +263,11 @@ typedef struct hw_frame {
 
 /* Where a mutator allocates cells of one layout and size class. cursor to limit is a run of free cells, a multiple of
  * cell bytes long; storing cursor + cell takes the first of them. That one store commits: from then on the
- * object exists, and the collector may scan it. Cells that may hold pointers are zero before they are taken. Without a
+ * object exists, and the collector may scan it. It is one store, at its place in the program: machine code neither delays
+ * it nor makes one of two. Cells that may hold pointers are zero before they are taken. Without a
  * run, cursor equals limit, and cell may be 0: so test cursor < limit, not whether a cell fits. */
 typedef struct hw_bump {
-    uintptr_t cursor;
+    volatile uintptr_t cursor;
     uintptr_t limit;
     uint32_t cell;
     uint32_t reserved[3];
@@ -243,7 +280,7 @@ typedef struct hw_bump {
 struct hw_mutator {
     volatile uint32_t poll;    /* not 0: call hw_safepoint_slow */
     volatile uint32_t barrier; /* not 0: stores of pointers go through hw_write_slow */
-    hw_frame *frames;          /* the topmost frame */
+    hw_frame *volatile frames; /* the topmost frame */
     uintptr_t reserved[6];
     hw_bump bumps[HW_BUMPS];
 };
@@ -269,10 +306,17 @@ static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slo
     frame->prev = m->frames;
     frame->count = count;
     frame->slots = slots;
+    /* A thread can be stopped between any two instructions: a frame is published when its fields, and the slots that were
+     * stored before, are there. */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
     m->frames = frame;
 }
 
-static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) { m->frames = frame->prev; }
+static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) {
+    m->frames = frame->prev;
+    /* Nothing that is stored later, where the frame was, is stored before. */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+}
 
 /* Lets a collection that waits for this thread go on: a load and a branch if there is none. May collect. */
 static inline void hw_safepoint(hw_mutator *m) {
@@ -285,12 +329,18 @@ static inline void hw_safepoint(hw_mutator *m) {
  * object they return is the collector's to free: it is safe until this thread's next poll or allocation, and after
  * that only if a root leads to it. It is aligned to 16 bytes. */
 
+/* Takes a cell: one store, which the compiler neither moves over what was stored before nor merges with the next. */
+static inline void hw_bump_commit(hw_bump *bump, uintptr_t cell) {
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    bump->cursor = cell + bump->cell;
+}
+
 /* An object. Its memory is zero if it may hold pointers, and holds anything if not. */
 static inline void *hw_alloc(hw_mutator *m, hw_type type) {
     hw_bump *bump = &m->bumps[type % HW_BUMPS];
     uintptr_t cell = bump->cursor;
     if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_slow(m, type);
-    bump->cursor = cell + bump->cell;
+    hw_bump_commit(bump, cell);
     return (void *)cell;
 }
 
@@ -301,7 +351,7 @@ static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
     hw_bump *bump = &m->bumps[(n + 15) / 16];
     uintptr_t cell = bump->cursor;
     if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_bytes_slow(m, n);
-    bump->cursor = cell + bump->cell;
+    hw_bump_commit(bump, cell);
     return (void *)cell;
 }
 
@@ -369,6 +419,15 @@ typedef struct hw_stats {
     uint64_t barrier_violations; /* stores that went around the barrier (verify) */
     uint64_t verified;           /* collections that were checked (verify) */
     uint64_t threads;            /* attached now */
+    /* Parts of pauses: until every thread had stopped, and marking. What 99 % do not exceed, the longest, all together. */
+    uint64_t stop_p99_ns, stop_max_ns, stop_total_ns;
+    uint64_t mark_p99_ns, mark_max_ns, mark_total_ns;
+    /* What the collecting thread swept before the others had to stop: no part of a pause. */
+    uint64_t sweep_p99_ns, sweep_max_ns, sweep_total_ns;
+    /* The longest that a lock was held, for which others may have waited: the lists of spans, the page allocator, the table
+     * of types, the list of threads (which a collection holds during its pause), the table of roots, the handles. */
+    uint64_t hold_spans_max_ns, hold_pages_max_ns, hold_types_max_ns;
+    uint64_t hold_threads_max_ns, hold_roots_max_ns, hold_handles_max_ns;
 } hw_stats;
 
 /* Fills *stats up to stats->size bytes, which the caller has set to sizeof *stats; what this library does not know is

@@ -3,6 +3,7 @@
 use crate::heap::HeapHandle;
 use crate::options::copy_out;
 use crate::status::Status;
+use crate::threads::refuse;
 use heapwood_gc::Mutator;
 
 /// The header's `HW_VERSION`.
@@ -30,6 +31,21 @@ pub struct Figures {
     pub barrier_violations: u64,
     pub verified: u64,
     pub threads: u64,
+    pub stop_p99_ns: u64,
+    pub stop_max_ns: u64,
+    pub stop_total_ns: u64,
+    pub mark_p99_ns: u64,
+    pub mark_max_ns: u64,
+    pub mark_total_ns: u64,
+    pub sweep_p99_ns: u64,
+    pub sweep_max_ns: u64,
+    pub sweep_total_ns: u64,
+    pub hold_spans_max_ns: u64,
+    pub hold_pages_max_ns: u64,
+    pub hold_types_max_ns: u64,
+    pub hold_threads_max_ns: u64,
+    pub hold_roots_max_ns: u64,
+    pub hold_handles_max_ns: u64,
 }
 
 /// Collects now.
@@ -40,8 +56,10 @@ pub struct Figures {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
     let Some(m) = m else { return Status::EINVAL };
-    m.collect();
-    Status::OK
+    match m.collect() {
+        Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
 }
 
 /// Gives the memory of all free pages back to the system.
@@ -94,7 +112,22 @@ pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Fig
         mark_overflows: s.mark_overflows,
         barrier_violations: s.barrier_violations,
         verified: s.verified,
-        threads: heap.threads.lock().count() as u64,
+        threads: heap.heap.mutators() as u64,
+        stop_p99_ns: s.stop_p99_ns,
+        stop_max_ns: s.stop_max_ns,
+        stop_total_ns: s.stop_total_ns,
+        mark_p99_ns: s.mark_p99_ns,
+        mark_max_ns: s.mark_max_ns,
+        mark_total_ns: s.mark_total_ns,
+        sweep_p99_ns: s.sweep_p99_ns,
+        sweep_max_ns: s.sweep_max_ns,
+        sweep_total_ns: s.sweep_total_ns,
+        hold_spans_max_ns: s.hold_spans_max_ns,
+        hold_pages_max_ns: s.hold_pages_max_ns,
+        hold_types_max_ns: s.hold_types_max_ns,
+        hold_threads_max_ns: s.hold_threads_max_ns,
+        hold_roots_max_ns: s.hold_roots_max_ns,
+        hold_handles_max_ns: s.hold_handles_max_ns,
     };
     // SAFETY: contract 2.
     unsafe { copy_out(&figures, stats, size) };

@@ -1,16 +1,14 @@
-//! Heaps as C holds them: the collector's heap, the table of its types, and the list of attached threads.
-//! Invariant: a thread is in the list from before it can be stopped by this heap until after it no longer can, so
-//! an empty list means that nobody uses the heap.
+//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: what a mutator's client room leads to
+//! is the handle of its heap, which is not ended while threads are attached.
 
 use crate::options::Options;
 use crate::placed::Placed;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
-use crate::threads::Threads;
 use crate::types::TypeTable;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, HeapBox};
-use heapwood_os::{Lock, SYSTEM};
+use heapwood_gc::{Config, Heap, HeapBox, HeapError};
+use heapwood_os::SYSTEM;
 
 /// What stands behind `hw_heap`.
 pub type HeapHandle = Placed<ClientHeap>;
@@ -21,15 +19,14 @@ pub struct ClientHeap {
     pub heap: HeapBox,
     /// Its types.
     pub types: TypeTable,
-    /// The threads attached to it. The lock is held briefly, and never while waiting for a collection.
-    pub threads: Lock<Threads>,
 }
 
 impl ClientHeap {
     fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
-        let heap = Heap::create(&SYSTEM, config)?;
+        // The heap takes what address space there is, and leaves little.
         let types = TypeTable::new(&SYSTEM)?;
-        Ok(Placed::new(ClientHeap { heap, types, threads: Lock::new(Threads::NONE) })?)
+        let heap = Heap::create(&SYSTEM, config)?;
+        Ok(Placed::new(ClientHeap { heap, types })?)
     }
 }
 
@@ -65,16 +62,22 @@ pub unsafe extern "C" fn hw_heap_create(
 /// Ends a heap, unless threads are attached.
 ///
 /// # Safety
-/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile.
+/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile. `why`
+///    is NULL or may be written.
 /// 2. After success neither it nor any object in it is used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle) -> Status {
-    let Some(heap) = NonNull::new(heap) else { return Status::OK };
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failure) -> Status {
+    let destroy = || {
+        let Some(heap) = NonNull::new(heap) else { return Ok(()) };
+        // SAFETY: contract 1.
+        let count = unsafe { heap.as_ref() }.heap.mutators();
+        if count != 0 {
+            return Err(HeapError::MutatorsAttached { count }.into());
+        }
+        // SAFETY: contracts 1 and 2.
+        unsafe { Placed::end(heap) };
+        Ok(())
+    };
     // SAFETY: contract 1.
-    if unsafe { heap.as_ref() }.threads.lock().count() != 0 {
-        return Status::ESTATE;
-    }
-    // SAFETY: contracts 1 and 2.
-    unsafe { Placed::end(heap) };
-    Status::OK
+    unsafe { Failure::tell(destroy(), why) }
 }

@@ -3,7 +3,7 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HeapError, TypeError};
+use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, RootError, TypeError};
 use heapwood_heap::{ProgramRefused, ShapeRefused};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -22,8 +22,6 @@ pub enum Refusal {
     Option(&'static str, u32),
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
-    /// The thread is attached already.
-    AttachedAlready,
     /// The heap has no type with this number.
     NoType(u32),
     /// The heap has as many types as it can.
@@ -36,8 +34,22 @@ pub enum Refusal {
     NoObject(usize),
     /// This is no handle that is held.
     NoHandle(usize),
+    /// This is not where a pointer slot can be.
+    NoSlot(usize),
+    /// More slots than memory has.
+    SlotCount(usize),
+    /// A range that ends before it begins.
+    Range(usize, usize),
+    /// This is no root that is registered.
+    NoRoot(u64),
+    /// From a crate below.
+    Root(RootError),
+    /// From a crate below.
+    Handle(HandleError),
     /// From a crate below.
     Alloc(AllocError),
+    /// From a crate below.
+    Misuse(Misuse),
     /// A description is not text from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
@@ -63,28 +75,39 @@ impl Refusal {
             | Refusal::StackEnd(_)
             | Refusal::NoType(_)
             | Refusal::NoObject(_)
-            | Refusal::NoHandle(_) => Status::EINVAL,
-            Refusal::AttachedAlready => Status::ESTATE,
+            | Refusal::NoHandle(_)
+            | Refusal::NoSlot(_)
+            | Refusal::SlotCount(_)
+            | Refusal::Range(..)
+            | Refusal::NoRoot(_) => Status::EINVAL,
+            Refusal::Root(RootError::Full { .. }) | Refusal::Handle(HandleError::Full { .. }) => {
+                Status::EFULL
+            }
+            Refusal::Root(RootError::Kernel(_)) | Refusal::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Refusal::TooManyTypes(_) => Status::EFULL,
             Refusal::ArraySize(..) => Status::ELIMIT,
             Refusal::ArrayOfTraced => Status::EDESC,
-            Refusal::Alloc(AllocError::Limit { .. } | AllocError::Window { .. }) => Status::ELIMIT,
+            Refusal::Alloc(
+                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
+            ) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
             Refusal::Heap(
                 HeapError::Percent { .. }
                 | HeapError::LimitTooSmall { .. }
                 | HeapError::MaskWords { .. }
                 | HeapError::ReserveTooLarge { .. },
             ) => Status::EINVAL,
-            Refusal::Heap(HeapError::Kernel(_)) => Status::ENOMEM,
+            Refusal::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
-            Refusal::Heap(HeapError::MutatorsAttached { .. }) => Status::ESTATE,
+            Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
+            Refusal::Heap(HeapError::ThreadKeys) => Status::ENOMEM,
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
             Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
                 ShapeRefused::Program(ProgramRefused::Nest(_)) => Status::EDESC,
                 ShapeRefused::Program(ProgramRefused::TooMany) | ShapeRefused::TooMany => Status::EFULL,
-                ShapeRefused::Program(ProgramRefused::Kernel(_)) => Status::ENOMEM,
+                ShapeRefused::Program(ProgramRefused::Kernel(_)) | ShapeRefused::Kernel(_) => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
         }
@@ -106,9 +129,13 @@ impl fmt::Display for Refusal {
                     "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
                 )
             }
-            Refusal::AttachedAlready => write!(f, "this thread is attached to this heap already"),
             Refusal::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
-            Refusal::TooManyTypes(most) => write!(f, "more than {most} different types in one heap"),
+            Refusal::TooManyTypes(most) => {
+                write!(
+                    f,
+                    "more than {most} different types in one heap: register one once and keep its number"
+                )
+            }
             Refusal::ArraySize(n, size) => {
                 write!(f, "an array of {n} elements of {size} bytes is larger than any object can be")
             }
@@ -117,7 +144,20 @@ impl fmt::Display for Refusal {
             }
             Refusal::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Refusal::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
+            Refusal::NoSlot(addr) => {
+                write!(f, "slots is {addr:#x}, no multiple of 8: pointer slots are aligned words")
+            }
+            Refusal::SlotCount(n) => write!(f, "{n} slots are more than there can be"),
+            Refusal::Range(lo, hi) => {
+                write!(f, "a range from {lo:#x} to {hi:#x}: lo is its first byte, and hi one past its last")
+            }
+            Refusal::NoRoot(root) => {
+                write!(f, "{root:#x} is no root of this heap: has it been removed before?")
+            }
+            Refusal::Root(e) => e.fmt(f),
+            Refusal::Handle(e) => e.fmt(f),
             Refusal::Alloc(e) => e.fmt(f),
+            Refusal::Misuse(e) => e.fmt(f),
             Refusal::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Refusal::Parse(e) => e.fmt(f),
             Refusal::Describe(e) => e.fmt(f),
@@ -134,6 +174,12 @@ impl From<AllocError> for Refusal {
     }
 }
 
+impl From<Misuse> for Refusal {
+    fn from(e: Misuse) -> Self {
+        Refusal::Misuse(e)
+    }
+}
+
 impl From<HeapError> for Refusal {
     fn from(e: HeapError) -> Self {
         Refusal::Heap(e)
@@ -146,6 +192,18 @@ impl From<TypeError> for Refusal {
     }
 }
 
+impl From<RootError> for Refusal {
+    fn from(e: RootError) -> Self {
+        Refusal::Root(e)
+    }
+}
+
+impl From<HandleError> for Refusal {
+    fn from(e: HandleError) -> Self {
+        Refusal::Handle(e)
+    }
+}
+
 impl From<LayoutError> for Refusal {
     fn from(e: LayoutError) -> Self {
         Refusal::Type(e.into())
@@ -155,5 +213,25 @@ impl From<LayoutError> for Refusal {
 impl From<OsError> for Refusal {
     fn from(e: OsError) -> Self {
         Refusal::Os(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_tables_have_one_status_and_say_how_many_they_hold() {
+        let full = [
+            (Refusal::Root(RootError::Full { most: 65536 }), "65536 roots"),
+            (Refusal::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
+            (Refusal::TooManyTypes(262143), "262143 different types"),
+            (Refusal::Type(TypeError::Shape(ShapeRefused::TooMany)), "16075 different layouts"),
+            (Refusal::Alloc(AllocError::Layout(ShapeRefused::TooMany)), "16075 different layouts"),
+        ];
+        for (refusal, words) in full {
+            assert_eq!(refusal.status(), Status::EFULL);
+            assert!(refusal.to_string().contains(words), "{refusal}");
+        }
     }
 }

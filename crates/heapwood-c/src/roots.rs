@@ -2,10 +2,10 @@
 
 use crate::heap::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::Status;
+use crate::status::{Failure, Status};
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::roots::Handle;
 use heapwood_gc::{Frame, Mutator, RootToken};
 
@@ -14,48 +14,87 @@ const WORD: usize = size_of::<usize>();
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
 const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Frame>() == 24);
 
+/// Tells C of a root: its number, or 0 and why not.
+///
+/// # Safety
+/// 1. `why` is NULL or may be written.
+unsafe fn root_or_zero(result: Result<RootToken, Refusal>, why: *mut Failure) -> u64 {
+    let root = result.as_ref().map_or(0, |token| token.to_bits());
+    // SAFETY: contract 1.
+    unsafe { Failure::tell(result.map(|_| ()), why) };
+    root
+}
+
 /// Registers `n` slots; 0 if refused.
 ///
 /// # Safety
-/// 1. `heap` is NULL or exists.
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 /// 2. The slots stay readable, and hold null, addresses outside the heap or addresses of objects whenever a
 ///    collection may run, until the root is removed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_slots(heap: Option<&HeapHandle>, slots: *const usize, n: usize) -> u64 {
-    let Some(heap) = heap else { return 0 };
-    if slots.is_null() || !(slots as usize).is_multiple_of(WORD) || n > isize::MAX as usize / WORD {
-        return 0;
-    }
-    // SAFETY: contract 2.
-    unsafe { heap.heap.add_root_slots(slots, n) }.map_or(0, RootToken::to_bits)
+pub unsafe extern "C" fn hw_root_slots(
+    heap: Option<&HeapHandle>,
+    slots: *const usize,
+    n: usize,
+    why: *mut Failure,
+) -> u64 {
+    let register = || {
+        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        if slots.is_null() {
+            return Err(Refusal::Null("slots"));
+        }
+        if !(slots as usize).is_multiple_of(WORD) {
+            return Err(Refusal::NoSlot(slots as usize));
+        }
+        if n > isize::MAX as usize / WORD {
+            return Err(Refusal::SlotCount(n));
+        }
+        // SAFETY: contract 2.
+        Ok(unsafe { heap.heap.add_root_slots(slots, n) }?)
+    };
+    // SAFETY: contract 1.
+    unsafe { root_or_zero(register(), why) }
 }
 
 /// Registers the aligned words of `lo..hi`; 0 if refused.
 ///
 /// # Safety
-/// 1. `heap` is NULL or exists.
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 /// 2. The range stays readable until the root is removed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_range(heap: Option<&HeapHandle>, lo: usize, hi: usize) -> u64 {
-    let Some(heap) = heap else { return 0 };
-    let (Some(start), end) = (lo.checked_next_multiple_of(WORD), hi & !(WORD - 1)) else { return 0 };
-    if lo == 0 || hi < lo {
-        return 0;
-    }
-    // SAFETY: contract 2, for the aligned words of the range.
-    unsafe { heap.heap.add_root_range(start, end.max(start)) }.map_or(0, RootToken::to_bits)
+pub unsafe extern "C" fn hw_root_range(
+    heap: Option<&HeapHandle>,
+    lo: usize,
+    hi: usize,
+    why: *mut Failure,
+) -> u64 {
+    let register = || {
+        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        if lo == 0 {
+            return Err(Refusal::Null("lo"));
+        }
+        let (Some(start), true) = (lo.checked_next_multiple_of(WORD), lo <= hi) else {
+            return Err(Refusal::Range(lo, hi));
+        };
+        // SAFETY: contract 2, for the aligned words of the range.
+        Ok(unsafe { heap.heap.add_root_range(start, (hi & !(WORD - 1)).max(start)) }?)
+    };
+    // SAFETY: contract 1.
+    unsafe { root_or_zero(register(), why) }
 }
 
 /// Removes a root.
 ///
 /// # Safety
-/// 1. `heap` is NULL or exists.
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64) -> Status {
-    match heap {
-        Some(heap) if heap.heap.remove_root(RootToken::from_bits(root)) => Status::OK,
-        _ => Status::EINVAL,
-    }
+pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64, why: *mut Failure) -> Status {
+    let remove = || {
+        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Refusal::NoRoot(root))
+    };
+    // SAFETY: contract 1.
+    unsafe { Failure::tell(remove(), why) }
 }
 
 /// Makes a handle.
@@ -76,6 +115,32 @@ pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut Atomi
             null_mut()
         }
     }
+}
+
+/// Stores into a handle.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread.
+/// 2. `handle` is NULL or a handle of the heap that is held.
+/// 3. `object` is null, outside the heap, or the address of an object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_handle_set(
+    m: Option<&Mutator>,
+    handle: *mut AtomicUsize,
+    object: usize,
+) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    let Some(slot) = NonNull::new(handle) else { return refuse(m, Refusal::Null("handle")) };
+    if !object.is_multiple_of(WORD) {
+        return refuse(m, Refusal::NoObject(object));
+    }
+    // SAFETY: contract 2.
+    let slot = unsafe { slot.as_ref() };
+    if !slot.load(Ordering::Relaxed).is_multiple_of(WORD) {
+        return refuse(m, Refusal::NoHandle(handle as usize));
+    }
+    slot.store(object, Ordering::Release);
+    Status::OK
 }
 
 /// Frees a handle.

@@ -1,94 +1,46 @@
-//! Threads: attaching and detaching, polls and blocking regions. Beside the collector's mutator, each attached
-//! thread has a record of this crate's: the heap's handle and the last refusal. The mutator's client word leads to
-//! it. Invariant: that word is set before `hw_attach` returns and names a record until `hw_detach` succeeds.
+//! Threads: attaching and detaching, polls and blocking regions. Beside the collector's part, each mutator has what this
+//! crate keeps of its thread, in the room that a mutator has for its client: the heap's handle and the last refusal.
+//! Invariant: that is written before `hw_attach` returns, and stays readable after the thread was detached as long as
+//! its heap keeps the mutator.
 
 use crate::heap::HeapHandle;
-use crate::placed::Placed;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
-use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::Mutator;
-use heapwood_os::stack;
+use heapwood_gc::{Client, Misuse, Mutator};
+use std::sync::OnceLock;
 
 /// What this crate keeps of an attached thread.
-pub struct Attached {
+#[repr(C)]
+struct Attached {
     heap: NonNull<HeapHandle>,
-    thread: u32,
-    /// The next in the heap's list, which the list's lock protects.
-    next: Cell<*const Placed<Attached>>,
     /// Touched by the thread itself only.
-    failure: UnsafeCell<Failure>,
+    failure: Failure,
 }
 
-/// The attached threads of one heap, linked through their records.
-pub struct Threads {
-    first: *const Placed<Attached>,
-    count: usize,
-}
+const _: () =
+    assert!(size_of::<Attached>() <= size_of::<Client>() && align_of::<Attached>() <= align_of::<Client>());
 
-// SAFETY: the records are followed only under the list's lock.
-unsafe impl Send for Threads {}
-
-impl Threads {
-    /// No thread.
-    pub const NONE: Threads = Threads { first: core::ptr::null(), count: 0 };
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    fn has(&self, thread: u32) -> bool {
-        let mut at = self.first;
-        // SAFETY: the list holds records that have not ended.
-        while let Some(attached) = unsafe { at.as_ref() } {
-            if attached.thread == thread {
-                return true;
-            }
-            at = attached.next.get();
-        }
-        false
-    }
-
-    fn add(&mut self, attached: &Placed<Attached>) {
-        attached.next.set(self.first);
-        self.first = attached;
-        self.count += 1;
-    }
-
-    fn remove(&mut self, attached: &Placed<Attached>) {
-        let mut link = &raw mut self.first;
-        // SAFETY: the record is in the list, and those before it have not ended.
-        unsafe {
-            while !core::ptr::eq(*link, attached) {
-                link = (&**link).next.as_ptr();
-            }
-            *link = attached.next.get();
-        }
-        self.count -= 1;
-    }
-}
-
-/// The record of a mutator's thread.
-#[inline]
-fn attached(m: &Mutator) -> &Placed<Attached> {
-    // SAFETY: hw_attach set the word, and the record lives as long as the mutator.
-    unsafe { &*(m.client().get() as *const Placed<Attached>) }
+fn attached(m: &Mutator) -> *mut Attached {
+    m.client().get().cast()
 }
 
 /// The heap that a mutator belongs to, with its types.
+#[inline]
 pub fn heap_of(m: &Mutator) -> &HeapHandle {
-    // SAFETY: a heap is not ended while threads are attached.
-    unsafe { attached(m).heap.as_ref() }
+    // SAFETY: hw_attach set the word, and a heap is not ended while threads are attached.
+    unsafe { (*attached(m)).heap.as_ref() }
 }
 
 /// Notes why a function refuses, for [`hw_last_error`]; the status to return.
 #[cold]
 pub fn refuse(m: &Mutator, refusal: Refusal) -> Status {
-    // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
-    unsafe { *attached(m).failure.get() = Failure::of(&refusal) };
+    // What another thread is told is not written where this one's own refusals are.
+    if !matches!(m.check(), Err(Misuse::OtherThread | Misuse::Detached)) {
+        // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
+        unsafe { (*attached(m)).failure = Failure::of(&refusal) };
+    }
     refusal.status()
 }
 
@@ -111,44 +63,12 @@ fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, 
     {
         return Err(Refusal::StackEnd(end));
     }
-    let thread = stack::thread_id();
-    let record = Placed::new(Attached {
-        heap: NonNull::from(heap),
-        thread,
-        next: Cell::new(core::ptr::null()),
-        failure: UnsafeCell::new(Failure::NONE),
-    })?;
-    {
-        let mut threads = heap.threads.lock();
-        if threads.has(thread) {
-            drop(threads);
-            // SAFETY: nobody has seen the record.
-            unsafe { Placed::end(record) };
-            return Err(Refusal::AttachedAlready);
-        }
-        // SAFETY: the record lives until it is removed.
-        threads.add(unsafe { record.as_ref() });
-    }
-    match Mutator::attach(&heap.heap, stack_end) {
-        Ok(m) => {
-            // SAFETY: the mutator was just made.
-            unsafe { m.as_ref() }.client().set(record.as_ptr() as usize);
-            Ok(m)
-        }
-        Err(e) => {
-            end(heap, record);
-            Err(e.into())
-        }
-    }
-}
-
-/// Takes a record out of its heap's list and ends it.
-fn end(heap: &HeapHandle, record: NonNull<Placed<Attached>>) {
-    // SAFETY: callers pass a record that is in the list, once, and do not use it afterwards.
+    let mutator = Mutator::attach(&heap.heap, stack_end)?;
+    // SAFETY: the mutator was just made, and its client's room is this crate's.
     unsafe {
-        heap.threads.lock().remove(record.as_ref());
-        Placed::end(record);
+        attached(mutator.as_ref()).write(Attached { heap: NonNull::from(heap), failure: Failure::NONE });
     }
+    Ok(mutator)
 }
 
 /// Attaches the calling thread.
@@ -179,22 +99,21 @@ pub unsafe extern "C" fn hw_attach(
 /// Detaches the calling thread.
 ///
 /// # Safety
-/// 1. `m` is NULL or a mutator that is attached; after success it is not used.
+/// 1. `m` is NULL, or a mutator that is attached or was the last to be detached from its heap, which exists.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_detach(m: *mut Mutator) -> Status {
     let Some(m) = NonNull::new(m) else { return Status::EINVAL };
     // SAFETY: contract 1.
     let mutator = unsafe { m.as_ref() };
-    if mutator.thread() != stack::thread_id() {
-        return Status::ESTATE;
+    match mutator.check() {
+        // Inside a blocking region the thread has everything noted that detaching needs.
+        Ok(()) | Err(Misuse::Blocked) => {
+            // SAFETY: contract 1, and this is its thread.
+            unsafe { Mutator::detach(m) };
+            Status::OK
+        }
+        Err(misuse) => refuse(mutator, misuse.into()),
     }
-    let record = NonNull::from(attached(mutator));
-    // SAFETY: a heap is not ended while threads are attached.
-    let heap = unsafe { record.as_ref().heap.as_ref() };
-    // SAFETY: contract 1, and this is its thread.
-    unsafe { Mutator::detach(m) };
-    end(heap, record);
-    Status::OK
 }
 
 /// The heap a mutator belongs to.
@@ -212,7 +131,15 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
 /// 1. `m` is attached, and belongs to the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const Failure {
-    attached(m).failure.get()
+    static OTHER_THREAD: OnceLock<Failure> = OnceLock::new();
+    static DETACHED: OnceLock<Failure> = OnceLock::new();
+    let text = |misuse: Misuse| Failure::of(&misuse.into());
+    match m.check() {
+        Err(misuse @ Misuse::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
+        Err(misuse @ Misuse::Detached) => DETACHED.get_or_init(|| text(misuse)),
+        // SAFETY: only the mutator's own thread, which this is, touches it.
+        _ => unsafe { &raw const (*attached(m)).failure },
+    }
 }
 
 /// Stops here while a collector asks for it.
@@ -239,6 +166,8 @@ pub unsafe extern "C" fn hw_call_blocking(
     let Some(m) = m else { return Status::EINVAL };
     let Some(f) = f else { return refuse(m, Refusal::Null("fn")) };
     // SAFETY: contract 2.
-    m.blocking(|| unsafe { f(arg) });
-    Status::OK
+    match m.blocking(|| unsafe { f(arg) }) {
+        Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
 }

@@ -1,7 +1,8 @@
 //! Types. A type's number has two parts: the low bits are its shape's, which is all the inline path needs to find
 //! a bump; the others count the types of the heap. So types that share a shape keep sizes of their own (an array
 //! needs the exact one), and large types are no special case: bumps of their shapes never have a run.
-//! Invariant: an entry does not change once its number has been given out.
+//! Invariants: an entry does not change once its number has been given out; every entry is in the index, by which a
+//! description that is known is found in a few steps, however many types there are.
 
 use crate::heap::HeapHandle;
 use crate::refusal::Refusal;
@@ -12,9 +13,10 @@ use heapwood_gc::{Described, Heap, ObjectType};
 use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::Builder;
-use heapwood_layout::{TraceFn, TypeDescriptor, WORD};
+use heapwood_layout::{Layout, TraceFn, TypeDescriptor, WORD};
+use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// The header's `hw_type`; 0 is none.
 pub type TypeNumber = u32;
@@ -41,6 +43,19 @@ impl Description {
         match self {
             Description::Short(descriptor) => descriptor.size(),
             Description::Program(size, _) => *size,
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        let word = |n: usize| n as u64;
+        match *self {
+            Description::Short(descriptor) => match descriptor.layout() {
+                Layout::NoPointers => hash([1, word(descriptor.size())]),
+                Layout::Conservative => hash([2, word(descriptor.size())]),
+                Layout::Trace(function) => hash([3, word(descriptor.size()), word(function as usize)]),
+                Layout::Mask(mask) => hash([4, word(descriptor.size())].into_iter().chain(mask.bits())),
+            },
+            Description::Program(size, program) => hash([5, word(size), word(program.index())]),
         }
     }
 
@@ -76,15 +91,22 @@ pub struct TypeTable {
     entries: MappedArray<Entry>,
     /// Entries 1 up to this one are initialised.
     last: AtomicU32,
-    /// How many entries are committed; held by whoever adds one.
-    committed: Lock<usize>,
+    adding: Lock<Adding>,
+}
+
+/// What whoever adds a type needs.
+struct Adding {
+    /// How many entries are committed.
+    committed: usize,
+    index: MappedIndex,
 }
 
 impl TypeTable {
     /// An empty table.
     pub fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, CAPACITY)?;
-        Ok(TypeTable { entries, last: AtomicU32::new(0), committed: Lock::new(0) })
+        let adding = Adding { committed: 0, index: MappedIndex::new(kernel, CAPACITY)? };
+        Ok(TypeTable { entries, last: AtomicU32::new(0), adding: Lock::new(adding) })
     }
 
     fn entry(&self, index: u32) -> &Registered {
@@ -112,12 +134,12 @@ impl TypeTable {
 
     /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
     fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Refusal> {
-        let mut committed = self.committed.lock();
-        let last = self.last.load(Ordering::Relaxed);
-        if let Some(index) = (1..=last).find(|&i| self.entry(i).description == description) {
+        let Adding { committed, index: known } = &mut *self.adding.lock();
+        let same = |number| self.entry(number).description == description;
+        if let Some(index) = known.find(description.hash(), same) {
             return Ok(self.number(index));
         }
-        let index = last as usize + 1;
+        let index = self.last.load(Ordering::Relaxed) as usize + 1;
         if index == CAPACITY {
             return Err(Refusal::TooManyTypes(CAPACITY - 1));
         }
@@ -126,12 +148,14 @@ impl TypeTable {
             self.entries.commit(*committed..end)?;
             *committed = end;
         }
+        known.reserve(|number| self.entry(number).description.hash())?;
         let object = match description {
             Description::Short(descriptor) => heap.register(&descriptor)?,
             Description::Program(size, id) => heap.program_type(size, id)?,
         };
         // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
         unsafe { (*self.entries.at(index)).0.write(Registered { description, object }) };
+        known.insert(description.hash(), index as u32);
         self.last.store(index as u32, Ordering::Release);
         Ok(self.number(index as u32))
     }

@@ -9,6 +9,9 @@ const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 /// Where compiled programs go: a directory of the target directory's.
 const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
+/// The shared library's name for programs.
+const SONAME: &str = "libheapwood.so.0";
+
 /// How a program is linked.
 #[derive(Clone, Copy, Debug)]
 enum Link {
@@ -28,7 +31,12 @@ fn library() -> &'static Path {
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--package", "heapwood-c", "--lib", "--profile", profile]);
         run(build.arg("--target-dir").arg(target).current_dir(CRATE));
-        target.join(directory)
+        let directory = target.join(directory);
+        // What an installation does: programs ask for the library by this name.
+        match std::os::unix::fs::symlink("libheapwood.so", directory.join(SONAME)) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => panic!("a link called {SONAME}: {e}"),
+            _ => directory,
+        }
     })
 }
 
@@ -108,8 +116,18 @@ fn threads() {
 }
 
 #[test]
+fn misuse_is_refused() {
+    assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
+}
+
+#[test]
 fn signals_are_the_programs() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
+}
+
+#[test]
+fn tables_fill_in_linear_time() {
+    assert_eq!(passes("tests/c/many.c", &[&[]]), "all tables are full\n");
 }
 
 #[test]

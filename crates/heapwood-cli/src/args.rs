@@ -4,14 +4,19 @@ mod bench;
 mod layout;
 mod pages;
 
-use crate::size::parse_size;
-pub(crate) use bench::Subject;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::legible::{complain, escaped, legible};
+use crate::output::written;
+use crate::size::{exact, parse_size};
+pub(crate) use bench::{NO_PEER, Subject};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use heapwood_workloads::Workload;
 pub(crate) use layout::{Check, Layout, Show};
 pub(crate) use pages::{Pages, Replay, Request, Simulate};
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// A garbage-collected heap: run workloads on it and see what it does.
 #[derive(Parser)]
@@ -64,13 +69,22 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_limit)]
     pub(crate) limit: Option<usize>,
 
+    /// Reserve SIZE of addresses for the heap, such as 64MiB [default: four times the machine's memory, less under
+    /// ulimit -v or with --limit]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_reserve)]
+    pub(crate) reserve: Option<usize>,
+
+    /// Start no thread that gives memory which is not needed back to the kernel
+    #[arg(long)]
+    pub(crate) no_background_release: bool,
+
     /// Check everything after every collection (slow)
     #[arg(long)]
     pub(crate) verify: bool,
 
     /// Write which pages of the heap are in use to FILE: when most were, at the end, and after the collection that freed
     /// most
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
     pub(crate) page_sample: Option<PathBuf>,
 
     /// Print one JSON object instead of text
@@ -134,7 +148,7 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 
     /// Draw a picture, too
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(a_picture))]
     pub(crate) plot: Option<PathBuf>,
 
     /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
@@ -183,6 +197,65 @@ fn parse_count(text: &str) -> Result<u64, String> {
         }
         Err(_) => Err(format!("it must be a whole number: {}", sizes())),
     }
+}
+
+fn parse_reserve(text: &str) -> Result<usize, String> {
+    let (least, most) = (heapwood_heap::space::MIN_WINDOW, heapwood_heap::space::MAX_WINDOW);
+    let bytes = parse_size(text)?;
+    match (least..=most).contains(&bytes) {
+        true => Ok(bytes),
+        false => Err(format!("a heap takes from {} to {} of addresses", exact(least), exact(most))),
+    }
+}
+
+/// A file for output, which a lone dash is not.
+fn a_file(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match path.as_os_str() == "-" {
+        true => {
+            Err("it is not written to standard output: give the name of a file (./- for one of that name)")
+        }
+        false => Ok(path),
+    }
+}
+
+/// A file for a picture: SVG is what is written, whatever its name says.
+pub(crate) fn a_picture(path: PathBuf) -> Result<PathBuf, String> {
+    let path = a_file(path)?;
+    match path.extension() {
+        Some(other) if !other.eq_ignore_ascii_case("svg") => {
+            let svg = path.with_extension("svg");
+            let svg = legible(svg.file_name().unwrap_or(svg.as_os_str()));
+            Err(format!("pictures are written as SVG only: name it {svg}, or without an extension"))
+        }
+        _ => Ok(path),
+    }
+}
+
+/// Says what the parser has to say instead of arguments, such as help or what is wrong with them.
+pub(crate) fn answer(answer: clap::Error) -> ExitCode {
+    let code = ExitCode::from(answer.exit_code() as u8);
+    if answer.use_stderr() {
+        // Without styles: a terminal could not tell them from those in an argument that the message repeats.
+        complain(quoting(answer).render().to_string().trim_end());
+    } else {
+        written(answer.print().and_then(|()| std::io::stdout().flush()));
+    }
+    code
+}
+
+/// The error with what it repeats of the command line on one line and visible.
+fn quoting(mut error: clap::Error) -> clap::Error {
+    for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue, ContextKind::InvalidSubcommand] {
+        if let Some(ContextValue::String(given)) = error.get(kind)
+            && let shown = escaped(given)
+            && shown != *given
+        {
+            error.insert(kind, ContextValue::String(shown));
+            // That would repeat it, too.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
 }
 
 fn parse_limit(text: &str) -> Result<usize, String> {

@@ -33,8 +33,9 @@ pub(crate) mod tables;
 
 use crate::args::{Bench, Subject};
 use crate::failure::Failure;
+use crate::legible::complain;
 use crate::output::{check_writable, json, write_picture};
-use crate::run::check_size;
+use crate::room::check_size;
 use children::Children;
 use heapwood_workloads::Workload;
 use manifest::Manifest;
@@ -53,9 +54,14 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
 
 fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
     let n = workload.check(args.n).map_err(Failure::usage)?;
-    check_size(workload, n)?;
-    let manifest = Manifest::load(args.peers_dir.as_deref())?;
-    let chosen = manifest.choose(workload.name, args.peers.as_deref())?;
+    check_size(workload, n, None)?;
+    let asked = args.peers();
+    // Where no peer is wanted, their sources need not be there.
+    let manifest = match asked.as_deref() {
+        Some([]) => Manifest::empty(),
+        _ => Manifest::load(args.peers_dir.as_deref())?,
+    };
+    let chosen = manifest.choose(workload.name, asked.as_deref())?;
     let equal_rss = args.equal_rss.as_deref().map(|name| manifest.one_of(&chosen, name)).transpose()?;
     if let Some(path) = &args.plot {
         check_writable(path, "picture")?;
@@ -64,7 +70,7 @@ fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
     let children = Children::new()?;
     let built = build::build(&children, &manifest, &chosen, args.build_dir.as_deref())?;
     for skipped in &built.skipped {
-        eprintln!("heapwood: skipped: {}: {}", skipped.name, skipped.why);
+        complain(format_args!("heapwood: skipped: {}: {}", skipped.name, skipped.why));
     }
     let mut programs = vec![Program::heapwood(workload, n)?];
     for ready in &built.ready {

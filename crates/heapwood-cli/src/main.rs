@@ -5,7 +5,10 @@
 //! | `args` | what can be said on the command line |
 //! | `size` | sizes as people write them |
 //! | `run` | `heapwood run`: a workload on a heap of its own |
+//! | `input` | files that are read whole |
+//! | `room` | whether there is room for a workload |
 //! | `output` | lines for standard output |
+//! | `legible` | messages on standard error, and the names in them |
 //! | `figures` | what a run cost, for people and for machines |
 //! | `bench` | `heapwood bench`: a workload side by side with its peers |
 //! | `pages` | `heapwood pages`: the page allocator on samples of real heaps |
@@ -20,9 +23,12 @@ mod bench;
 mod doctor;
 mod failure;
 mod figures;
+mod input;
 mod layout;
+mod legible;
 mod output;
 mod pages;
+mod room;
 mod run;
 mod size;
 
@@ -31,7 +37,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     heapwood_os::signals::restore_broken_pipe();
-    let args = args::Args::parse();
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(answer) => return args::answer(answer),
+    };
     let outcome = match args.command {
         args::Command::Run(run) => run::run(&run),
         args::Command::Bench(bench) => bench::run(&bench),
@@ -42,7 +51,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("heapwood: {}", failure.message);
+            legible::complain(format_args!("heapwood: {}", failure.message));
             failure.code()
         }
     }

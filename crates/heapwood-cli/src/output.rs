@@ -2,6 +2,7 @@
 //! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
 
 use crate::failure::Failure;
+use crate::legible::{complain, legible};
 use serde::Serialize;
 use std::fmt::{Arguments, Display};
 use std::io::Write;
@@ -9,8 +10,13 @@ use std::path::Path;
 
 /// Writes a line and a newline.
 pub(crate) fn line(text: Arguments<'_>) {
-    if let Err(e) = writeln!(std::io::stdout(), "{text}") {
-        eprintln!("heapwood: the output could not be written: {e}");
+    written(writeln!(std::io::stdout(), "{text}"));
+}
+
+/// Ends the program if something for standard output could not be written.
+pub(crate) fn written(outcome: std::io::Result<()>) {
+    if let Err(e) = outcome {
+        complain(format_args!("heapwood: the output could not be written: {e}"));
         std::process::exit(1);
     }
 }
@@ -32,7 +38,7 @@ pub(crate) fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
 
 /// That it cannot.
 pub(crate) fn cannot_write(path: &Path, what: &str, why: impl Display) -> Failure {
-    Failure::run(format!("the {what} cannot be written to {}: {why}", path.display()))
+    Failure::run(format!("the {what} cannot be written to {}: {why}", legible(path)))
 }
 
 /// Writes a file of its own for what was drawn.

@@ -4,40 +4,49 @@
 use crate::args::{Format, Run};
 use crate::failure::Failure;
 use crate::figures::Clock;
+use crate::legible::complain;
 use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
-use crate::size::show;
-use heapwood::{AllocError, Config, Heap};
-use heapwood_workloads::{Line, Workload};
+use crate::room::check_size;
+use heapwood::{AllocError, Config, Heap, HeapError};
+use heapwood_heap::space::MIN_WINDOW;
+use heapwood_os::Request;
+use heapwood_workloads::Line;
 use std::io::Write;
 
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let (workload, format) = (args.workload, args.format());
     let n = workload.check(args.n).map_err(Failure::usage)?;
-    check_size(workload, n)?;
-    let config = Config { percent: args.percent, limit: args.limit, verify: args.verify, ..Config::DEFAULT };
+    check_size(workload, n, args.reserve)?;
+    let config = Config {
+        percent: args.percent,
+        limit: args.limit,
+        reserve: args.reserve,
+        background_release: !args.no_background_release,
+        verify: args.verify,
+        ..Config::DEFAULT
+    };
     // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
-    let heap = unsafe { Heap::new(config) }.map_err(Failure::run)?;
+    let heap = unsafe { Heap::new(config) }.map_err(no_heap)?;
     heap.on_alloc_error(give_up);
     if let Some(path) = &args.page_sample {
         check_writable(path, "page sample")?;
         heap.watch_pages();
     }
-    let m = heap.attach().map_err(Failure::run)?;
+    let m = heap.attach().map_err(no_heap)?;
     let clock = Clock::start();
     let mut lines = Vec::new();
     (workload.run)(&m, n, &mut |line| {
         show_line(&line, format);
         lines.push(line.fields);
     });
-    let figures = clock.stop(&heap, args, n, lines);
+    let figures = clock.stop(m, args, n, lines);
     match format {
         Format::Text => figures.print(),
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(Failure::run)?),
         Format::Peer => {}
     }
     if let Some(path) = &args.page_sample {
-        drop(m);
         let program = format!("{} {n}", workload.name);
         take_samples(&heap, program).write(path)?;
     }
@@ -71,31 +80,39 @@ fn show_line(line: &Line, format: Format) {
     }
 }
 
+/// Why there is no heap to run on, with the next step as this command takes it.
+fn no_heap(why: HeapError) -> Failure {
+    match why {
+        HeapError::UnknownStack => Failure::run(
+            "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
+             proc /proc first",
+        ),
+        // Below the smallest window there is nothing to ask for.
+        HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_WINDOW => {
+            Failure::run(format!("{e} (--reserve SIZE)"))
+        }
+        _ => Failure::run(why),
+    }
+}
+
 /// What the heap calls when it cannot serve a workload any further.
 fn give_up(error: &AllocError) {
     let _ = std::io::stdout().flush();
-    eprintln!("heapwood: out of memory: {error}");
+    complain(format_args!("heapwood: out of memory: {error}"));
     std::process::exit(1);
 }
 
-/// Refuses what this machine, or a heap in the address space of this process, cannot hold even once.
-pub(crate) fn check_size(workload: &Workload, n: u64) -> Result<(), Failure> {
-    let least = (workload.least_bytes)(n);
-    let machine = heapwood_os::usage::physical_memory();
-    let limit = heapwood_os::usage::address_space_limit();
-    let window = Config::usual_window(limit, machine) as u64;
-    let has = match limit {
-        _ if least > machine as u128 => format!("this machine has {}", show(machine)),
-        Some(limit) if least > window as u128 => format!(
-            "a heap gets {} of address space here: raise `ulimit -v`, which is {}",
-            show(window),
-            show(limit)
-        ),
-        _ => return Ok(()),
-    };
-    let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
-    Err(Failure::run(format!(
-        "{} with a {} of {n} would need {least} of memory, but {has}",
-        workload.name, workload.n.unit
-    )))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_os::OsError;
+
+    #[test]
+    fn refusals_name_what_this_command_can_do() {
+        assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
+        let reserve =
+            |bytes| no_heap(HeapError::Kernel(OsError { request: Request::Reserve, bytes, errno: 12 }));
+        assert!(reserve(1 << 30).message.ends_with("(--reserve SIZE)"));
+        assert!(!reserve(MIN_WINDOW).message.contains("--reserve"));
+    }
 }

@@ -240,8 +240,13 @@ fn figures_of_the_workload_are_compared_too() {
     for name in ["mops", "longest_gap_us"] {
         assert!(figures[name]["median"].as_f64().unwrap() > 0.0 && figures[name]["ratio"]["median"] == 1.0);
     }
+    // Many figures are rows of their table.
     let text = ran(&mut bench(&folder, "mark 1000 --peers none --runs 1")).out;
-    assert!(text.contains("shuffled, ns an object"), "{text}");
+    let rows = squeezed(&text);
+    for label in ["shuffled", "one list", "8 lists", "64 lists", "one list, shuffled", "64 lists, shuffled"] {
+        let row = format!("| {label}, ns an object | ");
+        assert!(rows.iter().any(|line| line.starts_with(&row)), "{label}: {text}");
+    }
 }
 
 #[test]

@@ -9,7 +9,9 @@
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
+//! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
+mod exhaustive;
 mod fields;
 mod marker;
 mod trace;
@@ -28,6 +30,8 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
 /// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
+/// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused: what they
+///   make is not what the derive saw. Write the derive below them.
 #[proc_macro_derive(Trace)]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -1,7 +1,7 @@
 //! The output of the derives for marker traits, `NoPointers` and `Shared`: the implementation, and a constant that
-//! compiles only if every field has the trait too.
+//! compiles only if every field has the trait too and there are no fields that were not seen.
 
-use crate::fields;
+use crate::{exhaustive, fields};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -30,6 +30,7 @@ pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str, bound: Boun
         let ty = &field.ty;
         quote_spanned!(ty.span()=> ::heapwood::__private::#check::<#ty>();)
     });
+    let exhaustive = exhaustive::check(input);
     Ok(quote! {
         // SAFETY: every field has the marker, as the constant below checks.
         #[automatically_derived]
@@ -41,6 +42,7 @@ pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str, bound: Boun
             #[automatically_derived]
             impl #generics FieldsAreMarked for #name #arguments #with_where {
                 const CHECKED: () = {
+                    let _ = #exhaustive;
                     #(#checks)*
                 };
             }

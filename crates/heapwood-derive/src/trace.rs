@@ -1,7 +1,7 @@
 //! The output of `#[derive(Trace)]`: the implementation, with its map composed in a constant, and the checks that
-//! the type does not implement `Drop`. What it names lies in `heapwood::__private`.
+//! the type does not implement `Drop` and has the fields that were seen. What it names lies in `heapwood::__private`.
 
-use crate::fields;
+use crate::{exhaustive, fields};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -37,6 +37,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
     };
+    let exhaustive = exhaustive::check(input);
     // A generic type's map is computed when it is used; any other's at once, so that a refusal is not put off.
     let computed = input.generics.params.is_empty().then(|| {
         quote! {
@@ -44,11 +45,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         }
     });
     Ok(quote! {
-        // SAFETY: every field is traced, and its map lies at its own offset; or any word may be a pointer. No field
-        // needs a drop, since it is traced, and the type itself has none, as the second implementation shows.
+        // SAFETY: every field is traced, and its map lies at its own offset; or any word may be a pointer. There are no
+        // other fields, as the pattern in the constant checks. No field needs a drop, since it is traced, and the type
+        // itself has none, as the second implementation shows.
         #[automatically_derived]
         unsafe impl #generics ::heapwood::__private::Trace for #name #arguments #with_where {
-            const MAP: ::heapwood::__private::TypeMap = #map;
+            const MAP: ::heapwood::__private::TypeMap = {
+                let _ = #exhaustive;
+                #map
+            };
         }
         #[automatically_derived]
         impl #generics ::heapwood::__private::TracedTypesMustNotImplementDrop for #name #arguments #own_where {}

@@ -56,7 +56,7 @@ fn mark(heap: &HeapBox, ty: ObjectType, n: usize) -> f64 {
         }
         let times = (0..5).map(|_| {
             let begin = Instant::now();
-            m.collect();
+            m.collect().unwrap();
             begin.elapsed().as_nanos() as f64 / n as f64
         });
         times.fold(f64::MAX, f64::min)
@@ -87,7 +87,7 @@ fn scan(what: &str, element: Program) {
         unsafe { (&raw mut root[0]).write_volatile(array) };
         let times = (0..5).map(|_| {
             let begin = Instant::now();
-            m.collect();
+            m.collect().unwrap();
             begin.elapsed().as_secs_f64() * 1e3
         });
         times.fold(f64::MAX, f64::min)

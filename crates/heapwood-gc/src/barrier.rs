@@ -85,6 +85,16 @@ impl Mutator {
         slot.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire).map(|_| ())
     }
 
+    /// Says that `words` words from `start` on, of the object at `object`, are about to be written for the first time since
+    /// it was made, with plain stores: for an object that is filled between allocations, as collections may have seen it.
+    /// The stores follow before the next poll or allocation; the words held zeros.
+    #[inline(always)]
+    pub fn note_init(&self, object: usize, start: *mut usize, words: usize) {
+        if self.barrier.load(Ordering::Relaxed) != 0 {
+            self.note_store(object, start, words);
+        }
+    }
+
     #[cold]
     fn note_store(&self, object: usize, slot: *mut usize, words: usize) {
         let heap = self.heap();

@@ -9,14 +9,20 @@ use heapwood_layout::MAX_MASK_WORDS;
 pub struct Config {
     /// How much may be allocated between collections, in percent of what was alive at the last one.
     pub percent: u32,
-    /// No collection is due while the heap is smaller than this, in bytes.
+    /// No collection is due while the heap is smaller than this, in bytes: what a program that keeps little alive has
+    /// resident in the end. Where memory is bounded, at most an eighth of that.
     pub min_heap: usize,
     /// The bytes that objects may occupy, in whole pages; allocation fails above it.
     pub limit: Option<usize>,
-    /// Bytes of address space to reserve. `None`: four times the machine's memory, at least 64 GiB, less if the
-    /// kernel refuses, and a quarter of `ulimit -v` if that is set.
+    /// Bytes of memory that the process may have, which bound a heap without a limit of its own: it aims to stay a tenth
+    /// below, with whatever else the process has, and its objects take up at most seven eighths. `None`: what the
+    /// memory control groups of the process allow, if that is less than the machine has.
+    pub memory: Option<usize>,
+    /// Bytes of address space to reserve. `None`: twice the memory that there is, less if the kernel refuses, and a
+    /// quarter of `ulimit -v` if that is set.
     pub reserve: Option<usize>,
-    /// Ask the kernel for huge pages behind objects.
+    /// Ask the kernel for huge pages behind objects, once the heap is larger than a few of them. Without this it gets
+    /// none, whatever the system's setting.
     pub huge_pages: bool,
     /// Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
     pub background_release: bool,
@@ -40,6 +46,7 @@ impl Config {
         percent: 150,
         min_heap: 32 << 20,
         limit: None,
+        memory: None,
         reserve: None,
         huge_pages: true,
         background_release: true,
@@ -74,23 +81,6 @@ impl Config {
             return Err(HeapError::ReserveTooLarge { bytes });
         }
         Ok(())
-    }
-
-    pub(crate) fn window(&self) -> usize {
-        // Room for holes: a heap at its limit may be spread over twice as much address space.
-        let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
-        let usage = (heapwood_os::usage::address_space_limit(), heapwood_os::usage::physical_memory());
-        let usual = Self::usual_window(usage.0, usage.1);
-        self.reserve.unwrap_or_else(|| self.limit.map_or(usual, |l| of_limit(l).min(usual)))
-    }
-
-    /// The bytes of address space that a heap without a limit of its own asks for: by the address space the process may
-    /// have (`ulimit -v`), if limited, and by the machine's memory.
-    pub fn usual_window(address_space: Option<u64>, physical: u64) -> usize {
-        let usual = (physical as usize).saturating_mul(4).max(64 << 30);
-        // Under `ulimit -v` the program needs address space, too.
-        let wanted = address_space.map_or(usual, |most| usual.min(most as usize / 4));
-        heapwood_heap::space::rounded_window(wanted)
     }
 }
 

@@ -4,30 +4,52 @@
 //! resume, and the registry's while the world is stopped; so one collection runs at a time, and threads that want
 //! to attach wait. While it waits for the lock it counts as stopped itself.
 
+use crate::error::Misuse;
 use crate::heap::{Collector, Heap};
 use crate::mark::Marker;
 use crate::mutator::Mutator;
-use crate::pace;
+use crate::pace::{self, Bounds};
 use crate::roots::table::RootKind;
+use core::fmt;
 use core::sync::atomic::Ordering;
+use core::time::Duration;
+use heapwood_os::message::write_line;
+use heapwood_os::stack::thread_pointer;
+use heapwood_os::task::describe_task;
 use heapwood_os::{Touched, clock};
+
+/// A stop that takes longer than this is worth a word, in verify mode.
+const LONG_STOP: Duration = Duration::from_secs(1);
+
+/// What a thread is doing.
+struct Doing(u32);
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe_task(self.0, f)
+    }
+}
 
 impl Mutator {
     /// Collects now. A collection that begins after the call has ended when this returns.
-    pub fn collect(&self) {
-        self.collect_if(|_| true);
+    ///
+    /// # Errors
+    /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
+    /// with, which cannot be scanned.
+    pub fn collect(&self) -> Result<(), Misuse> {
+        self.collect_if(|_| true)
     }
 
     /// Collects, unless a collection has ended since the heap had counted `seen`.
-    pub(crate) fn collect_unless_since(&self, seen: u64) {
-        self.collect_if(|heap| heap.cycles.load(Ordering::Acquire) == seen);
+    pub(crate) fn collect_unless_since(&self, seen: u64) -> Result<(), Misuse> {
+        self.collect_if(|heap| heap.cycles.load(Ordering::Acquire) == seen)
     }
 
     #[cold]
     #[inline(never)]
-    fn collect_if(&self, wanted: impl Fn(&Heap) -> bool) {
+    fn collect_if(&self, wanted: impl Fn(&Heap) -> bool) -> Result<(), Misuse> {
         let heap = self.heap();
-        self.assert_running();
+        self.check()?;
         self.with_stack(|| {
             self.gate().block();
             let mut collector = heap.collector.lock();
@@ -38,37 +60,43 @@ impl Mutator {
                 heap.run(self, &mut collector);
                 heap.record.lock().collect_cpu_ns += clock::thread_cpu_ns() - cpu;
             }
-        });
+        })
     }
 }
 
 impl Heap {
     fn run(&self, me: &Mutator, collector: &mut Collector) {
+        let began = clock::monotonic_ns();
         // Most of what is left to sweep is swept before anyone waits.
         self.space.finish_sweep();
 
         let requested = clock::monotonic_ns();
         let registry = self.registry.lock();
-        let others = |f: &dyn Fn(&Mutator)| {
-            for mutator in mutators(registry.first) {
-                if !core::ptr::eq(mutator, me) {
-                    f(mutator);
-                }
-            }
-        };
-        others(&|m| m.gate().request());
-        others(&|m| m.gate().await_stopped());
+        let others = || mutators(registry.first).filter(|m| !core::ptr::eq(*m, me));
+        others().for_each(|m| m.gate().request());
+        others().for_each(|m| self.await_stopped(m));
+        let stopped = clock::monotonic_ns();
 
+        let suspended = self.space.suspend_sweeping();
         for mutator in mutators(registry.first) {
             self.space.flush(&mutator.bumps());
         }
         self.space.finish_sweep();
         self.watch.before_marking(self);
         if let Some(verify) = &self.verify {
-            verify.before_marking(&self.space);
+            verify.before_marking(self, registry.first);
         }
+        let marking = clock::monotonic_ns();
+        self.marking.store(thread_pointer(), Ordering::Relaxed);
         let marked = self.mark(collector, registry.first);
-        let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), &self.config);
+        self.marking.store(0, Ordering::Relaxed);
+        let marked_at = clock::monotonic_ns();
+        let bounds = Bounds {
+            least: self.room.min_heap(&self.config),
+            limit: self.config.limit,
+            soft: self.room.goal(self.space.backed_bytes()),
+        };
+        let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), bounds);
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);
         self.space.end_marking(pace.budget);
@@ -80,10 +108,16 @@ impl Heap {
         }
         self.cycles.fetch_add(1, Ordering::Release);
 
-        others(&|m| m.gate().resume());
+        drop(suspended);
+        others().for_each(|m| m.gate().resume());
         drop(registry);
+        let ended = clock::monotonic_ns();
+        self.share.collected(began, ended);
         let mut record = self.record.lock();
-        record.pauses.record(clock::monotonic_ns() - requested);
+        record.pauses.record(ended - requested);
+        record.stops.record(stopped - requested);
+        record.marks.record(marked_at - marking);
+        record.sweeps.record(requested - began);
         record.live_objects = marked.objects;
         record.mark_overflows += marked.overflows;
         record.verified += self.verify.is_some() as u64;
@@ -92,23 +126,31 @@ impl Heap {
         self.bell.ring();
     }
 
+    /// Waits until a mutator that was asked to stop has; in verify mode it is named if that takes long.
+    fn await_stopped(&self, mutator: &Mutator) {
+        let mut waited = 0u32;
+        while !mutator.gate().await_stopped_for(LONG_STOP) {
+            waited += 1;
+            // Named once, and now and then as long as it takes.
+            if self.verify.is_some() && (waited.is_power_of_two() || waited.is_multiple_of(60)) {
+                write_line(format_args!(
+                    "heapwood: verify: a collection waits for {}: for {waited} s it has neither polled nor allocated. Calls \
+                     that block belong into a blocking region",
+                    Doing(mutator.thread)
+                ));
+            }
+        }
+    }
+
     fn mark(&self, collector: &mut Collector, first: *const Mutator) -> Marked {
         let pages = self.space.extent() / heapwood_pages::PAGE_SIZE;
         let words = pages.div_ceil(64);
         if collector.overflow.commit(collector.overflow_words..words).is_ok() {
             collector.overflow_words = collector.overflow_words.max(words);
         }
-        let note = |object: usize| {
-            if let Some(verify) = &self.verify {
-                verify.exempt(&self.space, object);
-            }
-        };
         let table = (&collector.overflow, collector.overflow_words);
         let touched = Touched::new();
         let mut marker = Marker::new(&self.space, &mut collector.stacks, &touched, table);
-        if self.verify.is_some() {
-            marker.on_stack = Some(&note);
-        }
         #[cfg(feature = "plant")]
         {
             marker.plant = Some(&self.plant);
@@ -117,23 +159,18 @@ impl Heap {
             RootKind::Slots => marker.push_slots(start, words),
             RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
         });
-        self.handles.lock().for_each(|object| marker.push_root(object));
+        // What free handles hold is no address.
+        self.handles.lock().for_each_block(|start, words| marker.push_slots(start, words));
         for mutator in mutators(first) {
             let mut frame = mutator.frames.get();
             while !frame.is_null() {
                 // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
                 let f = unsafe { &*frame };
-                if let Some(note) = marker.on_stack {
-                    (0..f.count)
-                        // SAFETY: as above.
-                        .filter_map(|i| self.space.find(unsafe { f.slots.add(i).read() }))
-                        .for_each(|object| note(object.base));
-                }
                 marker.push_slots(f.slots as usize, f.count);
                 frame = f.prev;
             }
             if self.config.conservative_stacks {
-                marker.scan_stack(mutator.stack_lowest.get(), mutator.stack_end);
+                marker.scan_stack(mutator.stack_lowest.get(), mutator.stack.end);
             }
         }
         marker.drain();
@@ -150,20 +187,25 @@ struct Marked {
 
 impl Marker<'_> {
     /// Adds the edges in `words` slots from `start`.
+    #[cfg(not(feature = "plant"))]
     fn push_slots(&mut self, start: usize, words: usize) {
-        for slot in 0..words {
-            // SAFETY: registered slots and those of linked frames stay readable while they are roots.
-            let value = unsafe { (start as *const usize).add(slot).read_volatile() };
-            self.push_root(value);
-        }
+        self.scan_slots(start, words);
     }
 
-    fn push_root(&mut self, value: usize) {
-        #[cfg(feature = "plant")]
-        if value != 0 && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot)) {
-            return;
+    /// The same, but for those that the planted error has it overlook.
+    #[cfg(feature = "plant")]
+    fn push_slots(&mut self, start: usize, words: usize) {
+        let missed = |value: &usize| {
+            value.wrapping_sub(self.base) < self.extent
+                && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot))
+        };
+        for slot in (start..).step_by(size_of::<usize>()).take(words) {
+            // SAFETY: as for `scan_slots`.
+            let value = unsafe { (slot as *const usize).read_volatile() };
+            if !missed(&value) {
+                self.push(value);
+            }
         }
-        self.push(value);
     }
 }
 

@@ -10,6 +10,8 @@ use heapwood_os::OsError;
 pub enum AllocError {
     /// What is alive leaves no room under the heap's limit.
     Limit {
+        /// What was asked for, in bytes.
+        bytes: usize,
         /// The limit in bytes.
         limit: usize,
         /// What was alive at the last collection, in bytes.
@@ -22,19 +24,36 @@ pub enum AllocError {
         /// The size of the range.
         window: usize,
     },
+    /// The memory that the process may have is used up.
+    Memory {
+        /// What was asked for, in bytes.
+        bytes: usize,
+        /// What the heap may take up.
+        most: usize,
+        /// What was alive at the last collection, in bytes.
+        live: usize,
+    },
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
     Layout(ShapeRefused),
+    /// The heap cannot be used here and now.
+    Misuse(Misuse),
 }
 
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocError::Limit { limit, live } => write!(
+            AllocError::Limit { bytes, limit, live } => write!(
                 f,
-                "the heap's limit of {limit} bytes is too small: {live} bytes are alive after a collection; \
-                 raise the limit or keep less alive"
+                "no room for {bytes} bytes: the heap's limit is {limit} bytes, of which {live} were alive after the last \
+                 collection; raise the limit or keep less alive"
+            ),
+            AllocError::Misuse(e) => e.fmt(f),
+            AllocError::Memory { bytes, most, live } => write!(
+                f,
+                "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
+                 allows (memory.max), and {live} were alive after the last collection; raise it or keep less alive"
             ),
             AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
@@ -44,6 +63,41 @@ impl fmt::Display for AllocError {
 }
 
 impl core::error::Error for AllocError {}
+
+/// Why a mutator cannot be used here and now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// Its thread is inside a blocking region.
+    Blocked,
+    /// Its thread is inside a trace function.
+    Tracing,
+    /// Its thread was detached.
+    Detached,
+    /// It is another thread's.
+    OtherThread,
+    /// Its thread runs on another stack than that it was attached with.
+    OtherStack,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Misuse::Blocked => "the heap is used inside a blocking region: end the region first",
+            Misuse::Tracing => {
+                "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
+                 pointers"
+            }
+            Misuse::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
+            Misuse::OtherThread => "this mutator is another thread's: each thread attaches for itself",
+            Misuse::OtherStack => {
+                "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
+                 attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
+            }
+        })
+    }
+}
+
+impl core::error::Error for Misuse {}
 
 /// Why a heap could not be made, or a thread not attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +129,19 @@ pub enum HeapError {
         /// Their size in bytes.
         bytes: usize,
     },
+    /// The process may have too little memory for any heap.
+    Memory {
+        /// What it may have, in bytes.
+        bytes: usize,
+        /// What a heap needs at least.
+        least: usize,
+    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
+    /// The thread is attached to the heap already.
+    AttachedAlready,
+    /// The process has no key for a thread-specific value left.
+    ThreadKeys,
     /// Threads are attached to the heap.
     MutatorsAttached {
         /// How many.
@@ -107,11 +172,23 @@ impl fmt::Display for HeapError {
                 "this kernel's pages have {bytes} bytes; heaps work with up to {}: boot one with smaller pages",
                 heapwood_os::MOST_KERNEL_PAGE
             ),
+            HeapError::Memory { bytes, least } => write!(
+                f,
+                "the memory control group of this process allows {bytes} bytes (memory.max), and a heap without a limit of \
+                 its own needs {least}: raise it, or give the heap a limit"
+            ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }
+            HeapError::AttachedAlready => write!(f, "the thread is attached to this heap already"),
+            HeapError::ThreadKeys => write!(
+                f,
+                "the process has used up its keys for thread-specific values (PTHREAD_KEYS_MAX), or the memory for them: \
+                 a thread's end would not be noticed"
+            ),
             HeapError::MutatorsAttached { count } => {
-                write!(f, "{count} threads are attached to the heap: detach them first")
+                let are = if *count == 1 { "thread is" } else { "threads are" };
+                write!(f, "{count} {are} attached to the heap: each detaches itself first")
             }
         }
     }

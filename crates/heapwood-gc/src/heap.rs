@@ -1,30 +1,28 @@
 //! The heap: a space, the mutators attached to it, its roots, and the collector's own memory. Everything hangs off
 //! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
 
+use crate::attach::Registry;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
-use crate::pace;
+use crate::pace::{self, Bounds, CollectorShare};
+use crate::room::{self, Room};
 use crate::roots::table::RootKind;
-use crate::roots::{Handle, Handles, RootToken, Roots};
+use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
 use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use heapwood_heap::space::{MIN_WINDOW, rounded_window};
 use heapwood_heap::{Object, Space, SpaceConfig};
-use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox};
+use heapwood_os::timed_lock::TickClock;
+use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
 
-/// The attached mutators, linked through themselves.
-pub(crate) struct Registry {
-    pub(crate) first: *const Mutator,
-    pub(crate) count: usize,
-}
-
-// SAFETY: the pointers are followed only by whoever holds the registry's lock.
-unsafe impl Send for Registry {}
+/// A small heap has room for fewer handles: one for so many bytes of its window.
+const WINDOW_BYTES_A_HANDLE: usize = 256;
 
 /// What one collection at a time uses.
 pub(crate) struct Collector {
@@ -38,6 +36,11 @@ pub(crate) struct Collector {
 /// What the collector has done.
 pub(crate) struct Record {
     pub(crate) pauses: Histogram,
+    /// Until all mutators had stopped.
+    pub(crate) stops: Histogram,
+    pub(crate) marks: Histogram,
+    /// Sweeping what was left of the cycle before, by the thread that collects and before the others have to stop.
+    pub(crate) sweeps: Histogram,
     pub(crate) live_objects: usize,
     pub(crate) collect_cpu_ns: u64,
     pub(crate) mark_overflows: u64,
@@ -50,10 +53,15 @@ pub struct Heap {
     pub(crate) config: Config,
     pub(crate) percent: AtomicU32,
     pub(crate) space: Space,
-    pub(crate) registry: Lock<Registry>,
+    pub(crate) registry: TimedLock<Registry>,
     pub(crate) collector: Lock<Collector>,
-    pub(crate) roots: Lock<Roots>,
-    pub(crate) handles: Lock<Handles>,
+    pub(crate) roots: TimedLock<Roots>,
+    pub(crate) handles: TimedLock<Handles>,
+    /// The thread pointer of the thread that marks, while one does.
+    pub(crate) marking: AtomicUsize,
+    pub(crate) share: CollectorShare,
+    pub(crate) room: Room,
+    ticks: TickClock,
     pub(crate) record: Lock<Record>,
     pub(crate) verify: Option<Verify>,
     pub(crate) cycles: AtomicU64,
@@ -88,36 +96,59 @@ impl Heap {
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
+        let room = Room::find(&config)?;
+        let mut window = rounded_window(room::window(&config));
+        loop {
+            match Self::in_window(kernel, config, room, window) {
+                Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
+                done => return done,
+            }
+        }
+    }
+
+    /// Makes a heap with a window of this size. All else that it needs addresses for is had with it or not at all, and
+    /// something is left for the program.
+    fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
+        let margin = room::hold_margin(kernel)?;
         let space = Space::new(
             kernel,
             SpaceConfig {
-                window: config.window(),
+                window,
+                most: room.most(),
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
                 single_cells: config.stress,
             },
         )?;
-        let first = pace::pace(0, config.percent, &config);
+        let bounds = Bounds { least: room.min_heap(&config), limit: config.limit, soft: room.goal(0) };
+        let first = pace::pace(0, config.percent, bounds);
         space.set_budget(first.budget);
         let pages = space.window_bytes() / PAGE_SIZE;
         let heap = Heap {
             kernel,
             config,
             percent: AtomicU32::new(config.percent),
-            registry: Lock::new(Registry { first: core::ptr::null(), count: 0 }),
+            registry: TimedLock::new(Registry::EMPTY),
             collector: Lock::new(Collector {
                 stacks: match config.mark_stack {
                     Some(edges) => MarkStacks::new(kernel, edges)?,
-                    None => MarkStacks::usual(kernel)?,
+                    None => MarkStacks::usual(kernel, space.window_bytes())?,
                 },
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
                 overflow_words: 0,
             }),
-            roots: Lock::new(Roots::new(kernel)?),
-            handles: Lock::new(Handles::new(kernel)?),
+            roots: TimedLock::new(Roots::new(kernel)?),
+            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?),
+            room,
+            marking: AtomicUsize::new(0),
+            share: CollectorShare::new(clock::monotonic_ns()),
+            ticks: TickClock::start(),
             record: Lock::new(Record {
                 pauses: Histogram::new(),
+                stops: Histogram::new(),
+                marks: Histogram::new(),
+                sweeps: Histogram::new(),
                 live_objects: 0,
                 collect_cpu_ns: 0,
                 mark_overflows: 0,
@@ -135,6 +166,7 @@ impl Heap {
             plant: Default::default(),
         };
         let heap = MappedBox::new(kernel, heap)?;
+        drop(margin);
         // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
         let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) });
         // Without the thread a heap goes on: it gives memory back when it is asked to.
@@ -167,25 +199,37 @@ impl Heap {
         Ok(())
     }
 
+    /// The calling thread's mutator, if it is attached.
+    pub fn current_mutator(&self) -> Option<&Mutator> {
+        // SAFETY: it is attached, and only this thread can detach it.
+        crate::thread::mutator_of(self).map(|mutator| unsafe { mutator.as_ref() })
+    }
+
     /// How many threads are attached.
     pub fn mutators(&self) -> usize {
         self.registry.lock().count
     }
 
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
-    /// object. `None` if no more roots can be registered.
+    /// object.
+    ///
+    /// # Errors
+    /// The table of roots is full, or the kernel gives no memory for more of it.
     ///
     /// # Safety
     /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
-    pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Option<RootToken> {
+    pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Result<RootToken, RootError> {
         self.roots.lock().add(RootKind::Slots, slots as usize, words)
     }
 
-    /// Makes the words in `start..end` ambiguous roots. `None` if no more roots can be registered.
+    /// Makes the words in `start..end` ambiguous roots.
+    ///
+    /// # Errors
+    /// As [`Heap::add_root_slots`].
     ///
     /// # Safety
     /// 1. The range stays readable until the root is removed.
-    pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Option<RootToken> {
+    pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(size_of::<usize>());
         self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / size_of::<usize>())
     }
@@ -196,7 +240,10 @@ impl Heap {
     }
 
     /// Makes a handle that keeps the object at `object` alive (0 for none yet).
-    pub fn new_handle(&self, object: usize) -> Result<Handle, heapwood_os::OsError> {
+    ///
+    /// # Errors
+    /// The table of handles is full, or the kernel gives no memory for more of it.
+    pub fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
         self.handles.lock().new_handle(object)
     }
 
@@ -220,9 +267,18 @@ impl Heap {
         released
     }
 
+    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
+    /// program would do nothing but collect; far from it there is no bound.
+    pub(crate) fn may_collect_near_limit(&self) -> bool {
+        let bound = self.config.limit.or(self.room.most());
+        let near = bound.is_some_and(|bound| self.goal.load(Ordering::Relaxed) >= bound - bound / 8);
+        !near || self.share.allows(clock::monotonic_ns())
+    }
+
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         let figures = self.space.figures();
+        let held = |ticks: u64| self.ticks.ns(ticks);
         let record = self.record.lock();
         Stats {
             collections: self.cycles.load(Ordering::Relaxed),
@@ -242,6 +298,21 @@ impl Heap {
             pause_p99_ns: record.pauses.quantile(0.99),
             pause_max_ns: record.pauses.max,
             pause_total_ns: record.pauses.sum,
+            stop_p99_ns: record.stops.quantile(0.99),
+            stop_max_ns: record.stops.max,
+            stop_total_ns: record.stops.sum,
+            mark_p99_ns: record.marks.quantile(0.99),
+            mark_max_ns: record.marks.max,
+            mark_total_ns: record.marks.sum,
+            sweep_p99_ns: record.sweeps.quantile(0.99),
+            sweep_max_ns: record.sweeps.max,
+            sweep_total_ns: record.sweeps.sum,
+            hold_spans_max_ns: held(figures.hold_spans),
+            hold_pages_max_ns: held(figures.hold_pages),
+            hold_types_max_ns: held(figures.hold_types),
+            hold_threads_max_ns: held(self.registry.longest_hold()),
+            hold_roots_max_ns: held(self.roots.longest_hold()),
+            hold_handles_max_ns: held(self.handles.longest_hold()),
             mark_overflows: record.mark_overflows,
             barrier_violations: self.verify.as_ref().map_or(0, Verify::violations),
             verified: record.verified,

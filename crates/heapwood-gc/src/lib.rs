@@ -10,18 +10,22 @@
 //! | [`heap`] | the heap |
 //! | [`types`] | the types of its objects |
 //! | [`mutator`] | a thread's part in a heap: allocation, polls, frames |
+//! | `attach` | threads join and leave |
+//! | `thread` | what the process has for each thread: its mutators, and their end |
 //! | [`stop`] | the protocol that stops mutators |
 //! | [`roots`] | global slots and ranges, handles, frames, stacks |
 //! | [`mark`] | the marking loop, its queue, its bounded stack |
 //! | [`cycle`] | one collection from stop to resume |
 //! | `watch` | pictures of the pages, for those who study heaps |
 //! | [`pace`] | when the next collection is due |
+//! | `room` | what the process leaves a heap |
 //! | `scavenger` | the thread that gives memory back |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
+mod attach;
 pub mod barrier;
 pub mod config;
 pub mod cycle;
@@ -32,21 +36,23 @@ pub mod mutator;
 pub mod pace;
 #[cfg(feature = "plant")]
 pub mod plant;
+mod room;
 pub mod roots;
 mod scavenger;
 pub mod stats;
 pub mod stop;
 mod sync;
+mod thread;
 pub mod types;
 pub mod verify;
 mod watch;
 
 pub use config::Config;
-pub use error::{AllocError, HeapError, TypeError};
+pub use error::{AllocError, HeapError, Misuse, TypeError};
 pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Sample as PageSample;
 pub use mark::tracer::Tracer;
-pub use mutator::{Frame, Mutator};
-pub use roots::RootToken;
+pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
+pub use roots::{HandleError, RootError, RootToken};
 pub use stats::Stats;
 pub use types::{Described, ObjectType};

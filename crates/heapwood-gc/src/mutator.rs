@@ -3,17 +3,19 @@
 //! The first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A mutator
 //! belongs to the thread that attached it; the collector touches its private part only while it is stopped.
 
-use crate::error::{AllocError, HeapError};
+use crate::attach::AttachedStack;
+use crate::error::{AllocError, Misuse};
 use crate::heap::Heap;
 use crate::stop::Gate;
 use crate::sync::AtomicU32;
 use crate::types::ObjectType;
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Bump, Bumps, Local, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
-use heapwood_os::{Reservation, stack};
+use heapwood_os::Reservation;
+use heapwood_os::stack::{self, thread_pointer};
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`] or inline.
@@ -41,29 +43,43 @@ pub struct Mutator {
     bumps: [Bump; MAX_SHAPES],
     // Private from here on.
     pub(crate) state: AtomicU32,
-    thread: u32,
-    heap: NonNull<Heap>,
+    pub(crate) thread: u32,
+    /// The thread pointer of the thread it belongs to; 0 once that is detached.
+    pub(crate) owner: AtomicUsize,
+    pub(crate) heap: NonNull<Heap>,
     /// While stopped: the lowest word of the stack in use.
     pub(crate) stack_lowest: Cell<usize>,
-    pub(crate) stack_end: usize,
+    pub(crate) stack: AttachedStack,
+    /// The next of its heap's mutators, or of those kept for reuse.
     pub(crate) next: Cell<*const Mutator>,
+    /// The next of its thread's mutators.
+    pub(crate) next_of_thread: Cell<*const Mutator>,
     /// Values of masked types are written whole before they are committed.
-    whole: Cell<bool>,
-    recent: [Cell<Recent>; RECENT],
-    memory: Cell<Option<Reservation>>,
-    local: Local,
-    client: Cell<usize>,
+    pub(crate) whole: Cell<bool>,
+    pub(crate) recent: [Cell<Recent>; RECENT],
+    pub(crate) memory: Cell<Option<Reservation>>,
+    pub(crate) local: Local,
+    pub(crate) client: Client,
 }
+
+/// Room for what the client that attached a thread keeps of it; zero when the thread is attached.
+pub type Client = UnsafeCell<[usize; CLIENT_WORDS]>;
+
+/// How many words that are.
+pub const CLIENT_WORDS: usize = 40;
 
 /// A shape that was looked up before.
 #[derive(Clone, Copy)]
-struct Recent {
+pub(crate) struct Recent {
     scan: Option<Scan>,
     shape: ShapeId,
     class: u16,
 }
 
-const RECENT: usize = 64;
+pub(crate) const RECENT: usize = 64;
+
+/// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
+const LONG_TO_ZERO: usize = 64 << 10;
 
 /// Offset of the poll flag.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
@@ -78,62 +94,6 @@ pub const BUMPS_OFFSET: usize = offset_of!(Mutator, bumps);
 const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
 
 impl Mutator {
-    /// Attaches the calling thread to `heap`. `stack_end` is one past the highest word of its stack that may hold
-    /// pointers; `None` asks the system.
-    pub fn attach(heap: &Heap, stack_end: Option<usize>) -> Result<NonNull<Mutator>, HeapError> {
-        let stack_end = stack_end.or_else(stack::stack_end).ok_or(HeapError::UnknownStack)?;
-        let memory = Reservation::new(heap.kernel, size_of::<Mutator>(), align_of::<Mutator>())?;
-        memory.commit(0..size_of::<Mutator>())?;
-        let place = memory.start() as *mut Mutator;
-        // SAFETY: the memory is committed, aligned and ours alone. The fields not written are fine as zeros (numbers,
-        // bumps without a run); writing the struct as a whole would touch every bump's page.
-        let mutator = unsafe {
-            (&raw mut (*place).poll).write(AtomicU32::new(0));
-            (&raw mut (*place).barrier).write(AtomicU32::new(heap.verify.is_some() as u32));
-            (&raw mut (*place).frames).write(Cell::new(core::ptr::null_mut()));
-            (&raw mut (*place).state).write(AtomicU32::new(0));
-            (&raw mut (*place).thread).write(stack::thread_id());
-            (&raw mut (*place).heap).write(NonNull::from(heap));
-            (&raw mut (*place).stack_lowest).write(Cell::new(stack_end));
-            (&raw mut (*place).stack_end).write(stack_end);
-            (&raw mut (*place).whole).write(Cell::new(false));
-            (&raw mut (*place).recent).write([const { Cell::new(empty_recent()) }; RECENT]);
-            (&raw mut (*place).memory).write(Cell::new(Some(memory)));
-            &*place
-        };
-        let mut registry = heap.registry.lock();
-        mutator.next.set(registry.first);
-        registry.first = mutator;
-        registry.count += 1;
-        Ok(NonNull::from(mutator))
-    }
-
-    /// Detaches the thread: its unused cells go back to the heap, and it is no longer stopped or scanned.
-    ///
-    /// # Safety
-    /// 1. `this` came from [`Mutator::attach`] on this thread, its heap exists, and it has not been detached.
-    /// 2. It is not used afterwards.
-    pub unsafe fn detach(this: NonNull<Mutator>) {
-        // SAFETY: contract 1.
-        let mutator = unsafe { this.as_ref() };
-        let heap = mutator.heap();
-        mutator.blocking(|| {
-            // A collector that waits for this lock sees a blocked mutator; one that holds it ends first.
-            let mut registry = heap.registry.lock();
-            heap.space.flush(&mutator.bumps());
-            let mut link = &raw mut registry.first;
-            // SAFETY: the list holds attached mutators, and the registry's lock is held.
-            unsafe {
-                while *link != this.as_ptr() {
-                    link = (**link).next.as_ptr();
-                }
-                *link = mutator.next.get();
-            }
-            registry.count -= 1;
-        });
-        drop(mutator.memory.take());
-    }
-
     /// From now on cells of types that a mask or a program describes come as they are, not zeroed; those of slices do not.
     ///
     /// # Safety
@@ -156,9 +116,16 @@ impl Mutator {
         self.thread
     }
 
-    /// A word for whoever attached the thread, 0 at first: nothing here reads it.
-    pub fn client(&self) -> &Cell<usize> {
+    /// Room for whoever attached the thread: nothing here reads it.
+    pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The first word of that, for those who need no more.
+    #[inline(always)]
+    pub fn client_word(&self) -> &Cell<usize> {
+        // SAFETY: a cell of the mutator's own thread, to which the mutator is confined.
+        unsafe { &*self.client.get().cast::<Cell<usize>>() }
     }
 
     /// The object that `addr` points to or into: as [`Heap::find`], and exact for objects that this thread made.
@@ -194,30 +161,57 @@ impl Mutator {
         }
     }
 
-    /// The slow half of [`Mutator::safepoint`].
+    /// The slow half of [`Mutator::safepoint`]. A thread that cannot stop here goes on: one that runs on another stack than
+    /// that it was attached with, or is inside a blocking region, or whose mutator this is not.
     #[cold]
     pub fn safepoint_slow(&self) {
-        if self.gate().is_blocked() {
-            return;
+        if self.check().is_ok() {
+            let _ = self.with_stack(|| self.gate().park());
         }
-        self.with_stack(|| self.gate().park());
     }
 
-    /// A collector takes a thread in a blocking region for stopped, so using the heap there would race with it.
+    /// Whether the calling thread may use the heap through this mutator now.
     ///
-    /// # Panics
-    /// If the thread is in a blocking region.
-    pub(crate) fn assert_running(&self) {
-        assert!(!self.gate().is_blocked(), "the heap is used inside a blocking region: end the region first");
+    /// # Errors
+    /// It is another thread's or was detached; the thread is inside a blocking region, during which a collector takes
+    /// it for stopped; or it is inside a trace function, that is, in the middle of a collection.
+    #[inline]
+    pub fn check(&self) -> Result<(), Misuse> {
+        let here = thread_pointer();
+        if self.owner.load(Ordering::Relaxed) != here || self.gate().is_blocked() {
+            return Err(self.misuse());
+        }
+        if self.heap().marking.load(Ordering::Relaxed) == here {
+            return Err(Misuse::Tracing);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn misuse(&self) -> Misuse {
+        match self.owner.load(Ordering::Relaxed) {
+            0 => Misuse::Detached,
+            owner if owner != thread_pointer() => Misuse::OtherThread,
+            _ => Misuse::Blocked,
+        }
     }
 
     /// Runs `f`, during which collections go on without this thread. `f` must not touch objects of the heap.
     /// Regions may nest.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
-        if self.gate().is_blocked() {
-            return f();
+    ///
+    /// # Errors
+    /// The mutator cannot be used now, or the thread runs on another stack than that it was attached with. `f` was not
+    /// called.
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> Result<R, Misuse> {
+        match self.check() {
+            Err(Misuse::Blocked) => return Ok(f()),
+            other => other?,
         }
         self.with_stack(|| {
+            if self.heap().verify.is_some() {
+                // So that inline allocation inside the region comes to where it is refused.
+                self.heap().space.flush(&self.bumps());
+            }
             self.gate().block();
             // A panic must not leave the thread blocked for good.
             struct Unblock<'a>(Gate<'a>);
@@ -232,27 +226,30 @@ impl Mutator {
     }
 
     /// Runs `f` with the thread's registers on its stack and the stack's lowest word noted.
-    pub(crate) fn with_stack<F: FnOnce() -> R, R>(&self, f: F) -> R {
+    ///
+    /// # Errors
+    /// That is not the stack the thread was attached with: its words are not known to be readable.
+    pub(crate) fn with_stack<F: FnOnce() -> R, R>(&self, f: F) -> Result<R, Misuse> {
         struct Call<'a, F, R> {
             mutator: &'a Mutator,
             f: Option<F>,
-            result: Option<R>,
+            result: Result<R, Misuse>,
         }
         unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(lowest: usize, arg: *mut u8) {
             // SAFETY: the argument is the Call below, which outlives this.
             let call = unsafe { &mut *arg.cast::<Call<'_, F, R>>() };
+            if !call.mutator.stack.contains(lowest) {
+                return;
+            }
             call.mutator.stack_lowest.set(lowest);
             if let Some(f) = call.f.take() {
-                call.result = Some(f());
+                call.result = Ok(f());
             }
         }
-        let mut call = Call { mutator: self, f: Some(f), result: None };
+        let mut call = Call { mutator: self, f: Some(f), result: Err(Misuse::OtherStack) };
         // SAFETY: `run` with these types accepts a pointer to `call`.
         unsafe { stack::with_registers(run::<F, R>, (&raw mut call).cast()) };
-        match call.result {
-            Some(result) => result,
-            None => unreachable!("with_registers calls its function once"),
-        }
+        call.result
     }
 
     /// Links a frame of the shadow stack.
@@ -305,7 +302,7 @@ impl Mutator {
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let bump = self.bump(shape);
-        self.retry(|heap| heap.space.refill(&self.bumps(), shape, self.whole.get()))?;
+        self.retry(cell, |heap| heap.space.refill(&self.bumps(), shape, self.whole.get()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 
@@ -344,16 +341,24 @@ impl Mutator {
         bytes: usize,
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
-        self.retry(|heap| heap.space.allocate_large(shape, bytes, zeroed))
+        let large = self.retry(bytes, |heap| heap.space.take_large(shape, bytes, zeroed))?;
+        let space = &self.heap().space;
+        if large.bytes_to_zero() < LONG_TO_ZERO {
+            space.zero_large(&large);
+        } else if self.blocking(|| space.zero_large(&large)).is_err() {
+            // On a stack where it cannot be left out of collections it is waited for.
+            space.zero_large(&large);
+        }
+        Ok(space.finish_large(large))
     }
 
-    /// Tries `attempt`, collecting when that is due or may help.
-    fn retry<R>(&self, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
+    /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
+    fn retry<R>(&self, bytes: usize, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
         let heap = self.heap();
-        self.assert_running();
+        self.check().map_err(AllocError::Misuse)?;
         self.safepoint();
         if heap.config.stress {
-            self.collect();
+            self.collect().map_err(AllocError::Misuse)?;
         }
         let mut collected = false;
         loop {
@@ -362,25 +367,32 @@ impl Mutator {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
             };
-            // Other threads may have used up a new budget meanwhile, so being due again is no failure.
-            if collected && refused != Refused::CollectionDue {
-                return Err(self.give_up(refused));
+            match refused {
+                // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
+                // a collection may be put off: then what is left is used up first.
+                Refused::CollectionDue if !heap.may_collect_near_limit() => {
+                    heap.space.set_budget(usize::MAX);
+                    continue;
+                }
+                Refused::CollectionDue => {}
+                _ if collected || !heap.may_collect_near_limit() => {
+                    heap.share.refused();
+                    return Err(self.give_up(bytes, refused));
+                }
+                _ => collected = true,
             }
-            self.collect_unless_since(seen);
-            collected = true;
-            if let Some(limit) = heap.config.limit
-                && crate::pace::hopeless(heap.live.load(Ordering::Relaxed), &heap.config)
-            {
-                return Err(self.give_up(Refused::Limit { limit }));
-            }
+            self.collect_unless_since(seen).map_err(AllocError::Misuse)?;
         }
     }
 
     #[cold]
-    fn give_up(&self, refused: Refused) -> AllocError {
+    fn give_up(&self, bytes: usize, refused: Refused) -> AllocError {
         match refused {
-            Refused::Limit { limit } => {
-                AllocError::Limit { limit, live: self.heap().live.load(Ordering::Relaxed) }
+            Refused::Limit { limit, .. } => {
+                AllocError::Limit { bytes, limit, live: self.heap().live.load(Ordering::Relaxed) }
+            }
+            Refused::Memory { most, .. } => {
+                AllocError::Memory { bytes, most, live: self.heap().live.load(Ordering::Relaxed) }
             }
             Refused::Window { bytes, window } => AllocError::Window { bytes, window },
             Refused::Kernel(e) => AllocError::Kernel(e),
@@ -389,7 +401,7 @@ impl Mutator {
     }
 }
 
-const fn empty_recent() -> Recent {
+pub(crate) const fn empty_recent() -> Recent {
     Recent { scan: None, shape: ShapeId::from_index(0), class: 0 }
 }
 

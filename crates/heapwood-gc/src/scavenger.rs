@@ -1,9 +1,10 @@
 //! The background scavenger: a thread of each heap's own that gives memory back while the program runs. It keeps what
 //! the heap will need until its next collection and a tenth more, as Go's does, and releases what lies above, a
-//! millisecond at a time, resting so that it takes no more than a hundredth of one CPU. It wakes after collections.
+//! millisecond at a time, resting so that it takes no more than a hundredth of one CPU. It wakes after collections. Of a
+//! heap that has become far larger than what it needs, as after a spike, it sweeps what the program leaves unswept, and
+//! after a second it no longer spares what was in use a moment ago.
 //!
-//! Invariants: it never works on a thread that allocates; it ends before its heap does; it collects and sweeps nothing
-//! itself, so what it finds is what a sweep has freed.
+//! Invariants: it never works on a thread that allocates; it ends before its heap does; it collects nothing itself.
 
 use crate::heap::Heap;
 use core::ffi::c_void;
@@ -105,27 +106,59 @@ unsafe extern "C" fn entry(heap: *mut c_void) -> *mut c_void {
 
 fn run(heap: &Heap) {
     let mut background = Background::new(SHARE);
+    let mut far = FarAbove::default();
     loop {
         let seen = heap.bell.0.load(Ordering::Acquire);
         if seen & STOP != 0 {
             return;
         }
-        let more = background.bout(&heap.bell, || release_some(heap));
+        let more = background.bout(&heap.bell, || release_some(heap, &mut far));
         background.rest(&heap.bell, || heap.bell.is_stopped());
-        if !more {
+        match far.look(heap) {
+            _ if more => {}
             // News that came meanwhile ends the wait at once.
-            wait(&heap.bell.0, seen);
+            Some(rests) if rests < LONG_ABOVE => wait_for(&heap.bell.0, seen, LONG_ABOVE - rests),
+            _ => wait(&heap.bell.0, seen),
         }
     }
 }
 
-/// Releases a run if there is more than what is kept; whether it has.
-fn release_some(heap: &Heap) -> bool {
+/// How long the heap has been far larger than what it needs until its next collection.
+#[derive(Default)]
+struct FarAbove {
+    since: Option<Duration>,
+}
+
+/// After so long, memory that was in use a moment ago goes, too.
+const LONG_ABOVE: Duration = Duration::from_secs(1);
+
+impl FarAbove {
+    /// How long it has been; `None` if it is not.
+    fn look(&mut self, heap: &Heap) -> Option<Duration> {
+        let goal = heap.goal.load(Ordering::Relaxed);
+        if heap.space.backed_bytes() <= goal.saturating_add(goal / 2) {
+            self.since = None;
+            return None;
+        }
+        let now = Duration::from_nanos(monotonic_ns());
+        Some(now.saturating_sub(*self.since.get_or_insert(now)))
+    }
+}
+
+/// Releases a run if there is more than what is kept, or sweeps some spans of a heap that is far above it; whether it has.
+fn release_some(heap: &Heap, far: &mut FarAbove) -> bool {
     let goal = heap.goal.load(Ordering::Relaxed);
     if heap.space.backed_bytes() <= goal.saturating_add(goal / 10) {
         return false;
     }
-    let Some((bytes, true)) = heap.space.release_some(Effort::Gentle) else { return false };
+    let effort = match far.look(heap) {
+        None => Effort::Gentle,
+        // What is dead frees nothing until it has been swept, and a program that needs little sweeps little.
+        Some(_) if heap.space.sweep_some() => return true,
+        Some(since) if since >= LONG_ABOVE => Effort::Full,
+        Some(_) => Effort::Gentle,
+    };
+    let Some((bytes, true)) = heap.space.release_some(effort) else { return false };
     heap.released.fetch_add(bytes as u64, Ordering::Relaxed);
     true
 }

@@ -38,6 +38,38 @@ pub struct Stats {
     pub pause_max_ns: u64,
     /// All pauses together.
     pub pause_total_ns: u64,
+    /// Time to stop, a part of each pause: from the first request until every other thread had stopped. 99 % of stops
+    /// took no longer.
+    pub stop_p99_ns: u64,
+    /// The longest.
+    pub stop_max_ns: u64,
+    /// All together.
+    pub stop_total_ns: u64,
+    /// Time marking, another part: 99 % of markings took no longer.
+    pub mark_p99_ns: u64,
+    /// The longest.
+    pub mark_max_ns: u64,
+    /// All together.
+    pub mark_total_ns: u64,
+    /// Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no part
+    /// of a pause, but its own thread waits. 99 % took no longer.
+    pub sweep_p99_ns: u64,
+    /// The longest.
+    pub sweep_max_ns: u64,
+    /// All together.
+    pub sweep_total_ns: u64,
+    /// The longest that the lock of the span lists was held, which others may have waited for.
+    pub hold_spans_max_ns: u64,
+    /// The same of the page allocator's lock.
+    pub hold_pages_max_ns: u64,
+    /// The same of the lock for registering layouts.
+    pub hold_types_max_ns: u64,
+    /// The same of the lock of the list of threads, which a collection holds while they are stopped.
+    pub hold_threads_max_ns: u64,
+    /// The same of the lock of the table of roots.
+    pub hold_roots_max_ns: u64,
+    /// The same of the lock of the handles.
+    pub hold_handles_max_ns: u64,
     /// How often a mark stack was full.
     pub mark_overflows: u64,
     /// Stores that went around the barrier (verify mode).

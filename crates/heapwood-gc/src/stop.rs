@@ -1,7 +1,7 @@
 //! The stop protocol: a collector asks, each mutator answers at its next poll.
 //!
-//! A mutator's gate has two words. `poll` is written by the collector: 1 asks the mutator to stop. `state` is
-//! written by the mutator:
+//! A mutator's gate has two words. `poll` is written by the collector: 1 asks the mutator to stop; a mutator that sleeps
+//! until it no longer does makes it 2, so that only those are woken. `state` is written by the mutator:
 //!
 //! ```text
 //!   RUNNING --poll seen--> PARKED --poll gone--> RUNNING
@@ -13,16 +13,21 @@
 //! the other's (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws. The
 //! model below runs under loom.
 
-use crate::sync::{AtomicU32, Ordering, fence, wait, wake};
+use crate::sync::{AtomicU32, Ordering, fence, wait, wait_for, wake};
+use core::time::Duration;
 
 const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
 const BLOCKED: u32 = 2;
 
+const ASKED: u32 = 1;
+/// Asked, and the mutator sleeps meanwhile.
+const SLEPT_ON: u32 = 2;
+
 /// The two words of one mutator.
 #[derive(Clone, Copy)]
 pub struct Gate<'a> {
-    /// 1 while a collector wants the mutator stopped.
+    /// Not 0 while a collector wants the mutator stopped.
     pub(crate) poll: &'a AtomicU32,
     /// Whether the mutator may touch the heap.
     pub(crate) state: &'a AtomicU32,
@@ -61,9 +66,7 @@ impl Gate<'_> {
 
     fn enter(self, from: u32) {
         loop {
-            while self.poll.load(Ordering::Acquire) != 0 {
-                wait(self.poll, 1);
-            }
+            self.sleep_while_asked();
             self.state.store(RUNNING, Ordering::Relaxed);
             fence(Ordering::SeqCst);
             if self.poll.load(Ordering::Acquire) == 0 {
@@ -73,23 +76,38 @@ impl Gate<'_> {
         }
     }
 
-    /// Collector: asks the mutator to stop.
-    pub(crate) fn request(self) {
-        self.poll.store(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-    }
-
-    /// Collector: waits until the mutator has stopped.
-    pub(crate) fn await_stopped(self) {
-        while self.state.load(Ordering::Acquire) == RUNNING {
-            wait(self.state, RUNNING);
+    fn sleep_while_asked(self) {
+        loop {
+            match self.poll.load(Ordering::Acquire) {
+                0 => return,
+                ASKED => {
+                    // If the collector asks no more, that shows in the next turn.
+                    let _ = self.poll.compare_exchange(ASKED, SLEPT_ON, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                _ => wait(self.poll, SLEPT_ON),
+            }
         }
     }
 
-    /// Collector: lets the mutator go on.
+    /// Collector: asks the mutator to stop.
+    pub(crate) fn request(self) {
+        self.poll.store(ASKED, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Collector: waits until the mutator has stopped, for at most so long; whether it has.
+    pub(crate) fn await_stopped_for(self, at_most: Duration) -> bool {
+        if self.state.load(Ordering::Acquire) == RUNNING {
+            wait_for(self.state, RUNNING, at_most);
+        }
+        self.state.load(Ordering::Acquire) != RUNNING
+    }
+
+    /// Collector: lets the mutator go on. Waking threads is what costs, so none is that does not sleep.
     pub(crate) fn resume(self) {
-        self.poll.store(0, Ordering::Release);
-        wake(self.poll, i32::MAX);
+        if self.poll.swap(0, Ordering::Release) == SLEPT_ON {
+            wake(self.poll, i32::MAX);
+        }
     }
 }
 
@@ -124,7 +142,7 @@ mod model {
             let thread = loom::thread::spawn(move || mutator(&theirs));
             for _ in 0..rounds {
                 world.gate().request();
-                world.gate().await_stopped();
+                while !world.gate().await_stopped_for(Duration::from_secs(1)) {}
                 // loom reports a concurrent access to the cell as an error.
                 world.heap.with_mut(|p| unsafe { *p += 1 });
                 world.gate().resume();

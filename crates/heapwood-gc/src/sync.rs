@@ -4,7 +4,7 @@
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, Ordering, fence};
 #[cfg(not(loom))]
-pub(crate) use heapwood_os::lock::{wait, wake};
+pub(crate) use heapwood_os::lock::{wait, wait_for, wake};
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, Ordering, fence};
@@ -15,6 +15,11 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32) {
     if word.load(Ordering::SeqCst) == expected {
         loom::thread::yield_now();
     }
+}
+
+#[cfg(loom)]
+pub(crate) fn wait_for(word: &AtomicU32, expected: u32, _: core::time::Duration) {
+    wait(word, expected);
 }
 
 #[cfg(loom)]

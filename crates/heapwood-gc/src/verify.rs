@@ -1,18 +1,20 @@
 //! Verify mode: everything that can be checked, checked at every collection.
 //!
 //! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
-//! one that changed without a noted store went around the barrier. (Objects that a stack referred to are left out:
-//! they may have been caught half initialised.) After marking, the space's walker runs, and a second, simple pass
-//! checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked object.
-//! A closed set that contains the roots contains everything reachable.
+//! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
+//! allocation, and none is at a collection. And every slot, of roots as of objects, must hold the address of an object
+//! that exists: marking would raise a freed one from the dead. After marking, the space's walker runs, and a second,
+//! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
+//! object. A closed set that contains the roots contains everything reachable.
 
 use crate::cycle::mutators;
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::roots::table::RootKind;
+use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_heap::{GRANULE, MOST_UNROLLED, ScanKind, Space};
+use heapwood_heap::{MOST_UNROLLED, ScanKind, Space};
 use heapwood_layout::Program;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
@@ -24,8 +26,6 @@ pub struct Verify {
     copy: MappedArray<usize>,
     /// A bit for every word: a store was noted.
     stored: MappedArray<AtomicU64>,
-    /// A bit for every granule: the object there was referred to by a stack.
-    exempt: MappedArray<AtomicU64>,
     committed: Lock<usize>,
     violations: AtomicU64,
 }
@@ -36,7 +36,6 @@ impl Verify {
         Ok(Verify {
             copy: MappedArray::new(kernel, words)?,
             stored: MappedArray::new(kernel, words / 64)?,
-            exempt: MappedArray::new(kernel, space.window_bytes() / GRANULE / 64)?,
             committed: Lock::new(0),
             violations: AtomicU64::new(0),
         })
@@ -56,8 +55,7 @@ impl Verify {
         let committing = self
             .copy
             .commit(from / WORD..to / WORD)
-            .and_then(|()| self.stored.commit(from / WORD / 64..to / WORD / 64))
-            .and_then(|()| self.exempt.commit(from / GRANULE / 64..to / GRANULE / 64));
+            .and_then(|()| self.stored.commit(from / WORD / 64..to / WORD / 64));
         if let Err(e) = committing {
             corrupt(format_args!("no memory for the tables of verify mode: {e}"));
         }
@@ -99,88 +97,55 @@ impl Verify {
         }
     }
 
-    /// A stack refers to this object.
-    pub(crate) fn exempt(&self, space: &Space, object: usize) {
+    /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
+    /// stopped, flushed and swept.
+    pub(crate) fn before_marking(&self, heap: &Heap, first: *const Mutator) {
+        let space = &heap.space;
         self.commit(space);
-        Self::set(&self.exempt, (object - space.base()) / GRANULE);
-    }
-
-    /// Looks for slots that changed behind the barrier's back. The heap is stopped, flushed and swept.
-    pub(crate) fn before_marking(&self, space: &Space) {
-        self.commit(space);
+        for_each_root(heap, first, |what, at, value| {
+            if let Some(wrong) = Wrong::about(space, value) {
+                corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
+            }
+        });
         space.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
-            if !space.marks().is_allocated(object)
-                || Self::get(&self.exempt, (object - space.base()) / GRANULE)
-            {
-                return;
-            }
+            let is_old = space.marks().is_allocated(object);
             for_each_slot(space, object, bytes, |slot| {
                 let index = (slot - space.base()) / WORD;
-                // SAFETY: the slot lies in an object of a stopped heap; the copy is committed up to the extent.
-                let (now, then) = unsafe { ((slot as *const usize).read(), self.copy.at(index).read()) };
+                // SAFETY: the slot lies in an object of a stopped heap.
+                let now = unsafe { (slot as *const usize).read() };
+                let word = (slot - object) / WORD;
+                if let Some(wrong) = Wrong::about(space, now) {
+                    corrupt(format_args!(
+                        "word {word} of the object at {object:#x} ({bytes} bytes) holds {now:#x}, {wrong}"
+                    ));
+                }
+                // SAFETY: the copy is committed up to the extent.
+                let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
                 if now != then && !Self::get(&self.stored, index) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
-                        "heapwood: verify: word {} of the object at {object:#x} ({bytes} bytes) changed from \
-                         {then:#x} to {now:#x} without the write barrier",
-                        (slot - object) / WORD
+                        "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
+                         {then:#x} to {now:#x} without the write barrier"
                     ));
                 }
             });
         });
-        // SAFETY: committed above; both tables begin anew.
-        let cleared = unsafe {
-            self.stored
-                .shrink(0, space.extent() / WORD / 64)
-                .and_then(|()| self.exempt.shrink(0, space.extent() / GRANULE / 64))
-        };
-        if let Err(e) = cleared {
-            corrupt(format_args!("clearing the tables of verify mode: {e}"));
+        // SAFETY: committed above; the table begins anew.
+        if let Err(e) = unsafe { self.stored.shrink(0, space.extent() / WORD / 64) } {
+            corrupt(format_args!("clearing the table of verify mode: {e}"));
         }
     }
 
     /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
     pub(crate) fn after_marking(&self, heap: &Heap, first: *const Mutator) {
         let space = &heap.space;
-        let alive = |from: &str, addr: usize| {
-            if addr.wrapping_sub(space.base()) >= space.extent() {
-                return;
-            }
-            let span = space.find_span(addr);
-            let Some(span) = span else {
-                corrupt(format_args!("{from} refers to {addr:#x}, inside the heap but in no span"));
-            };
-            if space.cell_in(span, addr) != Some(addr) {
-                corrupt(format_args!("{from} refers to {addr:#x}, which is not the start of an object"));
-            }
-            if !space.marks().is_allocated(addr) {
-                corrupt(format_args!("{from} refers to {addr:#x}, which was not marked"));
+        let alive = |from: &str, at: usize, addr: usize| {
+            if addr.wrapping_sub(space.base()) < space.extent() && !space.marks().is_allocated(addr) {
+                corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
         };
-        heap.roots.lock().for_each(|kind, start, words| {
-            for at in (start..start + words * WORD).step_by(WORD) {
-                // SAFETY: registered roots stay readable.
-                let value = unsafe { (at as *const usize).read_volatile() };
-                match kind {
-                    RootKind::Slots => alive("a root slot", value),
-                    RootKind::Range => {}
-                }
-            }
-        });
-        heap.handles.lock().for_each(|object| alive("a handle", object));
-        for mutator in mutators(first) {
-            let mut frame = mutator.frames.get();
-            while !frame.is_null() {
-                // SAFETY: linked frames stay readable, and their thread is stopped.
-                let f = unsafe { &*frame };
-                for slot in 0..f.count {
-                    // SAFETY: as above.
-                    alive("a frame", unsafe { f.slots.add(slot).read() });
-                }
-                frame = f.prev;
-            }
-        }
+        for_each_root(heap, first, alive);
         space.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for object in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
@@ -189,7 +154,7 @@ impl Verify {
                 }
                 for_each_slot(space, object, bytes, |slot| {
                     // SAFETY: the slot lies in an object of a stopped heap.
-                    alive("an object", unsafe { (slot as *const usize).read() });
+                    alive("the slot", slot, unsafe { (slot as *const usize).read() });
                 });
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
@@ -201,6 +166,69 @@ impl Verify {
         space.finish_sweep();
         if let Err(invalid) = space.is_valid() {
             corrupt(format_args!("{invalid}"));
+        }
+    }
+}
+
+/// What is wrong with a value that a pointer slot holds.
+enum Wrong {
+    NoSpan,
+    Free,
+    Inside { object: usize, bytes: usize },
+}
+
+impl Wrong {
+    /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
+    fn about(space: &Space, value: usize) -> Option<Wrong> {
+        if value.wrapping_sub(space.base()) >= space.extent() {
+            return None;
+        }
+        match space.find(value) {
+            Some(object) if object.base == value => None,
+            Some(object) => Some(Wrong::Inside { object: object.base, bytes: object.bytes }),
+            None if space.find_span(value).is_some() => Some(Wrong::Free),
+            None => Some(Wrong::NoSpan),
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KEPT: &str = "was it kept past the object's life, where no collection looks?";
+        match self {
+            Wrong::NoSpan => write!(f, "which is inside the heap but no object: {KEPT}"),
+            Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
+            Wrong::Inside { object, bytes } => write!(
+                f,
+                "which points into the object at {object:#x} ({bytes} bytes): a pointer slot holds an object's first byte"
+            ),
+        }
+    }
+}
+
+/// Calls `f` with what it is, where it is, and what is in it, for each precise root.
+fn for_each_root(heap: &Heap, first: *const Mutator, mut f: impl FnMut(&str, usize, usize)) {
+    heap.roots.lock().for_each(|kind, start, words| {
+        if kind == RootKind::Slots {
+            for at in (start..start + words * WORD).step_by(WORD) {
+                // SAFETY: registered roots stay readable.
+                f("the root slot", at, unsafe { (at as *const usize).read_volatile() });
+            }
+        }
+    });
+    heap.handles.lock().for_each(|object| f("a handle, found", 0, object));
+    for mutator in mutators(first) {
+        let mut frame = mutator.frames.get();
+        while !frame.is_null() {
+            // SAFETY: linked frames stay readable, and their thread is stopped.
+            let linked = unsafe { &*frame };
+            for slot in 0..linked.count {
+                // SAFETY: as above.
+                let at = unsafe { linked.slots.add(slot) };
+                // SAFETY: as above.
+                f("the frame slot", at as usize, unsafe { at.read() });
+            }
+            frame = linked.prev;
         }
     }
 }

@@ -28,12 +28,12 @@ fn list(mark_stack: Option<usize>) {
         roots.get(0)
     });
     for _ in 0..2 {
-        mutator.collect();
+        mutator.collect().unwrap();
         assert_eq!(heap.stats().live_objects, n);
     }
     check_list(roots.get(0), n, 3);
     roots.set(0, 0);
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().live_objects, 0);
 }
 
@@ -77,7 +77,7 @@ fn tree(mark_stack: Option<usize>, spine: usize, at_the_tip: bool) {
     roots.set(1, 0);
     roots.set(2, 0);
     for _ in 0..2 {
-        mutator.collect();
+        mutator.collect().unwrap();
         assert_eq!(heap.stats().live_objects, 2 * n);
     }
     // Edges wait in the ring of prefetched ones and not on the stack, so 64 are enough here.
@@ -138,7 +138,7 @@ fn a_complete_tree_with_a_tiny_stack() {
             put(child, 2, i);
             link(&mutator, at, path & 1, child);
         }
-        mutator.collect();
+        mutator.collect().unwrap();
         assert_eq!(heap.stats().live_objects, n);
         assert!(heap.stats().mark_overflows > 0);
     }
@@ -171,7 +171,7 @@ fn more_large_arrays_than_the_stack_of_ranges_holds() {
         }
         made += 1;
     }
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().live_objects, made);
     assert!(heap.stats().mark_overflows > 0);
 }

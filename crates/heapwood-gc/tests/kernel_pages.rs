@@ -52,7 +52,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
             });
         }
         roots.set(1, 0);
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.release_free_memory();
         let (mut at, mut left) = (roots.get(0), 100 * (round + 1));
         while at != 0 {
@@ -66,7 +66,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
     }
     // All of it goes.
     roots.set(0, 0);
-    mutator.collect();
+    mutator.collect().unwrap();
     assert!(heap.release_free_memory() > 4 * MIB);
     assert!(heap.stats().backed_bytes < MIB, "{:?}", heap.stats());
 }
@@ -94,7 +94,7 @@ fn with_huge_pages_and_stacks() {
             to.inspect(|&to| roots.set(0, to));
             roots.get(0)
         });
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.release_free_memory();
         check_list(roots.get(0), 200_000, 0);
     });
@@ -121,8 +121,8 @@ fn objects_of_gigabytes() {
                 assert_eq!(get(object, word), 0, "word {word} in round {round}");
                 put(object, word, usize::MAX);
             }
-            mutator.collect();
-            mutator.collect();
+            mutator.collect().unwrap();
+            mutator.collect().unwrap();
             check_list(roots.get(0), 300 * (round + 1), 0);
         }
         assert!(heap.stats().committed_bytes < 2 << 30, "the memory was used again");

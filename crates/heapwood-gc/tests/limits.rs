@@ -46,17 +46,17 @@ fn refuses_and_recovers(bytes: usize) {
     let mut before = 0;
     for round in 0..3 {
         let (made, error) = fill(&heap, ty, small);
-        let AllocError::Limit { limit, live } = error else { panic!("{error}") };
-        assert_eq!(limit, LIMIT);
+        let AllocError::Limit { bytes: asked, limit, live } = error else { panic!("{error}") };
+        assert_eq!((asked, limit), (ty.cell_size().unwrap_or(bytes), LIMIT));
         assert!(live <= LIMIT && live >= made.saturating_sub(1) * bytes, "{live} bytes for {made} objects");
         // Close to the limit, but for what is lost at the ends of cells and spans: at most an eighth each.
         assert!(live + bytes + LIMIT / 8 > LIMIT, "only {live} bytes are alive");
-        assert!(error.to_string().contains(&format!("limit of {LIMIT} bytes")), "{error}");
+        assert!(error.to_string().contains(&format!("limit is {LIMIT} bytes")), "{error}");
         assert!(heap.stats().in_use_bytes <= LIMIT);
         assert!(round == 0 || made == before, "the same fits again: {before} then {made}");
         before = made;
         let mutator = attach(&heap);
-        mutator.collect();
+        mutator.collect().unwrap();
         assert_eq!(heap.stats().live_objects, 0);
         heap.space().finish_sweep();
         heap.space().is_valid().unwrap();
@@ -96,7 +96,10 @@ fn one_object_above_the_limit_or_the_window() {
     let heap = heap(LIMITED);
     let mutator = attach(&heap);
     let huge = pointer_free(&heap, LIMIT + 1);
-    assert_eq!(mutator.allocate(huge).unwrap_err(), AllocError::Limit { limit: LIMIT, live: 0 });
+    assert_eq!(
+        mutator.allocate(huge).unwrap_err(),
+        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0 }
+    );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 
     let heap = self::heap(Config { reserve: Some(32 << 20), ..PRECISE });
@@ -148,11 +151,12 @@ fn a_heap_that_has_never_grown_can_be_collected() {
         // SAFETY: the words outlive the heap.
         unsafe {
             heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+                .unwrap()
         };
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, words.as_ptr() as usize);
         for _ in 0..3 {
-            mutator.collect();
+            mutator.collect().unwrap();
         }
         assert_eq!((heap.stats().collections, heap.stats().live_objects), (3, 0));
         heap.space().is_valid().unwrap();

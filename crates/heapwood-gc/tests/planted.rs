@@ -87,7 +87,7 @@ fn verified_collection(what: Option<(Planted, u64)>) {
     if let Some((what, every)) = what {
         heap.plant().set(what, every);
     }
-    mutator.collect();
+    mutator.collect().unwrap();
     check_list(roots.get(1), 1000, 0);
     assert!(heap.free_handle(handle));
 }

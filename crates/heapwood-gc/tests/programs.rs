@@ -118,7 +118,7 @@ fn play(config: Config, seed: u64, rounds: usize) {
             }
             kept.set(k, 0);
         }
-        mutator.collect();
+        mutator.collect().unwrap();
         let mut reached: Vec<usize> = (0..4).map(|k| roots.get(k)).filter(|&object| object != 0).collect();
         let mut alive = Model::new();
         while let Some(object) = reached.pop() {
@@ -198,7 +198,7 @@ fn what_lies_behind_a_type_of_one_word_is_no_pointer() {
         (object as *mut usize).write(object);
         (object as *mut usize).add(1).write(object + 1024);
     }
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().live_objects, 1);
 }
 
@@ -232,7 +232,7 @@ fn closed_files() {
         let target = mutator.allocate(node).unwrap().as_ptr() as usize;
         put(object, 1 + k * 200_000, target);
     }
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().live_objects, 11);
     let listed: Vec<i32> = std::fs::read_dir("/proc/self/fd")
         .unwrap()
@@ -244,7 +244,7 @@ fn closed_files() {
     // SAFETY: they are open, and whoever opened them has to live with it: that is the test.
     open.for_each(|fd| drop(unsafe { OwnedFd::from_raw_fd(fd) }));
     let zeros: Vec<std::fs::File> = (0..20).map(|_| std::fs::File::open("/dev/zero").unwrap()).collect();
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().live_objects, 11);
     drop(zeros);
 }
@@ -270,7 +270,7 @@ fn sparse_array() {
         let mutator = attach(&heap);
         // Whatever the first objects and the first collection need.
         roots.set(0, mutator.allocate(node).unwrap().as_ptr() as usize);
-        mutator.collect();
+        mutator.collect().unwrap();
         let before = resident();
         let object = mutator.allocate(array).unwrap().as_ptr() as usize;
         roots.set(0, object);
@@ -283,7 +283,7 @@ fn sparse_array() {
         let used = resident() - before;
         assert!(used < MIB, "{used}");
         for _ in 0..2 {
-            mutator.collect();
+            mutator.collect().unwrap();
             let used = resident() - before;
             assert!(used < MIB, "after a collection: {used}");
             assert_eq!(heap.stats().live_objects, 11);
@@ -294,7 +294,7 @@ fn sparse_array() {
         assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base), Some(object));
         // It goes, and what comes next finds zeros.
         roots.set(0, 0);
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.space().finish_sweep();
         assert_eq!(heap.stats().live_objects, 0);
         let again = mutator.allocate(array).unwrap().as_ptr() as usize;

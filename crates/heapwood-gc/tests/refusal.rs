@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator};
+use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator, RootError};
 use heapwood_os::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
 
@@ -14,6 +14,7 @@ use heapwood_os::{KernelRef, OsError};
 enum Refused {
     Create,
     Attach,
+    Root,
     Allocate,
     Handle,
 }
@@ -28,7 +29,11 @@ fn kernel_error(e: HeapError) -> OsError {
 /// Allocates small and large objects and handles, keeping all, until something is refused or `bytes` are reached.
 fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refused> {
     let types = [node_type(heap), masked(heap, 100, &[0, 80]), masked(heap, 5000, &[0, 9])];
-    let mut roots = Slots::new(heap, 1);
+    let mut roots = match Slots::try_new(heap, 1) {
+        Ok(roots) => roots,
+        Err(RootError::Kernel(_)) => return Err(Refused::Root),
+        Err(full) => panic!("not the kernel's refusal: {full}"),
+    };
     let (mut used, mut n, mut refused) = (0, 0, None);
     while used < bytes {
         let ty = types[[0, 0, 0, 0, 1, 0, 0, 2][n % 8]];
@@ -60,7 +65,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     }
     // Whatever was made before the refusal is there, and the heap is consistent.
     check_list(roots.get(0), n, 0);
-    mutator.collect();
+    mutator.collect().unwrap();
     check_list(roots.get(0), n, 0);
     assert_eq!(heap.stats().live_objects, n);
     assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
@@ -112,7 +117,7 @@ fn every_request_refused(config: Config, bytes: usize) {
     attempt(kernel, config, bytes).unwrap();
     let requests = kernel.requests() - before;
     assert!(requests > 20, "{requests}");
-    let mut seen = [0; 4];
+    let mut seen = [0; 5];
     for n in 0..requests {
         kernel.refuse(n);
         match attempt(kernel, config, bytes) {
@@ -122,11 +127,12 @@ fn every_request_refused(config: Config, bytes: usize) {
             Err(Refused::Attach) => seen[1] += 1,
             Err(Refused::Allocate) => seen[2] += 1,
             Err(Refused::Handle) => seen[3] += 1,
+            Err(Refused::Root) => seen[4] += 1,
         }
         kernel.relent();
     }
-    println!("{requests} requests; refused create, attach, allocate, handle: {seen:?}");
-    assert!(seen[0] > 0 && seen[1] > 0 && seen[3] > 0, "{seen:?}");
+    println!("{requests} requests; refused create, attach, allocate, handle, root: {seen:?}");
+    assert!(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[4] > 0, "{seen:?}");
 }
 
 #[test]
@@ -151,7 +157,7 @@ fn without_its_thread_a_heap_goes_on() {
     // SAFETY: just attached.
     work(&heap, unsafe { mutator.as_ref() }, 4 << 20).unwrap();
     // SAFETY: still attached.
-    unsafe { mutator.as_ref() }.collect();
+    unsafe { mutator.as_ref() }.collect().unwrap();
     // SAFETY: attached on this thread, and not used again.
     unsafe { Mutator::detach(mutator) };
     assert!(heap.release_free_memory() > 0);

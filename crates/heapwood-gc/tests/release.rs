@@ -41,7 +41,7 @@ fn release(config: Config) {
         fill(&heap, &mut roots, 100 * MIB);
         let full = resident();
         roots.set(0, kept);
-        attach(&heap).collect();
+        attach(&heap).collect().unwrap();
         let before = heap.stats();
         assert!(before.backed_bytes >= 100 * MIB, "{before:?}");
         let released = heap.release_free_memory();
@@ -95,7 +95,7 @@ fn memory_stays_within_the_limit() {
         roots.set(1, kept);
         roots.set(0, 0);
         let mutator = attach(&heap);
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.space().finish_sweep();
         let before = heap.stats();
         assert!(before.in_use_bytes < 8 * MIB && before.backed_bytes > 25 * MIB, "{before:?}");
@@ -112,7 +112,7 @@ fn memory_stays_within_the_limit() {
         let after = heap.stats();
         assert!(after.committed_bytes > before.committed_bytes, "{after:?}");
         check_list(roots.get(0), 40, 0);
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.space().is_valid().unwrap();
     }
 }
@@ -125,7 +125,7 @@ fn a_refusal_leaves_everything_as_it_was() {
     let mut roots = Slots::new(&heap, 1);
     fill(&heap, &mut roots, 4 * MIB);
     roots.set(0, 0);
-    attach(&heap).collect();
+    attach(&heap).collect().unwrap();
     kernel.refuse_from(0);
     let before = heap.stats().backed_bytes;
     assert_eq!(heap.release_free_memory(), 0);
@@ -133,7 +133,7 @@ fn a_refusal_leaves_everything_as_it_was() {
     kernel.relent();
     assert!(heap.release_free_memory() >= 4 * MIB);
     fill(&heap, &mut roots, 4 * MIB);
-    attach(&heap).collect();
+    attach(&heap).collect().unwrap();
     heap.space().is_valid().unwrap();
 }
 
@@ -149,7 +149,7 @@ fn memory_goes_back_in_the_background() {
     let mutator = attach(&heap);
     // What the first collection finds dead is swept at the next; chunks that were dense rest for two cycles.
     for _ in 0..5 {
-        mutator.collect();
+        mutator.collect().unwrap();
     }
     let kept = heap.stats().goal_bytes;
     assert!(kept < 8 * MIB, "{kept}");
@@ -185,7 +185,7 @@ fn counting_threads() {
         let with = heap(Config { background_release: true, ..PRECISE });
         assert_eq!(threads(), before + 1);
         let mutator = attach(&with);
-        mutator.collect();
+        mutator.collect().unwrap();
         drop(mutator);
         drop(with);
         assert_eq!(threads(), before);

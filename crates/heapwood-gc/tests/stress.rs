@@ -38,7 +38,7 @@ fn a_list_survives_being_built_under_stress() {
             }
             frame.get(0)
         });
-        mutator.collect();
+        mutator.collect().unwrap();
         check_list(frame.get(0), 700, 7);
         assert_eq!(heap.stats().live_objects, 700);
         assert!(heap.stats().collections > 700);

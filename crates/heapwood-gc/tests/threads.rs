@@ -27,7 +27,7 @@ fn build_and_check(heap: &Heap, seed: usize, rounds: usize, collect_every: usize
         new(&mutator, data);
         mutator.safepoint();
         if round % collect_every == 0 {
-            mutator.collect();
+            mutator.collect().unwrap();
         }
         // The list before stays for one round more, reached from the other slot.
         check_list(frame.get(0), n, seed << 32 | round);
@@ -47,7 +47,7 @@ fn crowd(config: Config, threads: usize, rounds: usize) {
     assert_eq!(heap.mutators(), 0);
     assert!(heap.stats().collections as usize >= threads * (rounds / (5 + threads)));
     let mutator = attach(&heap);
-    mutator.collect();
+    mutator.collect().unwrap();
     heap.space().finish_sweep();
     heap.space().is_valid().unwrap();
     if !config.conservative_stacks {
@@ -83,7 +83,7 @@ fn threads_that_attach_and_detach_while_others_collect() {
         scope.spawn(move || {
             let mutator = attach(heap);
             while !done.load(Ordering::Relaxed) {
-                mutator.collect();
+                mutator.collect().unwrap();
             }
         });
         // Attaches and leaves at once.
@@ -120,9 +120,9 @@ fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
                     }
                     7
                 });
-                assert_eq!(answer, 7);
+                assert_eq!(answer, Ok(7));
                 check_list(frame.get(0), 500, 9);
-                mutator.collect();
+                mutator.collect().unwrap();
                 check_list(frame.get(0), 500, 9);
             });
             while !blocked.load(Ordering::SeqCst) {
@@ -131,7 +131,7 @@ fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
             let mutator = attach(heap);
             for _ in 0..20 {
                 extend_list(&mutator, node_type(heap), 100, 0, |h| h.unwrap_or(0));
-                mutator.collect();
+                mutator.collect().unwrap();
             }
             assert!(heap.stats().live_objects >= 500);
             drop(mutator);
@@ -161,7 +161,7 @@ fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
                     assert_eq!(*payload, round);
                     panics.fetch_add(1, Ordering::Relaxed);
                     if round % 3 == t {
-                        mutator.collect();
+                        mutator.collect().unwrap();
                     }
                     mutator.safepoint();
                     assert_eq!(get(frame.get(0), 2), round);
@@ -201,7 +201,7 @@ fn threads_that_share_objects() {
                         unsafe { handle.slot().as_ref() }.store(frame.get(0), Ordering::Release);
                         mutator.safepoint();
                         if i % 200 == t {
-                            mutator.collect();
+                            mutator.collect().unwrap();
                         }
                     }
                 });

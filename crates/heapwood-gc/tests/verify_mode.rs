@@ -21,13 +21,13 @@ fn violations_after(store: impl Fn(&heapwood_gc::Mutator, usize, usize)) -> u64 
         roots.set(i, new(&mutator, node));
     }
     link(&mutator, roots.get(0), 0, roots.get(1));
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().barrier_violations, 0);
     store(&mutator, roots.get(0), roots.get(2));
     assert_eq!(get(roots.get(0), 0), roots.get(2));
-    mutator.collect();
+    mutator.collect().unwrap();
     let found = heap.stats().barrier_violations;
-    mutator.collect();
+    mutator.collect().unwrap();
     assert_eq!(heap.stats().barrier_violations, found, "a violation is told once");
     assert_eq!(heap.stats().verified, heap.stats().collections);
     found
@@ -92,42 +92,58 @@ fn a_young_object_may_be_stored_into_through_the_barrier() {
         link(&mutator, object, 99, roots.get(i / 2));
         roots.set(i, object);
         if i % 50 == 49 {
-            mutator.collect();
+            mutator.collect().unwrap();
         }
     }
     assert_eq!(heap.stats().barrier_violations, 0);
 }
 
+/// An object is new until its thread's next poll or allocation, whoever refers to it: the store that a porter forgets is
+/// most often one into an object that a variable holds.
 #[test]
-fn initialising_an_object_that_a_frame_refers_to_is_not_reported() {
+fn a_plain_store_into_an_object_that_a_frame_refers_to_is_reported() {
     let heap = heap(VERIFY);
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut frame = Framed::<2>::new(&mutator);
     frame.set(0, new(&mutator, node));
-    for _ in 0..3 {
-        // Caught half initialised: the child's allocation collects.
-        mutator.collect();
-        let child = new(&mutator, node);
-        put(frame.get(0), 0, child);
+    for round in 1..4 {
+        mutator.collect().unwrap();
+        put(frame.get(0), 0, new(&mutator, node));
+        mutator.collect().unwrap();
+        assert_eq!(heap.stats().barrier_violations, round);
     }
-    mutator.collect();
-    assert_eq!(heap.stats().barrier_violations, 0);
-    assert_eq!(heap.stats().live_objects, 2);
 }
 
 #[test]
-fn initialising_an_object_that_the_stack_refers_to_is_not_reported() {
+fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
     let heap = heap(Config { conservative_stacks: true, ..VERIFY });
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let object = black_box(new(&mutator, node));
-    mutator.collect();
+    mutator.collect().unwrap();
     put(object, 0, new(&mutator, node));
-    mutator.collect();
+    mutator.collect().unwrap();
     black_box(object);
+    assert_eq!(heap.stats().barrier_violations, 1);
+}
+
+#[test]
+fn a_store_into_a_new_object_is_not_reported() {
+    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    for _ in 0..5 {
+        let old = roots.get(0);
+        let object = black_box(new(&mutator, node));
+        put(object, 0, old);
+        put(object, 1, object);
+        roots.set(0, object);
+        mutator.collect().unwrap();
+    }
     assert_eq!(heap.stats().barrier_violations, 0);
-    assert!(heap.stats().live_objects >= 2);
+    assert_eq!(heap.stats().live_objects, 5);
 }
 
 #[test]
@@ -142,7 +158,7 @@ fn freed_memory_is_clobbered() {
         let dead = new(&mutator, ty);
         // SAFETY: the object is new and this large.
         unsafe { (dead as *mut u8).write_bytes(0, ty.size) };
-        mutator.collect();
+        mutator.collect().unwrap();
         heap.space().finish_sweep();
         assert_eq!(heap.find(dead), None);
         // SAFETY: nobody else uses the heap, and its memory stays readable.
@@ -190,6 +206,66 @@ fn child_stores_beyond_the_object() {
     }
 }
 
+/// The object is freed, and its address comes back through the barrier, or into a root.
+fn keeps_a_stale_pointer(in_root: bool) {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, node));
+    let stale = new(&mutator, node);
+    mutator.collect().unwrap();
+    match in_root {
+        true => roots.set(1, stale),
+        false => link(&mutator, roots.get(0), 1, stale),
+    }
+    mutator.collect().unwrap();
+}
+
+#[test]
+fn a_stale_pointer_in_an_object_is_named_before_it_is_followed() {
+    assert_corrupt(&run_alone("child_keeps_a_stale_pointer_in_an_object"), "where the object was freed");
+    assert_corrupt(&run_alone("child_keeps_a_stale_pointer_in_an_object"), "word 1 of the object at 0x");
+    assert_corrupt(&run_alone("child_keeps_a_stale_pointer_in_a_root"), "the root slot at 0x");
+    assert_corrupt(&run_alone("child_keeps_a_stale_pointer_in_a_root"), "where the object was freed");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_a_stale_pointer_in_an_object() {
+    if alone() {
+        keeps_a_stale_pointer(false);
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_a_stale_pointer_in_a_root() {
+    if alone() {
+        keeps_a_stale_pointer(true);
+    }
+}
+
+#[test]
+fn an_interior_pointer_in_an_object_is_named() {
+    assert_corrupt(&run_alone("child_keeps_an_interior_pointer"), "which points into the object at 0x");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_an_interior_pointer() {
+    if alone() {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, node));
+        let other = new(&mutator, node);
+        link(&mutator, roots.get(0), 0, other + WORD);
+        mutator.collect().unwrap();
+    }
+}
+
 #[test]
 fn a_pointer_to_no_object_is_refused() {
     assert_corrupt(&run_alone("child_keeps_a_wild_pointer"), "");
@@ -206,6 +282,6 @@ fn child_keeps_a_wild_pointer() {
         roots.set(0, object);
         // A page in which no object has ever been.
         put(object, 0, heap.space().base() + heap.space().extent() - 4096);
-        mutator.collect();
+        mutator.collect().unwrap();
     }
 }

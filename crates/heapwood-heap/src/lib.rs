@@ -17,6 +17,7 @@
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
 //! | [`local`] | what a mutator keeps beside them: pages, an account |
 //! | `refill` | the slow path: next run, next span |
+//! | `runs` | where the next free cells of a span lie |
 //! | [`programs`] | where the pointers of large types are |
 //! | [`shapes`] | how types get shapes and programs their numbers |
 //! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
@@ -27,11 +28,13 @@
 //! | [`lookup`] | from an address to its object |
 //! | [`space`] | the reserved range, its tables, growth |
 //! | `central` | what mutators share under one lock |
+//! | `span_list` | lists of spans |
 //! | [`walker`] | recomputes what must hold |
-//! | [`prefetch`], [`refused`] | hints; reasons |
+//! | [`cpu`], [`prefetch`], [`refused`] | what the processor can do; hints; reasons |
 
 pub mod bump;
 mod central;
+pub mod cpu;
 pub mod granule;
 mod large;
 pub mod local;
@@ -45,6 +48,7 @@ mod rare;
 mod refill;
 pub mod refused;
 mod release;
+mod runs;
 mod sample;
 pub mod shape;
 pub mod shape_id;
@@ -52,11 +56,13 @@ pub mod shapes;
 pub mod size_class;
 pub mod space;
 pub mod span;
+mod span_list;
 mod sweep;
 pub mod walker;
 
 pub use bump::{Bump, Bumps};
 pub use granule::GRANULE;
+pub use large::LargePages;
 pub use local::Local;
 pub use lookup::Object;
 pub use programs::{MOST_NODES, MOST_UNROLLED, ProgramId, ProgramRefused};

@@ -5,13 +5,17 @@
 //! are exactly one cache line on each side. Invariant: outside marking, the mark side is clear for every span
 //! that has been swept in this cycle and for every free page; so marking starts without a walk over the heap.
 
+use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_pages::PAGE_SIZE;
 
 const WORD_BITS: usize = 64;
 const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
+/// Words of a page's bits on each side.
+pub const PAGE_WORDS: usize = PAGE_SIZE / GRANULE / WORD_BITS;
 
 /// The two bitmaps of a heap whose window starts at `base`.
 pub struct Marks {
@@ -19,6 +23,7 @@ pub struct Marks {
     base: usize,
     /// Which side holds the allocation bits.
     allocated: AtomicUsize,
+    cpu: Cpu,
 }
 
 impl Marks {
@@ -26,7 +31,7 @@ impl Marks {
     pub fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
         let words = window.div_ceil(GRANULE * WORD_BITS);
         let sides = [MappedArray::new(kernel, words)?, MappedArray::new(kernel, words)?];
-        Ok(Marks { sides, base, allocated: AtomicUsize::new(0) })
+        Ok(Marks { sides, base, allocated: AtomicUsize::new(0), cpu: Cpu::detect() })
     }
 
     /// Makes the bits for the bytes `from..to` of the window usable.
@@ -88,50 +93,99 @@ impl Marks {
         unsafe { word.read() & bit != 0 }
     }
 
-    /// The first address from `from` on, below `end`, that holds an allocation bit; `end` if none does.
+    /// From the first granule on at which a cell begins without an allocation bit, up to the next allocation bit; empty if
+    /// there is no such cell. Only `from..end` is looked at, and the cells of each of its pages begin at the granules
+    /// `starts`.
     #[inline]
-    pub fn next_allocated(&self, from: usize, end: usize) -> usize {
-        self.scan(from, end, 0)
-    }
-
-    /// The first address from `from` on, below `end`, that holds no allocation bit; `end` if all do. Meaningful
-    /// for cells of one granule.
-    #[inline]
-    pub fn next_free_granule(&self, from: usize, end: usize) -> usize {
-        self.scan(from, end, u64::MAX)
-    }
-
-    #[inline(always)]
-    fn scan(&self, from: usize, end: usize, flip: u64) -> usize {
+    pub fn next_run(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> Range<usize> {
         if from >= end {
-            return end;
+            return end..end;
         }
-        let first = (from - self.base) >> GRANULE_LOG;
-        let last = (end - self.base) >> GRANULE_LOG;
         let words = self.sides[self.allocated()].as_ptr();
+        let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
         let mut index = first / WORD_BITS;
         // SAFETY: first..last are granules of one span, whose bits are committed; index stays below last.
-        let mut word = unsafe { *words.add(index) ^ flip } & (u64::MAX << (first % WORD_BITS));
-        while word == 0 {
+        let read = |index: usize| unsafe { *words.add(index) };
+        let mut word = read(index);
+        let mut found = !word & starts[index % PAGE_WORDS] & (u64::MAX << (first % WORD_BITS));
+        while found == 0 {
             index += 1;
             if index * WORD_BITS >= last {
-                return end;
+                return end..end;
             }
-            // SAFETY: as above.
-            word = unsafe { *words.add(index) ^ flip };
+            word = read(index);
+            found = !word & starts[index % PAGE_WORDS];
         }
-        let found = index * WORD_BITS + word.trailing_zeros() as usize;
-        if found >= last { end } else { self.base + (found << GRANULE_LOG) }
+        let bit = found.trailing_zeros();
+        let start = self.base + ((index * WORD_BITS + bit as usize) << GRANULE_LOG);
+        found = word & (u64::MAX << bit);
+        while found == 0 {
+            index += 1;
+            if index * WORD_BITS >= last {
+                return start.min(end)..end;
+            }
+            found = read(index);
+        }
+        let limit = index * WORD_BITS + found.trailing_zeros() as usize;
+        start.min(end)..(self.base + (limit << GRANULE_LOG)).min(end)
+    }
+
+    /// The same among cells of `size` bytes that begin at `from`, each of which has a word of its own.
+    #[inline]
+    pub fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
+        let words = self.sides[self.allocated()].as_ptr();
+        let is_allocated = |cell: usize| {
+            let offset = cell - self.base;
+            // SAFETY: the cells lie in one span, whose bits are committed.
+            let word = unsafe { *words.add(offset >> WORD_BYTES_LOG) };
+            word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
+        };
+        let mut start = from;
+        while start < end && is_allocated(start) {
+            start += size;
+        }
+        let mut limit = start;
+        while limit < end && !is_allocated(limit) {
+            limit += size;
+        }
+        start..limit
+    }
+
+    /// The processor that loops over the bits are compiled for.
+    #[inline(always)]
+    pub fn cpu(&self) -> Cpu {
+        self.cpu
     }
 
     /// How many allocation bits lie in the pages `start..end`.
     #[inline]
     pub fn count_allocated(&self, start: usize, end: usize) -> usize {
+        let marks = self;
+        crate::by_cpu!(self.cpu, Marks::count, (marks: &Marks, start: usize, end: usize) -> usize)
+    }
+
+    #[inline(always)]
+    fn count(&self, start: usize, end: usize) -> usize {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         let words = self.sides[self.allocated()].as_ptr();
         // SAFETY: the range is pages of one span, whose bits are committed.
         (first..last).map(|i| unsafe { *words.add(i) }.count_ones() as usize).sum()
+    }
+
+    /// How many allocation bits lie at the granules from `from` on, below `end`.
+    pub fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
+        let first = (from - self.base) >> GRANULE_LOG;
+        let last = (end - self.base) >> GRANULE_LOG;
+        let words = self.sides[self.allocated()].as_ptr();
+        let word = |index: usize| {
+            // SAFETY: the granules are those of one span, whose bits are committed.
+            let word = unsafe { *words.add(index) };
+            let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
+            let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
+            (word & below & above).count_ones() as usize
+        };
+        (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(word).sum()
     }
 
     /// Clears the mark side for the pages `start..end`, so that the next cycle can mark there.
@@ -173,6 +227,12 @@ pub struct Marker {
 }
 
 impl Marker {
+    /// The first address that has marks.
+    #[inline(always)]
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
     /// Fetches the line of `addr`'s mark bit.
     #[inline(always)]
     pub fn prefetch(&self, addr: usize) {
@@ -196,16 +256,5 @@ impl Marker {
             *word = old | bit;
             old & bit == 0
         }
-    }
-
-    /// Takes the mark of `addr` back.
-    ///
-    /// # Safety
-    /// 1. As for [`Marker::set`]; or `addr` lies in the heap's first page, which holds no objects.
-    #[inline(always)]
-    pub unsafe fn unset(&self, addr: usize) {
-        let offset = addr - self.base;
-        // SAFETY: contract 1.
-        unsafe { *self.words.add(offset >> WORD_BYTES_LOG) &= !(1 << ((offset >> GRANULE_LOG) % WORD_BITS)) };
     }
 }

@@ -1,12 +1,13 @@
 //! The programs of a heap's types: copied when they are registered, each with the nest of loops by which objects are
 //! scanned from any word on. Invariant: a number that was given out names a program that lives as long as the heap and
-//! never changes; programs of the same bytes have one number.
+//! never changes; programs of the same bytes have one number, which an index finds.
 
 use core::fmt;
 use core::mem::MaybeUninit;
 use heapwood_layout::program::{Nest, NestError, NestFault, Node, Program};
+use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// The number of a program within its heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,37 +93,57 @@ pub(crate) struct Programs {
     nodes: MappedArray<Slot<Node>>,
     /// For a program that is unrolled, while it is registered.
     unrolled: MappedArray<u64>,
-    used: Lock<Used>,
+    registering: Lock<Registering>,
+}
+
+/// What whoever registers a program needs.
+struct Registering {
+    used: Used,
+    /// Holds each program's number, plus 1.
+    index: MappedIndex,
+}
+
+fn hash_of(program: Program<'_>) -> u64 {
+    let words = program.bytes().chunks(8).map(|bytes| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    });
+    hash(words.chain([program.words()]))
 }
 
 impl Programs {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let unrolled = MappedArray::new(kernel, MOST_NODES)?;
-        unrolled.commit(0..MOST_NODES)?;
         Ok(Programs {
             known: MappedArray::new(kernel, MAX_PROGRAMS)?,
             bytes: MappedArray::new(kernel, MAX_BYTES)?,
             nodes: MappedArray::new(kernel, MAX_NODES)?,
-            unrolled,
-            used: Lock::new(Used::default()),
+            unrolled: MappedArray::new(kernel, MOST_NODES)?,
+            registering: Lock::new(Registering {
+                used: Used::default(),
+                index: MappedIndex::new(kernel, MAX_PROGRAMS)?,
+            }),
         })
     }
 
     /// The number of a program.
     pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
-        let mut used = self.used.lock();
-        let same = |&index: &usize| {
-            let known = self.known(ProgramId::from_index(index)).program;
+        let Registering { used, index } = &mut *self.registering.lock();
+        let known = |number: u32| self.known(ProgramId(number - 1)).program;
+        let same = |number| {
+            let known = known(number);
             known.words() == program.words() && known.bytes() == program.bytes()
         };
-        if let Some(index) = (0..used.programs).find(same) {
-            return Ok(ProgramId::from_index(index));
+        if let Some(number) = index.find(hash_of(program), same) {
+            return Ok(ProgramId(number - 1));
         }
         let Used { programs, bytes, nodes } = *used;
         let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
         if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || most == 0 {
             return Err(ProgramRefused::TooMany);
         }
+        index.reserve(|number| hash_of(known(number))).map_err(ProgramRefused::Kernel)?;
+        self.unrolled.commit(0..MOST_NODES).map_err(ProgramRefused::Kernel)?;
         self.known.commit(programs..programs + 1).map_err(ProgramRefused::Kernel)?;
         self.bytes.commit(bytes..bytes + len).map_err(ProgramRefused::Kernel)?;
         self.nodes.commit(nodes..nodes + most).map_err(ProgramRefused::Kernel)?;
@@ -138,7 +159,7 @@ impl Programs {
         // SAFETY: as for the bytes; each node was written.
         let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, most) };
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
-        // SAFETY: committed when it was made, and used under the lock alone.
+        // SAFETY: committed above, and used under the lock alone.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
         let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
             NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
@@ -146,6 +167,7 @@ impl Programs {
         })?;
         // SAFETY: committed just now.
         unsafe { self.known.at(programs).write(Slot(MaybeUninit::new(Known { program, nest }))) };
+        index.insert(hash_of(program), programs as u32 + 1);
         *used = Used { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
         Ok(ProgramId::from_index(programs))
     }

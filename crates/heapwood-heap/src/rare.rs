@@ -10,7 +10,7 @@ use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
 use crate::shape_id::{MAX_SHAPES, Mixed, ShapeId, WELL_KNOWN};
 use crate::space::Space;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_layout::WORD;
 use heapwood_layout::program::decode::mask_times;
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -18,27 +18,34 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// The layout has spans of its own.
 const OWN: u32 = u32::MAX;
 
-/// How many objects of each layout went to mixed spans.
+/// How many objects of each layout went to mixed spans, in the low half of a word, and in which cycle in the high half.
 pub(crate) struct Rare {
-    counts: MappedArray<AtomicU32>,
+    counts: MappedArray<AtomicU64>,
 }
 
 impl Rare {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let counts = MappedArray::new(kernel, MAX_SHAPES)?;
-        counts.commit(0..MAX_SHAPES)?;
-        Ok(Rare { counts })
+        Ok(Rare { counts: MappedArray::new(kernel, MAX_SHAPES)? })
     }
 
-    fn count(&self, id: ShapeId) -> &AtomicU32 {
-        // SAFETY: all counts are committed, and shape numbers are below MAX_SHAPES.
+    /// Makes room for the counts of shapes with numbers below `shapes`.
+    pub(crate) fn commit(&self, shapes: core::ops::Range<usize>) -> Result<(), OsError> {
+        self.counts.commit(shapes)
+    }
+
+    fn count(&self, id: ShapeId) -> &AtomicU64 {
+        // SAFETY: the counts of registered shapes are committed.
         unsafe { &*self.counts.at(id.index()) }
     }
 
-    /// A cycle ends, after which the layout has spans of its own or not.
-    pub(crate) fn new_cycle(&self, id: ShapeId, has_spans: bool) {
-        self.count(id).store(if has_spans { OWN } else { 0 }, Ordering::Relaxed);
+    /// A cycle has begun, in which the layout has spans of its own or not.
+    pub(crate) fn begin_cycle(&self, id: ShapeId, cycle: u32, has_spans: bool) {
+        self.count(id).store(count_in(cycle, if has_spans { OWN } else { 0 }), Ordering::Relaxed);
     }
+}
+
+fn count_in(cycle: u32, objects: u32) -> u64 {
+    (cycle as u64) << 32 | objects as u64
 }
 
 impl Space {
@@ -48,7 +55,12 @@ impl Space {
             return false;
         }
         let count = self.rare.count(id);
-        let so_far = count.load(Ordering::Relaxed);
+        let cycle = self.cycle();
+        if count.load(Ordering::Relaxed) >> 32 != cycle as u64 {
+            // The lists know whether the layout has spans, and say so when they are put in order.
+            let _ = self.central.lock().lists(self, id);
+        }
+        let so_far = count.load(Ordering::Relaxed) as u32;
         if so_far == OWN {
             return false;
         }
@@ -58,7 +70,8 @@ impl Space {
         let cells = shape.class().map_or(0, |class| class.span_cells());
         let more = if so_far as usize + 1 >= cells { OWN } else { so_far + 1 };
         // If another thread counted meanwhile, this object is not: what may not happen is that its OWN is taken back.
-        let _ = count.compare_exchange(so_far, more, Ordering::Relaxed, Ordering::Relaxed);
+        let (seen, more) = (count_in(cycle, so_far), count_in(cycle, more));
+        let _ = count.compare_exchange(seen, more, Ordering::Relaxed, Ordering::Relaxed);
         true
     }
 
@@ -80,6 +93,7 @@ impl Space {
         // SAFETY: the span is the one that this mutator allocates from, and mutators are stopped while marking goes on.
         unsafe { self.write_layout(id, addr) };
         from.commit(cell, size);
+        bumps.local().activate(id);
         let bump = bumps.get(id);
         bump.cell_size.set(size as u32);
         bump.set_run(addr, addr + size);

@@ -5,7 +5,6 @@
 
 use crate::bump::{Bump, Bumps, NONE_LEFT};
 use crate::central::Central;
-use crate::granule::GRANULE;
 use crate::local::{Local, MOST_SPANS};
 use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
@@ -13,7 +12,7 @@ use crate::shape_id::ShapeId;
 use crate::size_class::SizeClass;
 use crate::space::Space;
 use crate::span::{NO_SPAN, Span};
-use crate::sweep::Swept;
+use crate::span_list::SpanList;
 use core::sync::atomic::Ordering;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
@@ -44,6 +43,7 @@ impl Space {
                 return Ok(());
             }
             self.retire(bump);
+            bumps.local().activate(id);
             self.take_span(bump, bumps.local(), id, shape)?;
         }
     }
@@ -53,34 +53,6 @@ impl Space {
         let Some(program) = shape.program() else { return false };
         let words = shape.cell_size as u64 / size_of::<usize>() as u64;
         shape.header == 0 && self.nest(program).words() > words / 2
-    }
-
-    /// Moves `bump` to the next run of free cells of its span; false if there is none.
-    #[inline]
-    fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
-        let cell = shape.cell_size as usize;
-        let span = self.span(PageIndex(bump.span.get() as usize));
-        let end = span.cells_end;
-        let mut start = bump.limit.get();
-        if cell == GRANULE {
-            start = self.marks.next_free_granule(start, end);
-        } else {
-            while start < end && self.marks.is_allocated(start) {
-                start += cell;
-            }
-        }
-        if start >= end {
-            return false;
-        }
-        let limit =
-            if self.single_cells() { start + cell } else { self.marks.next_allocated(start + cell, end) };
-        debug_assert!((limit - start).is_multiple_of(cell));
-        if zero && span.fresh == 0 {
-            // SAFETY: the run's cells are free, and this thread owns the span.
-            unsafe { (start as *mut u8).write_bytes(0, limit - start) };
-        }
-        bump.set_run(start, limit);
-        true
     }
 
     fn take_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
@@ -109,15 +81,19 @@ impl Space {
     fn sweep_at_home(&self, bump: &Bump, local: &Local, cell: usize) -> bool {
         while !matches!(bump.unswept.get(), NO_SPAN | NONE_LEFT) {
             let page = PageIndex(bump.unswept.get() as usize);
-            let (swept, live) = self.sweep_span(page);
             let span = self.span(page);
+            // What came from the list of partly free ones has been swept.
+            let free = match span.swept_in.load(Ordering::Relaxed) == self.cycle() {
+                true => self.free_cells(page),
+                false => span.cells() - self.sweep_span(page).1,
+            };
             bump.unswept.set(span.next);
-            if swept == Swept::Full {
+            if free == 0 {
                 self.set_aside(bump, page);
                 continue;
             }
             // A span may hold little that is free; what is charged is what it gives.
-            local.take((span.cells() - live) * cell);
+            local.take(free * cell);
             bump.own(page, span, cell);
             return true;
         }
@@ -134,7 +110,7 @@ impl Space {
         let taken = self.pages.allocate(&mut cache, class.span_pages());
         let taken = match taken {
             Ok(run) => Ok((run.first, run.scavenged == run.count)),
-            Err(_) => self.take_pages(&mut self.central.lock(), Some(&mut cache), class.span_pages()),
+            Err(_) => self.take_pages(Some(&mut cache), class.span_pages()),
         };
         local.pages.set(cache);
         let (page, fresh) = taken?;
@@ -149,7 +125,7 @@ impl Space {
         let mut cache = local.pages.get();
         self.pages.flush(&mut cache);
         local.pages.set(cache);
-        let (page, fresh) = self.take_pages(&mut self.central.lock(), None, class.span_pages())?;
+        let (page, fresh) = self.take_pages(None, class.span_pages())?;
         self.stay_within_limit(class.span_pages());
         self.make_span(bump, local, id, shape, page, fresh);
         Ok(())
@@ -190,7 +166,12 @@ impl Space {
         let left = central.budget.saturating_sub(central.allocated) / PAGE_SIZE;
         let most = (left / 4).clamp(1, MOST_SPANS as usize) as u32;
         local.credit.set(most);
-        bump.unswept.set(match self.take_unswept(&mut central, id, most) {
+        let lists = central.lists(self, id);
+        let mut taken = lists.unswept.split(self, most);
+        if taken.is_empty() {
+            taken = lists.partial.split(self, most);
+        }
+        bump.unswept.set(match taken.head() {
             NO_SPAN => NONE_LEFT,
             first => first,
         });
@@ -221,31 +202,60 @@ impl Space {
             let next = unsafe { &mut (*self.span_ptr(PageIndex(at as usize))).next };
             first = core::mem::replace(&mut at, core::mem::replace(next, first));
         }
-        while first != NO_SPAN {
-            let page = PageIndex(first as usize);
-            first = self.span(page).next;
-            self.push_swept(central, page);
+        if first != NO_SPAN {
+            let shape = self.span(PageIndex(first as usize)).shape;
+            let used = SpanList::linked_from(self, first);
+            central.lists(self, shape).full.append(self, used);
         }
     }
 
-    /// Takes all spans and pages away from a stopped or leaving mutator. Cells that it has not used stay free and can
-    /// be handed out after the next collection.
+    /// Takes all spans and pages away from a stopped or leaving mutator. Cells that it has not used stay free, and whoever
+    /// needs some of their shape next gets them; they are no longer charged.
     pub fn flush(&self, bumps: &Bumps) {
+        let local = bumps.local();
+        local.credit.set(0);
+        if local.is_empty() {
+            return;
+        }
         let mut central = self.central.lock();
-        for index in 1..self.shape_count() {
-            let bump = bumps.get(ShapeId(index));
-            self.retire(bump);
+        while let Some(shape) = local.next_active() {
+            let bump = bumps.get(shape);
+            self.give_back(&mut central, local, bump);
             self.hand_in(&mut central, bump);
             match bump.unswept.replace(NO_SPAN) {
-                NONE_LEFT => {}
-                first => self.return_unswept(&mut central, ShapeId(index), first),
+                NO_SPAN | NONE_LEFT => {}
+                first => {
+                    let swept = self.span(PageIndex(first as usize)).swept_in.load(Ordering::Relaxed);
+                    let spans = SpanList::linked_from(self, first);
+                    if swept == self.cycle() {
+                        central.lists(self, shape).partial.prepend(self, spans);
+                    } else {
+                        central.return_unswept(self, shape, spans);
+                    }
+                }
             }
         }
-        let local = bumps.local();
         local.settle(&mut central);
-        local.credit.set(0);
+        drop(central);
         let mut cache = local.pages.take();
         self.pages.flush(&mut cache);
+    }
+
+    /// Takes the span away from a stopped or leaving mutator's bump: what it has not used is for others.
+    fn give_back(&self, central: &mut Central, local: &Local, bump: &Bump) {
+        let Some(page) = bump.span() else { return bump.reset() };
+        let span = self.span(page);
+        span.set_frontier(bump.cursor.get());
+        let free = self.free_cells(page);
+        if free == 0 {
+            self.set_aside(bump, page);
+        } else {
+            local.returned.set(local.returned.get() + free * span.object_bytes());
+            let mut given = SpanList::EMPTY;
+            given.push(self, page);
+            central.lists(self, span.shape).partial.prepend(self, given);
+        }
+        bump.reset();
     }
 }
 
@@ -257,7 +267,7 @@ impl Local {
     }
 
     fn settle(&self, central: &mut Central) {
-        central.charge(self.owed.take());
+        central.charge(self.owed.take(), self.returned.take());
         central.spans += self.spans.take() as u64;
     }
 }
@@ -266,8 +276,7 @@ impl Bump {
     fn own(&self, page: PageIndex, span: &Span, cell: usize) {
         self.cell_size.set(cell as u32);
         self.span.set(page.0 as u32);
-        self.set_run(span.cells_start, span.cells_start);
-        span.set_frontier(span.cells_start);
+        self.set_run(span.frontier(), span.frontier());
         debug_assert!(span.swept_in.load(Ordering::Relaxed) != 0);
     }
 }

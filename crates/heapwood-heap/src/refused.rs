@@ -12,6 +12,15 @@ pub enum Refused {
     Limit {
         /// The limit in bytes.
         limit: usize,
+        /// How many bytes were asked for, in whole pages.
+        bytes: usize,
+    },
+    /// The heap may not grow beyond what the process's memory leaves it.
+    Memory {
+        /// How many bytes were asked for, in whole pages.
+        bytes: usize,
+        /// How many it may take up.
+        most: usize,
     },
     /// The address range reserved for the heap has no room of this size left.
     Window {
@@ -28,8 +37,15 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::CollectionDue => write!(f, "a collection is due"),
-            Refused::Limit { limit } => {
-                write!(f, "the heap's limit of {limit} bytes is reached: raise the limit or keep less alive")
+            Refused::Limit { limit, bytes } => write!(
+                f,
+                "no room for {bytes} bytes under the heap's limit of {limit}: raise the limit or keep less alive"
+            ),
+            Refused::Memory { bytes, most } => {
+                write!(
+                    f,
+                    "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
+                )
             }
             Refused::Window { bytes, window } => {
                 write!(f, "no room for {bytes} bytes in the heap's address range of {window} bytes: ")?;

@@ -19,7 +19,7 @@ impl Space {
     }
 
     fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
-        let policy = ReleasePolicy { most, huge_pages: self.huge_pages };
+        let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
         let done = self.pages.scavenge(effort, policy, |first, count| {
             let start = first.0 * PAGE_SIZE;
             // SAFETY: the pages were grown, so their memory is committed; they are free, and the allocator gives them
@@ -32,7 +32,7 @@ impl Space {
     /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have had
     /// memory behind them. It ends early if the kernel refuses.
     pub fn release_all(&self) -> usize {
-        self.finish_sweep();
+        while self.sweep_some() {}
         let mut released = 0;
         while let Some((bytes, true)) = self.release_some(Effort::Full) {
             released += bytes;

@@ -10,6 +10,7 @@ use crate::programs::ProgramId;
 use crate::shape_id::{Mixed, ShapeId, WellKnown};
 use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
 use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
+use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
 
 /// The most words of an element of a slice that is scanned by a mask.
@@ -216,6 +217,13 @@ impl Shape {
             && self.program == other.program
             && self.mask == other.mask
             && self.trace == other.trace
+    }
+
+    /// A hash of what [`same`](Self::same) compares.
+    pub(crate) fn hash(&self) -> u64 {
+        let small = [self.class.into(), self.kind.into(), self.header.into(), u64::from(self.words)];
+        let large = [self.program.index() as u64, self.trace as u64];
+        hash(small.into_iter().chain(large).chain(self.mask))
     }
 
     /// Cells of layouts that have no spans of their own.

@@ -1,22 +1,45 @@
-//! The shapes and programs of a space, registered as types come. Invariant: what has a number can be read without a lock,
-//! since it was written before the number was given out, and never changes.
+//! The shapes and programs of a space, registered as types come. Invariants: what has a number can be read without a lock,
+//! since it was written before the number was given out, and never changes; every shape with a number is in the index, by
+//! which one that exists is found in a few steps, however many there are.
 
 use crate::page_table::PageEntry;
 use crate::programs::{ProgramId, ProgramRefused};
 use crate::shape::{Scan, Shape};
-use crate::shape_id::{MAX_SHAPES, ShapeId};
+use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::size_class::SizeClass;
 use crate::space::Space;
 use core::fmt;
 use core::sync::atomic::Ordering;
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
+use heapwood_os::{KernelRef, MappedIndex, OsError};
+
+/// How many shapes types can have beside those that every heap knows.
+pub const MAX_OWN: usize = MAX_SHAPES - WELL_KNOWN as usize;
+
+/// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
+const STEP: usize = 512;
+
+/// What whoever registers a shape needs.
+pub(crate) struct Registering {
+    index: MappedIndex,
+    /// How many shapes are committed.
+    committed: usize,
+}
+
+impl Registering {
+    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        Ok(Registering { index: MappedIndex::new(kernel, MAX_SHAPES)?, committed: 0 })
+    }
+}
 
 /// Why a shape was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeRefused {
-    /// There are [`MAX_SHAPES`] already.
+    /// There are as many as the heap has numbers for.
     TooMany,
+    /// The kernel gave no memory.
+    Kernel(OsError),
     /// Its program was not.
     Program(ProgramRefused),
 }
@@ -25,8 +48,13 @@ impl fmt::Display for ShapeRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ShapeRefused::TooMany => {
-                write!(f, "more than {MAX_SHAPES} different layouts in one heap: let types share them")
+                write!(
+                    f,
+                    "more than {MAX_OWN} different layouts in one heap, where types of one size class and the same \
+                     pointers have one: let types share them"
+                )
             }
+            ShapeRefused::Kernel(e) => e.fmt(f),
             ShapeRefused::Program(e) => write!(f, "a type's program is not possible here: {e}"),
         }
     }
@@ -83,7 +111,7 @@ impl Space {
     /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
     ///
     /// # Errors
-    /// [`MAX_SHAPES`] different ones exist already, or a program cannot be registered.
+    /// As many as there are numbers for exist already, a program cannot be registered, or the kernel gives no memory.
     pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeRefused> {
         let scan = match scan {
             Scan::Unregistered { header, program } => {
@@ -99,19 +127,41 @@ impl Space {
             scan => scan,
         };
         let wanted = Shape::new(SizeClass::of(bytes), scan);
-        let _one_at_a_time = self.registering.lock();
-        let count = self.shape_count.load(Ordering::Relaxed);
-        for index in 1..count {
-            if self.shape(ShapeId(index)).same(&wanted) {
-                return Ok(ShapeId(index));
-            }
+        let mut registering = self.registering.lock();
+        let same = |number| self.shape(ShapeId(number)).same(&wanted);
+        if let Some(number) = registering.index.find(wanted.hash(), same) {
+            return Ok(ShapeId(number));
         }
+        let count = self.shape_count.load(Ordering::Relaxed);
         if count as usize >= MAX_SHAPES {
             return Err(ShapeRefused::TooMany);
         }
-        // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
-        unsafe { *self.shapes.at(count as usize) = wanted };
+        self.add(&mut registering, count, wanted).map_err(ShapeRefused::Kernel)?;
         self.shape_count.store(count + 1, Ordering::Release);
         Ok(ShapeId(count))
+    }
+
+    /// Registers what every heap knows, in a space that nobody else has seen yet.
+    pub(crate) fn register_well_known(&self) -> Result<(), OsError> {
+        let mut registering = self.registering.lock();
+        (1..WELL_KNOWN)
+            .try_for_each(|number| self.add(&mut registering, number, Shape::well_known(ShapeId(number))))
+    }
+
+    /// Writes the shape with the next number.
+    fn add(&self, registering: &mut Registering, number: u32, shape: Shape) -> Result<(), OsError> {
+        let Registering { index, committed } = registering;
+        let slot = number as usize;
+        if slot >= *committed {
+            let end = (slot / STEP + 1) * STEP;
+            self.shapes.commit(*committed..end)?;
+            self.commit_shapes(*committed..end)?;
+            *committed = end;
+        }
+        index.reserve(|known| self.shape(ShapeId(known)).hash())?;
+        index.insert(shape.hash(), number);
+        // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
+        unsafe { *self.shapes.at(slot) = shape };
+        Ok(())
     }
 }

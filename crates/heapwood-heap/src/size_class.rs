@@ -4,7 +4,8 @@
 //! doubling is cut into eight equal steps, up to 32 KiB; so a cell is at most 1/8 larger than what it holds, from
 //! 128 bytes on. A span of a class is the fewest pages that waste at most 1/8 at its end and hold a fair number of
 //! cells. Both bounds are asserted over all sizes by the tests below. The idea is tcmalloc's; the steps are chosen
-//! so that the class of a size is arithmetic, with no table.
+//! so that the class of a size is arithmetic. Where a size is known at run time only, two small tables made by that
+//! arithmetic take its place: the class of each size up to 2 KiB, and the cell size of each class.
 
 use crate::granule::GRANULE;
 use heapwood_pages::{PAGE_SIZE, PageCount};
@@ -20,6 +21,35 @@ const LINEAR: usize = 16;
 const STEPS: usize = 8;
 const LINEAR_MAX: usize = LINEAR * GRANULE;
 
+/// The largest size whose class is looked up.
+pub const MAX_TABLED: usize = 2 << 10;
+
+/// The class of each number of granules up to [`MAX_TABLED`].
+static CLASS_OF: [u8; MAX_TABLED / GRANULE + 1] = {
+    let mut classes = [0; MAX_TABLED / GRANULE + 1];
+    let mut granules = 0;
+    while granules < classes.len() {
+        classes[granules] = match SizeClass::computed(granules * GRANULE) {
+            Some(class) => class.0,
+            None => panic!("a size in the table has a class"),
+        };
+        granules += 1;
+    }
+    classes
+};
+
+/// The cell size of each class.
+static CELL_SIZE: [u16; CLASSES] = {
+    let mut sizes = [0; CLASSES];
+    let mut index = 0;
+    while index < CLASSES {
+        sizes[index] = SizeClass::new(index).computed_cell_size() as u16;
+        index += 1;
+    }
+    sizes
+};
+const _: () = assert!(MAX_SMALL <= u16::MAX as usize);
+
 /// The number of a size class, below [`CLASSES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(u8);
@@ -34,6 +64,19 @@ impl SizeClass {
     /// The smallest class whose cells hold `bytes`, or `None` above [`MAX_SMALL`].
     #[inline]
     pub const fn of(bytes: usize) -> Option<Self> {
+        if bytes <= MAX_TABLED {
+            return Some(SizeClass::of_tabled(bytes));
+        }
+        SizeClass::computed(bytes)
+    }
+
+    /// The same for sizes up to [`MAX_TABLED`].
+    #[inline(always)]
+    pub const fn of_tabled(bytes: usize) -> Self {
+        SizeClass(CLASS_OF[bytes.div_ceil(GRANULE)])
+    }
+
+    const fn computed(bytes: usize) -> Option<Self> {
         if bytes > MAX_SMALL {
             return None;
         }
@@ -54,7 +97,12 @@ impl SizeClass {
     }
 
     /// The size of its cells in bytes, a multiple of [`GRANULE`].
+    #[inline(always)]
     pub const fn cell_size(self) -> usize {
+        CELL_SIZE[self.index()] as usize
+    }
+
+    const fn computed_cell_size(self) -> usize {
         let i = self.index();
         if i < LINEAR {
             return (i + 1) * GRANULE;
@@ -123,6 +171,16 @@ mod tests {
             if class.index() > 0 {
                 assert!(SizeClass::new(class.index() - 1).cell_size() < bytes.max(1));
             }
+        }
+    }
+
+    #[test]
+    fn tables_say_what_the_arithmetic_does() {
+        for bytes in 0..=MAX_SMALL + 1 {
+            assert_eq!(SizeClass::of(bytes), SizeClass::computed(bytes), "{bytes}");
+        }
+        for class in SizeClass::all() {
+            assert_eq!(class.cell_size(), class.computed_cell_size());
         }
     }
 

@@ -12,11 +12,12 @@ use crate::programs::Programs;
 use crate::rare::Rare;
 use crate::refused::Refused;
 use crate::shape::Shape;
-use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
+use crate::shape_id::{MAX_SHAPES, WELL_KNOWN};
+use crate::shapes::Registering;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{Apart, HUGE_PAGE, KernelRef, Lock, MappedArray, OsError, Reservation};
-use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, SharedPages};
+use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
+use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -28,8 +29,17 @@ pub fn rounded_window(bytes: usize) -> usize {
     bytes.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two()
 }
 
-/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
+/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole,
 const GROWTH: usize = 512;
+/// by one part in so many of what it has, for each step costs half a dozen system calls,
+const GROWTH_SHARE: usize = 16;
+/// and by no more than this at a time unless it must (64 MiB).
+const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
+/// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
+/// (docs/PERFORMANCE.md).
+const HUGE_FROM: usize = (8 << 20) / PAGE_SIZE;
+/// How often a thread that needs pages looks again whether some that are being released have been.
+const RELEASE_PATIENCE: usize = 1000;
 /// Above this (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be more than is needed.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 /// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
@@ -38,8 +48,10 @@ const UNUSED_AT_START: usize = 1;
 /// What a space is made with.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceConfig {
-    /// Bytes of address space to reserve: halved until the kernel agrees, down to [`MIN_WINDOW`].
+    /// Bytes of address space to reserve, from [`MIN_WINDOW`] to [`MAX_WINDOW`], a power of two.
     pub window: usize,
+    /// Bytes of it that the heap may take up, used or not; unlike the limit this costs nothing to keep to.
+    pub most: Option<usize>,
     /// Bytes the heap may use for spans.
     pub limit: Option<usize>,
     /// Ask for huge pages.
@@ -59,6 +71,8 @@ pub const CLOBBER: u8 = 0xDB;
 pub struct Space {
     base: usize,
     window: PageCount,
+    /// How far the heap may grow.
+    most: PageCount,
     /// One past the last byte that may be looked up, relative to the base.
     extent: AtomicUsize,
     pub(crate) memory: Reservation,
@@ -67,13 +81,13 @@ pub struct Space {
     spans: MappedArray<Span>,
     pub(crate) shapes: MappedArray<Shape>,
     pub(crate) shape_count: AtomicU32,
-    pub(crate) registering: Lock<()>,
+    pub(crate) registering: TimedLock<Registering>,
     pub(crate) marks: Marks,
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
     pub(crate) programs: Programs,
     pub(crate) pages: Apart<SharedPages<Bits48>>,
-    pub(crate) central: Apart<Lock<Central>>,
+    pub(crate) central: Apart<TimedLock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
     /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
@@ -86,25 +100,14 @@ pub struct Space {
 impl Space {
     /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
     pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
-        let mut bytes = rounded_window(config.window);
-        loop {
-            match Self::with_window(kernel, &config, bytes) {
-                Err(_) if bytes > MIN_WINDOW => bytes /= 2,
-                done => return done,
-            }
-        }
-    }
-
-    fn with_window(kernel: KernelRef, config: &SpaceConfig, bytes: usize) -> Result<Self, OsError> {
+        let bytes = rounded_window(config.window);
         let window = PageCount(bytes / PAGE_SIZE);
         let memory = Reservation::new(kernel, bytes, HUGE_PAGE)?;
-        if config.huge_pages {
-            memory.advise_huge(0..bytes);
-        }
         let base = memory.start();
         let space = Space {
             base,
             window,
+            most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
             huge_pages: config.huge_pages,
             extent: AtomicUsize::new(0),
             memory,
@@ -112,7 +115,7 @@ impl Space {
             spans: MappedArray::new(kernel, window.0)?,
             shapes: MappedArray::new(kernel, MAX_SHAPES)?,
             shape_count: AtomicU32::new(WELL_KNOWN),
-            registering: Lock::new(()),
+            registering: TimedLock::new(Registering::new(kernel)?),
             marks: Marks::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             rare: Rare::new(kernel)?,
@@ -123,24 +126,31 @@ impl Space {
                 Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
-            central: Apart(Lock::new(Central::new(kernel)?)),
+            central: Apart(TimedLock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
             always_mixed: AtomicBool::new(false),
         };
-        space.shapes.commit(0..MAX_SHAPES)?;
-        for index in 1..WELL_KNOWN {
-            // SAFETY: the shapes are committed, and nobody else has seen this space yet.
-            unsafe { *space.shapes.at(index as usize) = Shape::well_known(ShapeId(index)) };
-        }
+        space.register_well_known()?;
         Ok(space)
+    }
+
+    /// Makes room for what is kept of each shape with a number in the range.
+    pub(crate) fn commit_shapes(&self, shapes: core::ops::Range<usize>) -> Result<(), OsError> {
+        self.rare.commit(shapes.clone())?;
+        self.central.lock().commit(shapes)
     }
 
     /// The address the range starts at.
     #[inline(always)]
     pub fn base(&self) -> usize {
         self.base
+    }
+
+    /// How many of them the heap may take up.
+    pub fn most_bytes(&self) -> usize {
+        self.most.bytes()
     }
 
     /// The size of the reserved range in bytes.
@@ -229,61 +239,83 @@ impl Space {
     /// Finds `count` free pages, sweeping and growing as needed; the flag says that they read as zeros.
     pub(crate) fn take_pages(
         &self,
-        central: &mut Central,
-        cache: Option<&mut PageCache>,
+        mut cache: Option<&mut PageCache>,
         count: PageCount,
     ) -> Result<(PageIndex, bool), Refused> {
-        let bytes = count.0 * PAGE_SIZE;
-        if let Some(limit) = self.limit() {
-            let over = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE) > limit;
-            if over() {
-                self.sweep_all(central);
-                if over() {
-                    return Err(Refused::Limit { limit });
-                }
-            }
-        }
-        let window = Refused::Window { bytes, window: self.window_bytes() };
         if count.0 > self.window.0 {
-            return Err(window);
+            return Err(Refused::Window { bytes: count.bytes(), window: self.window_bytes() });
         }
-        // Under a limit nothing is set aside.
-        let mut cache = cache.filter(|_| !self.is_limited());
-        let mut take = |space: &Self| match &mut cache {
-            Some(cache) => space.pages.allocate(cache, count),
-            None => space.pages.allocate_uncached(count),
-        };
-        let mut found = take(self);
-        if found.is_err() {
-            self.sweep_all(central);
-            found = take(self);
-        }
-        while found.is_err() {
-            if self.pages.is_releasing() {
-                // What is on its way to the kernel is free in a moment.
-                std::thread::yield_now();
-                found = take(self);
+        let mut patience = RELEASE_PATIENCE;
+        let run = loop {
+            if let Some(run) = self.try_pages(cache.as_deref_mut(), count) {
+                break run;
+            }
+            // As little as is needed is swept here; the rest is others' as much as this thread's.
+            if self.sweep_some() {
                 continue;
             }
-            if !self.grow(central, count)? {
-                return Err(window);
+            let mut central = self.central.lock();
+            if self.over_limit(count) {
+                return Err(Refused::Limit {
+                    limit: self.limit.load(Ordering::Relaxed),
+                    bytes: count.bytes(),
+                });
             }
-            found = take(self);
-        }
-        let run = found.map_err(|_| window)?;
+            if let Ok(run) = self.pages.allocate_uncached(count) {
+                break run;
+            }
+            // What is on its way to the kernel is free in a moment; but the thread that released it may be one that this
+            // process, forked since, does not have.
+            if self.pages.is_releasing() && patience > 0 {
+                patience -= 1;
+                drop(central);
+                std::thread::yield_now();
+                continue;
+            }
+            if !self.grow(&mut central, count)? {
+                let (bytes, most, window) = (count.bytes(), self.most.bytes(), self.window_bytes());
+                return Err(match most < window {
+                    true => Refused::Memory { bytes, most },
+                    false => Refused::Window { bytes, window },
+                });
+            }
+            // Taken before anybody else can.
+            if let Ok(run) = self.pages.allocate_uncached(count) {
+                break run;
+            }
+        };
         // What has no memory behind it will read as zeros.
-        Ok((run.first, run.scavenged == count))
+        Ok((run.first, run.scavenged == run.count))
+    }
+
+    /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
+    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<Run> {
+        if self.is_limited() {
+            let _counting = self.central.lock();
+            return if self.over_limit(count) { None } else { self.pages.allocate_uncached(count).ok() };
+        }
+        match cache {
+            Some(cache) => self.pages.allocate(cache, count).ok(),
+            None => self.pages.allocate_uncached(count).ok(),
+        }
+    }
+
+    /// Whether `count` pages more are more than the limit allows.
+    fn over_limit(&self, count: PageCount) -> bool {
+        let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
+        self.limit().is_some_and(|limit| in_use() > limit)
     }
 
     /// Adds pages above the high-water mark, enough for `count` and more if there is room; false if there is none.
     fn grow(&self, central: &mut Central, count: PageCount) -> Result<bool, Refused> {
         let from = central.high_water;
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
-        let room = self.window.0 - from.0;
+        let room = self.most.0 - from.0;
         if count.0 + skip > room {
             return Ok(false);
         }
-        let more = (count.0 + skip).next_multiple_of(GROWTH).min(room);
+        let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
+        let more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
         match self.commit(from, PageIndex(from.0 + more)) {
             Ok(()) => {}
             // Perhaps there is still room for just what is needed.
@@ -311,7 +343,23 @@ impl Space {
             self.spans.commit_huge(huge_from.0..to.0)?;
             self.marks.commit_huge(huge_from.0 * PAGE_SIZE, to.0 * PAGE_SIZE)?;
         }
-        self.memory.commit(from.0 * PAGE_SIZE..to.0 * PAGE_SIZE)
+        self.memory.commit(from.0 * PAGE_SIZE..to.0 * PAGE_SIZE)?;
+        if self.has_huge_pages(to) {
+            // The heap has become large enough: what it has already may get them, too.
+            let from = if self.has_huge_pages(from) { from } else { PageIndex(0) };
+            self.memory.advise_huge(from.0 * PAGE_SIZE..to.0 * PAGE_SIZE);
+        }
+        Ok(())
+    }
+
+    /// Whether a heap that reaches up to this page asks for huge pages behind its objects.
+    fn has_huge_pages(&self, high_water: PageIndex) -> bool {
+        self.huge_pages && high_water.0 > HUGE_FROM
+    }
+
+    /// Whether there are to be huge pages behind objects now.
+    pub(crate) fn prefers_huge_pages(&self) -> bool {
+        self.has_huge_pages(PageIndex(self.extent() / PAGE_SIZE))
     }
 
     fn add_pages(
@@ -363,6 +411,9 @@ impl Space {
             spans: central.spans,
             span_visits: central.visits,
             page_visits: self.pages.figures().visits,
+            hold_spans: self.central.longest_hold(),
+            hold_pages: self.pages.longest_hold(),
+            hold_types: self.registering.longest_hold(),
         }
     }
 }
@@ -386,4 +437,10 @@ pub struct SpaceFigures {
     pub span_visits: u64,
     /// How often the lock of the page allocator was taken.
     pub page_visits: u64,
+    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
+    pub hold_spans: u64,
+    /// The same of the page allocator's lock.
+    pub hold_pages: u64,
+    /// The same of the lock for registering shapes.
+    pub hold_types: u64,
 }

@@ -1,13 +1,16 @@
 //! Sweeping: a span's free cells are those without an allocation bit, so sweeping writes no cell. It counts the
-//! bits to tell full spans from empty ones and clears the other side for the next marking. It is lazy: a span is
-//! swept when its shape needs memory; the rest before the heap grows, and before the next marking.
+//! bits to tell full spans from empty ones and clears the other side for the next marking. It is lazy: a mutator sweeps
+//! the spans that it took home when it needs memory of their shape, and the rest is swept for everyone, a pack of spans
+//! at a time and without the lock: by a thread that finds no free page, by the background thread of a heap that has
+//! become too large, and before the next marking. Invariant: a span is swept by the one thread that took it off its list.
 
-use crate::central::{Central, SpanList};
-use crate::shape_id::ShapeId;
 use crate::space::{CLOBBER, Space};
-use crate::span::NO_SPAN;
+use crate::span_list::SpanList;
 use core::sync::atomic::Ordering;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+
+/// How many spans are swept between two visits to the shared lists: some microseconds.
+const PACK: u32 = 64;
 
 /// What sweeping a span found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,15 @@ impl Empty {
     }
 }
 
+/// While this exists nobody else sweeps for everyone, and no such sweep is under way.
+pub struct SweepSuspended<'s>(&'s Space);
+
+impl Drop for SweepSuspended<'_> {
+    fn drop(&mut self) {
+        self.0.central.lock().suspended = false;
+    }
+}
+
 impl Space {
     /// Ends a marking: marks become allocation bits, every span is unswept, and a new budget begins. Returns how
     /// many bytes had been handed out since the last.
@@ -63,40 +75,55 @@ impl Space {
         self.marks.flip();
         self.cycle.store(self.cycle().wrapping_add(1).max(1), Ordering::Relaxed);
         self.pages.new_cycle();
-        for index in 1..self.shape_count() {
-            let lists = central.lists(ShapeId(index));
-            debug_assert!(lists.unswept.is_empty());
-            lists.unswept = core::mem::replace(&mut lists.swept, SpanList::EMPTY);
-            self.rare.new_cycle(ShapeId(index), !lists.unswept.is_empty());
-        }
-        central.unswept = true;
+        central.begin_cycle();
         central.budget = budget;
         core::mem::take(&mut central.allocated)
     }
 
-    /// Sweeps whatever has not been swept since the last marking.
-    pub fn finish_sweep(&self) {
-        self.sweep_all(&mut self.central.lock());
+    /// Keeps threads other than mutators from sweeping, until this is dropped. Whoever does now is waited for: a pack at
+    /// most. The mutators must be stopped, or a mutator's sweep is waited for that waits for its turn to stop.
+    pub fn suspend_sweeping(&self) -> SweepSuspended<'_> {
+        self.central.lock().suspended = true;
+        while self.central.lock().in_hand != 0 {
+            std::thread::yield_now();
+        }
+        SweepSuspended(self)
     }
 
-    pub(crate) fn sweep_all(&self, central: &mut Central) {
-        if !core::mem::take(&mut central.unswept) {
-            return;
-        }
+    /// Sweeps whatever has not been swept since the last marking, but for what mutators have taken home or others are
+    /// sweeping.
+    pub fn finish_sweep(&self) {
+        while self.sweep_pack(true) {}
+    }
+
+    /// Sweeps some spans for everyone; false if there are none, or sweeping is suspended.
+    pub fn sweep_some(&self) -> bool {
+        self.sweep_pack(false)
+    }
+
+    fn sweep_pack(&self, is_collector: bool) -> bool {
+        let picked = {
+            let mut central = self.central.lock();
+            if central.suspended && !is_collector { None } else { central.pick_up(self, PACK) }
+        };
+        let Some((shape, mut pack)) = picked else { return false };
         let mut empty = Empty::new();
-        for index in 1..self.shape_count() {
-            while let Some(page) = self.pop_unswept(central, ShapeId(index)) {
-                if self.sweep_span(page).0 != Swept::Empty {
-                    self.push_swept(central, page);
-                    continue;
+        let (mut partial, mut full) = (SpanList::EMPTY, SpanList::EMPTY);
+        while let Some(page) = pack.pop(self) {
+            match self.sweep_span(page).0 {
+                Swept::Partial => partial.push(self, page),
+                Swept::Full => full.push(self, page),
+                Swept::Empty => {
+                    let pages = self.span(page).pages();
+                    self.table.clear_span(page, pages);
+                    self.end_sparse(page, pages);
+                    empty.push(self, page, pages);
                 }
-                let pages = self.span(page).pages();
-                self.table.clear_span(page, pages);
-                self.end_sparse(page, pages);
-                empty.push(self, page, pages);
             }
         }
         empty.give(self);
+        self.central.lock().put_down(self, shape, partial, full);
+        true
     }
 
     /// Sweeps a span that this thread has taken from an unswept list; also returns how many of its cells live.
@@ -134,69 +161,13 @@ impl Space {
         }
     }
 
-    pub(crate) fn pop_unswept(&self, central: &mut Central, shape: ShapeId) -> Option<PageIndex> {
-        let list = &mut central.lists(shape).unswept;
-        if list.is_empty() {
-            return None;
+    /// How many cells of a swept span are free from its frontier on.
+    pub(crate) fn free_cells(&self, page: PageIndex) -> usize {
+        let span = self.span(page);
+        let (frontier, end) = (span.frontier(), span.cells_end);
+        if frontier >= end {
+            return 0;
         }
-        let page = PageIndex(list.head as usize);
-        list.head = self.span(page).next;
-        Some(page)
-    }
-
-    /// Takes up to `most` unswept spans of a shape; returns the first, the others being linked behind it.
-    pub(crate) fn take_unswept(&self, central: &mut Central, shape: ShapeId, most: u32) -> u32 {
-        let list = &mut central.lists(shape).unswept;
-        let first = list.head;
-        let mut last = NO_SPAN;
-        for _ in 0..most {
-            if list.is_empty() {
-                break;
-            }
-            last = list.head;
-            list.head = self.span(PageIndex(last as usize)).next;
-        }
-        if last != NO_SPAN {
-            // SAFETY: the span was on a list, and is this thread's from here on.
-            unsafe { (*self.span_ptr(PageIndex(last as usize))).next = NO_SPAN };
-        }
-        first
-    }
-
-    /// Puts spans that were taken home back, before the others.
-    pub(crate) fn return_unswept(&self, central: &mut Central, shape: ShapeId, first: u32) {
-        if first == NO_SPAN {
-            return;
-        }
-        let mut last = first;
-        loop {
-            match self.span(PageIndex(last as usize)).next {
-                NO_SPAN => break,
-                next => last = next,
-            }
-        }
-        let list = &mut central.lists(shape).unswept;
-        if list.is_empty() {
-            list.tail = last;
-        }
-        // SAFETY: the last span is this thread's until the lock is let go.
-        unsafe { (*self.span_ptr(PageIndex(last as usize))).next = list.head };
-        list.head = first;
-        central.unswept = true;
-    }
-
-    pub(crate) fn push_swept(&self, central: &mut Central, page: PageIndex) {
-        // SAFETY: the central lock is held and the span is on no list, so this thread owns it.
-        unsafe { (*self.span_ptr(page)).next = NO_SPAN };
-        let shape = self.span(page).shape;
-        let list = &mut central.lists(shape).swept;
-        let number = page.0 as u32;
-        if list.is_empty() {
-            list.head = number;
-        } else {
-            // SAFETY: the tail is on this list, which the lock protects.
-            unsafe { (*self.span_ptr(PageIndex(list.tail as usize))).next = number };
-        }
-        list.tail = number;
+        (end - frontier) / span.object_bytes() - self.marks.count_allocated_cells(frontier, end)
     }
 }

@@ -1,7 +1,6 @@
 //! The walker: checks a stopped space against itself. Page entries against descriptors, lists against entries,
 //! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
 
-use crate::shape_id::ShapeId;
 use crate::space::Space;
 use crate::span::NO_SPAN;
 use core::fmt;
@@ -38,12 +37,13 @@ impl Space {
         }
         let end = central.high_water;
         let mut listed = 0usize;
-        for index in 1..self.shape_count() {
-            let lists = *central.lists(ShapeId(index));
-            for (list, swept) in [(lists.unswept, false), (lists.swept, true)] {
-                let (mut at, mut last) = (list.head, NO_SPAN);
-                while at != NO_SPAN {
-                    let page = PageIndex(at as usize);
+        let mut next = central.next_listed(1);
+        while let Some(shape) = next {
+            let lists = *central.lists(self, shape);
+            let state = [(lists.unswept, false), (lists.partial, true), (lists.full, true)];
+            for (which, (list, swept)) in state.into_iter().enumerate() {
+                let (mut at, mut last) = (list.first(), None);
+                while let Some(page) = at {
                     check(page < end, page, "a list leads outside the heap")?;
                     let entry = self.table.get(page);
                     check(
@@ -52,20 +52,23 @@ impl Space {
                         "a list leads to no span's start",
                     )?;
                     let span = self.span(page);
-                    check(span.shape == ShapeId(index), page, "a span is on another shape's list")?;
+                    check(span.shape == shape, page, "a span is on another shape's list")?;
                     let in_cycle = span.swept_in.load(Ordering::Relaxed) == self.cycle();
                     check(in_cycle == swept, page, "a span's sweep cycle disagrees with its list")?;
+                    let is_full_list = which == 2;
+                    check(
+                        !is_full_list || self.free_cells(page) == 0,
+                        page,
+                        "a span on the full list has free cells",
+                    )?;
                     listed += 1;
                     check(listed <= end.0, page, "a list has a cycle")?;
-                    last = at;
-                    at = span.next;
+                    last = Some(page);
+                    at = (span.next != NO_SPAN).then(|| PageIndex(span.next as usize));
                 }
-                check(
-                    list.is_empty() || last == list.tail,
-                    PageIndex(last as usize),
-                    "a list ends before its tail",
-                )?;
+                check(last == list.last(), last.unwrap_or(end), "a list ends before its tail")?;
             }
+            next = central.next_listed(shape.index() as u32 + 1);
         }
         let (mut spans, mut in_use, mut page) = (0usize, 0usize, PageIndex(0));
         while page < end {
@@ -117,6 +120,7 @@ impl Space {
             page = PageIndex(page.0 + span.pages().0);
         }
         check(spans == listed, end, "a span is on no list, or on two")?;
+        let in_use = in_use + central.unfinished.0;
         check(in_use == self.pages.in_use().0, end, "the count of pages in use is wrong")
     }
 }

@@ -65,7 +65,7 @@ pub unsafe trait Kernel: Send + Sync {
     /// 2. Nobody needs its contents.
     unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError>;
 
-    /// Asks for huge pages behind the range. A wish: refusal is not an error.
+    /// Asks for huge pages behind the range; without this there are none. A wish: refusal is not an error.
     ///
     /// # Safety
     /// 1. The range lies in one reservation of this kernel.

@@ -11,11 +11,14 @@
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`apart`] | values on cache lines of their own |
 //! | [`touched`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
+//! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | `limits` | which limit a refusal met, for its message |
@@ -37,6 +40,7 @@ pub mod kernel;
 mod limits;
 pub mod linux;
 pub mod lock;
+pub mod mapped_index;
 pub mod message;
 pub mod probe;
 pub mod process;
@@ -46,6 +50,8 @@ pub mod signals;
 pub mod stack;
 pub mod task;
 pub mod thread;
+pub mod thread_value;
+pub mod timed_lock;
 pub mod touched;
 pub mod usage;
 
@@ -53,9 +59,12 @@ pub use apart::Apart;
 pub use kernel::{Kernel, KernelRef, OsError};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
+pub use mapped_index::MappedIndex;
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
 pub use thread::Thread;
+pub use thread_value::ThreadValue;
+pub use timed_lock::TimedLock;
 pub use touched::Touched;
 
 /// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].

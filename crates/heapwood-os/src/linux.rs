@@ -54,7 +54,8 @@ unsafe impl Kernel for System {
         let start = start as usize;
         let aligned = (start + align - 1) & !(align - 1);
         let end = start + total;
-        // SAFETY: both trimmed pieces lie in the mapping just made, outside the part that is handed out.
+        // SAFETY: both trimmed pieces lie in the mapping just made, outside the part that is handed out, and advice about
+        // that changes no contents.
         unsafe {
             if aligned > start {
                 libc::munmap(start as *mut _, aligned - start);
@@ -62,6 +63,8 @@ unsafe impl Kernel for System {
             if end > aligned + len {
                 libc::munmap((aligned + len) as *mut _, end - aligned - len);
             }
+            // Where the system gives huge pages to whoever does not refuse, little heaps would each have several.
+            libc::madvise(aligned as *mut _, len, libc::MADV_NOHUGEPAGE);
         }
         Ok(aligned)
     }

@@ -70,6 +70,15 @@ pub fn address_space_used() -> Option<u64> {
     file::number(c"/proc/self/statm").map(|pages| pages * SYSTEM.page_size() as u64)
 }
 
+/// The bytes of memory that are behind the process's addresses now; `None` without /proc.
+pub fn resident_memory() -> Option<u64> {
+    let mut buffer = [0; 64];
+    let text = core::str::from_utf8(file::read(c"/proc/self/statm", &mut buffer)?).ok()?;
+    // The second number.
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * SYSTEM.page_size() as u64)
+}
+
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
 pub fn address_space_limit() -> Option<u64> {
     // SAFETY: getrlimit writes the structure it is given.

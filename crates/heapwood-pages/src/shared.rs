@@ -11,11 +11,12 @@ use crate::index::ScavengeIndex;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, Lock, LockGuard, OsError};
+use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::{KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: Lock<Locked<G>>,
+    locked: TimedLock<Locked<G>>,
     index: ScavengeIndex<G>,
     glance: Glance,
 }
@@ -50,7 +51,7 @@ struct Locked<G: Geometry> {
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
 struct Visit<'a, G: Geometry> {
-    locked: LockGuard<'a, Locked<G>>,
+    locked: TimedGuard<'a, Locked<G>>,
     glance: &'a Glance,
 }
 
@@ -119,7 +120,7 @@ impl<G: Geometry> SharedPages<G> {
         }
         Ok(SharedPages {
             glance: Glance::new(&pages),
-            locked: Lock::new(Locked { pages, releasing: 0, visits: 0 }),
+            locked: TimedLock::new(Locked { pages, releasing: 0, visits: 0 }),
             index,
         })
     }
@@ -128,6 +129,11 @@ impl<G: Geometry> SharedPages<G> {
         let mut locked = self.locked.lock();
         locked.visits += 1;
         Visit { locked, glance: &self.glance }
+    }
+
+    /// The longest that the lock was held, in ticks ([`heapwood_os::timed_lock`]).
+    pub fn longest_hold(&self) -> u64 {
+        self.locked.longest_hold()
     }
 
     /// The pages in use, those in caches included, those being released not; asked without the lock, and so of a

@@ -5,7 +5,7 @@ use crate::mutator::Attached;
 use crate::mutator::Mutator;
 use core::fmt;
 use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSample, Stats};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
 pub type AllocErrorHook = fn(&AllocError);
@@ -13,8 +13,6 @@ pub type AllocErrorHook = fn(&AllocError);
 pub(crate) struct Inner {
     pub(crate) heap: HeapBox,
     pub(crate) hook: OnceLock<AllocErrorHook>,
-    /// The attached threads. One that were attached twice would wait for itself when it collects.
-    pub(crate) threads: Mutex<Vec<u32>>,
 }
 
 /// A garbage-collected heap. Clones are the same heap.
@@ -38,9 +36,27 @@ impl Heap {
     ///
     /// 1. Each is kept where the collector looks: in a local variable or argument on the stack of a thread that is
     ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a
-    ///    `Box`, `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not
+    ///    `Box`, `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local (that of some
+    ///    threads may happen to lie next to their stack, and be seen there), not
     ///    on the stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out).
     ///    (A `Gc` there may exist while the object is kept alive by other means.)
+    ///
+    ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, whatever
+    ///    borrows from them. The variable it was borrowed from does not help: the compiler forgets a variable after its
+    ///    last use, however long the borrow is. So this is wrong, where `script` allocates:
+    ///
+    ///    ```text
+    ///    let mut sorted: Vec<&Name> = names.iter().map(|name| &**name).collect();
+    ///    sorted.sort();
+    ///    for name in sorted { script(m, name) }     // names itself is needed no more
+    ///    ```
+    ///
+    ///    With `let names = m.keep(names);` before it, it is right: see [`Mutator::keep`].
+    ///
+    ///    What the standard library does with values counts, too: `[Gc<T>]::sort_by` moves elements through a buffer of the
+    ///    ordinary allocator while it calls the comparison, and collections of `Gc`s are such buffers. A closure that
+    ///    allocates or polls is passed to them only while the objects are kept alive otherwise: sort a copy, and
+    ///    [keep](Mutator::keep) the slice it was copied from.
     /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`].
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
     /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
@@ -50,7 +66,7 @@ impl Heap {
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
         let config = Config { conservative_stacks: true, ..config };
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
-        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), threads: Mutex::default() }) })
+        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }
 
     /// Attaches the calling thread, until what is returned is dropped.

@@ -33,6 +33,7 @@
 //! | [`gc`] | [`Gc`] |
 //! | [`gc_cell`] | [`GcCell`] |
 //! | [`mod@slice`] | [`Slice`]: arrays whose length is known at run time |
+//! | [`keep`] | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | [`root`] | [`Root`] |
 //! | [`trace`] | [`Trace`] and [`NoPointers`] |
 //! | [`shared`] | [`Shared`] |
@@ -40,6 +41,7 @@
 pub mod gc;
 pub mod gc_cell;
 pub mod heap;
+pub mod keep;
 pub mod mutator;
 pub mod root;
 pub mod shared;
@@ -52,7 +54,8 @@ pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::Heap;
 pub use heapwood_derive::{NoPointers, Shared, Trace};
-pub use heapwood_gc::{AllocError, Config, HeapError, PageSample, Stats};
+pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSample, Stats};
+pub use keep::{Kept, keep_alive};
 pub use mutator::{Attached, Mutator};
 pub use root::Root;
 pub use shared::Shared;

@@ -9,9 +9,10 @@ use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, HeapError};
+use heapwood_heap::size_class::MAX_TABLED;
 use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A thread's part in a heap, borrowed from an [`Attached`].
 ///
@@ -35,21 +36,22 @@ pub struct Mutator(heapwood_gc::Mutator);
 /// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
 pub struct Attached {
     raw: NonNull<heapwood_gc::Mutator>,
-    inner: Arc<Inner>,
+    /// Keeps the heap alive.
+    _inner: Arc<Inner>,
 }
 
 impl Attached {
     pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let thread = heapwood_os::stack::thread_id();
-        assert!(!attached(&inner).contains(&thread), "the thread is attached to this heap already");
-        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
-        attached(&inner).push(thread);
+        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
+            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
+            attached => attached?,
+        };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
         unsafe { raw.as_ref().write_values_whole() };
         // SAFETY: attached just above.
-        unsafe { raw.as_ref() }.client().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw, inner })
+        unsafe { raw.as_ref() }.client_word().set(Arc::as_ptr(&inner) as usize);
+        Ok(Attached { raw, _inner: inner })
     }
 }
 
@@ -64,16 +66,9 @@ impl Deref for Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        let thread = self.raw().thread();
         // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
         unsafe { heapwood_gc::Mutator::detach(self.raw) };
-        attached(&self.inner).retain(|&t| t != thread);
     }
-}
-
-/// The threads attached to a heap. Nobody panics while holding the lock.
-fn attached(inner: &Inner) -> MutexGuard<'_, Vec<u32>> {
-    inner.threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Attached {
@@ -199,9 +194,16 @@ impl Mutator {
         let slice = self.empty_slice::<T>(len)?;
         let items = Slice::items(slice);
         for i in 0..len {
-            // SAFETY: the slice has room for `len` elements. It is new, so these stores initialise; a collection
-            // in between finds it on this stack and scans it again.
-            unsafe { items.add(i).write(element(i)) };
+            let value = element(i);
+            // SAFETY: the slice has room for `len` elements.
+            let place = unsafe { items.add(i) };
+            if const { !matches!(Slice::<T>::SCAN, Scan::Layout(Layout::NoPointers)) } {
+                // The closure may have allocated, so a collection may have seen the slice, on this stack.
+                let words = const { size_of::<T>() / size_of::<usize>() };
+                self.raw().note_init(slice.as_ptr() as usize, place.cast(), words);
+            }
+            // SAFETY: as above; the element was zero or without pointers so far.
+            unsafe { place.write(value) };
         }
         // SAFETY: all elements are written.
         Ok(unsafe { Gc::from_raw(slice.cast()) })
@@ -224,20 +226,39 @@ impl Mutator {
     }
 
     /// A slice whose length is set and whose elements are zero if they may hold pointers, else not yet written.
+    #[inline(always)]
     fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
+        // Of what is this small the bytes need no checks and the class is looked up.
+        if len <= const { Slice::<T>::len_within(MAX_TABLED) } {
+            let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
+            let cell = class.cell_size();
+            let shape = self.slice_shape::<T>(Some(class), cell)?;
+            let bump = self.raw().bump(shape);
+            let object = match bump.peek(cell) {
+                Some(object) => object,
+                None => self.raw().reserve_slow(shape, cell)?,
+            };
+            let slice = object.cast::<Slice<T>>();
+            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
+            unsafe { Slice::set_len(slice, len) };
+            bump.commit(object, cell);
+            return Ok(slice);
+        }
+        self.empty_long_slice(len)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
             return Err(AllocError::Window {
                 bytes: usize::MAX,
                 window: self.raw().heap().space().window_bytes(),
             });
         };
-        let scan = const { Slice::<T>::SCAN };
-        let shape = match scan {
-            Scan::Layout(Layout::NoPointers) => ShapeId::no_pointers(SizeClass::of(bytes)),
-            Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(bytes)),
-            _ => self.raw().shape_for(bytes, scan)?,
-        };
-        let object = match SizeClass::of(bytes).map(SizeClass::cell_size) {
+        let class = SizeClass::of(bytes);
+        let shape = self.slice_shape::<T>(class, bytes)?;
+        let object = match class.map(SizeClass::cell_size) {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;
                 self.raw().bump(shape).commit(object, cell);
@@ -249,6 +270,16 @@ impl Mutator {
         // SAFETY: the object is new and has at least a slice's header.
         unsafe { Slice::set_len(slice, len) };
         Ok(slice)
+    }
+
+    /// The shape of slices of a class, to which the one of `bytes` bytes belongs.
+    #[inline(always)]
+    fn slice_shape<T: Trace>(&self, class: Option<SizeClass>, bytes: usize) -> Result<ShapeId, AllocError> {
+        match const { Slice::<T>::SCAN } {
+            Scan::Layout(Layout::NoPointers) => Ok(ShapeId::no_pointers(class)),
+            Scan::Layout(Layout::Conservative) => Ok(ShapeId::conservative(class)),
+            scan => self.raw().shape_for(bytes, scan),
+        }
     }
 
     #[inline]
@@ -285,14 +316,26 @@ impl Mutator {
     }
 
     /// Runs `f` while other threads may collect without waiting for this one: for calls that block or take long.
-    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]).
+    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: that is refused.
+    ///
+    /// # Panics
+    /// On another stack than that the thread was attached with.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.raw().blocking(f)
+        match self.raw().blocking(f) {
+            Ok(result) => result,
+            Err(misuse) => panic!("{misuse}"),
+        }
     }
 
     /// Collects now.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`], and on another stack than that the thread was attached with (a coroutine's, or one
+    /// that was switched to for depth), which cannot be scanned.
     pub fn collect(&self) {
-        self.raw().collect();
+        if let Err(misuse) = self.raw().collect() {
+            panic!("{misuse}");
+        }
     }
 
     /// The heap this thread is attached to.
@@ -301,7 +344,7 @@ impl Mutator {
     }
 
     pub(crate) fn inner(&self) -> Arc<Inner> {
-        let inner = self.0.client().get() as *const Inner;
+        let inner = self.0.client_word().get() as *const Inner;
         // SAFETY: the pointer came from the Arc that the attachment holds.
         unsafe {
             Arc::increment_strong_count(inner);
@@ -310,7 +353,7 @@ impl Mutator {
     }
 
     pub(crate) fn is_of(&self, inner: &Arc<Inner>) -> bool {
-        self.0.client().get() == Arc::as_ptr(inner) as usize
+        self.0.client_word().get() == Arc::as_ptr(inner) as usize
     }
 }
 

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use heapwood_gc::AllocError;
+use heapwood_gc::HandleError;
 use heapwood_gc::roots::Handle;
 use std::sync::Arc;
 
@@ -59,10 +59,10 @@ impl Mutator {
     /// Makes a root of `object`.
     ///
     /// # Errors
-    /// There is no memory for another root.
-    pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, AllocError> {
+    /// The heap holds as many roots as it can, or there is no memory for another.
+    pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
         let inner = self.inner();
-        let handle = inner.heap.new_handle(object.as_ptr() as usize).map_err(AllocError::Kernel)?;
+        let handle = inner.heap.new_handle(object.as_ptr() as usize)?;
         Ok(Root { handle, inner, _marker: PhantomData })
     }
 }

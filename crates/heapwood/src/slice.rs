@@ -44,6 +44,12 @@ impl<T: Trace> Slice<T> {
         }
     };
 
+    /// The length of the longest slice of at most `bytes` bytes, or a shorter one if elements have no size.
+    pub(crate) const fn len_within(bytes: usize) -> usize {
+        let element = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+        (bytes - size_of::<usize>()) / element
+    }
+
     /// The bytes of a slice of `len` elements, or `None` if no memory is that large.
     pub(crate) fn bytes(len: usize) -> Option<usize> {
         let bytes = len.checked_mul(size_of::<T>())?.checked_add(size_of::<usize>())?;

@@ -27,7 +27,7 @@ fn refuses_and_recovers<const N: usize>() {
     let m = heap.attach().unwrap();
     for round in 0..3 {
         let (held, error) = fill::<N>(&m);
-        let AllocError::Limit { limit, live } = error else { panic!("{error}") };
+        let AllocError::Limit { limit, live, .. } = error else { panic!("{error}") };
         let bytes = held.len() * N * 8;
         assert_eq!(limit, LIMIT);
         assert!(live <= LIMIT && bytes <= LIMIT, "{live} alive, {bytes} held");

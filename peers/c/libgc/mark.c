@@ -1,12 +1,13 @@
-/* Mark with libgc: the time of a full collection of a static graph, for three
-   orders of the graph in memory. It compares how fast the collectors trace. What
-   is timed is GC_gcollect(), which leaves most sweeping to later allocations. */
+/* Mark with libgc: the time of a full collection of a static graph: a tree in two
+   orders in memory, a random graph, and lists. It compares how fast the collectors
+   trace. */
 #include "../common.h"
+#include "collect.h"
+#include "lists.h"
+#include "order.h"
 #include "start.h"
 
-#include <gc/gc_mark.h>
-
-enum { COLLECTIONS = 3, ROOT_STRIDE = 64 };
+enum { ROOT_STRIDE = 64 };
 #define DEFAULT_OBJECTS 8000000
 #define MAX_OBJECTS (UINT64_C(1) << 31)
 #define NONE UINT32_MAX
@@ -30,29 +31,6 @@ struct plan {
    the index is freed before anything is measured. */
 static struct object **root;
 static struct object **object_index;
-
-static void *must_malloc(size_t bytes) {
-    return check_memory(malloc(bytes));
-}
-
-static uint32_t *order_in_order(size_t n) {
-    uint32_t *order = must_malloc(n * sizeof *order);
-    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
-    return order;
-}
-
-/* A random permutation (Fisher-Yates, from the end). */
-static uint32_t *order_shuffled(size_t n) {
-    uint64_t rng = SEED;
-    uint32_t *order = order_in_order(n);
-    for (size_t i = n - 1; i > 0; i--) {
-        size_t j = next_random(&rng) % (i + 1);
-        uint32_t other = order[i];
-        order[i] = order[j];
-        order[j] = other;
-    }
-    return order;
-}
 
 /* Makes a balanced binary tree of the indices: order is its preorder. So in
    order, objects lie as a program that builds a tree from the root allocates
@@ -182,44 +160,14 @@ static __attribute__((noinline)) size_t walk(size_t objects, size_t roots, uint6
     return walked;
 }
 
-static void GC_CALLBACK add_object(void *object, size_t bytes, void *sum) {
-    (void)object;
-    (void)bytes;
-    ++*(size_t *)sum;
-}
-
-static void *GC_CALLBACK add_all_objects(void *sum) {
-    GC_enumerate_reachable_objects_inner(add_object, sum);
-    return NULL;
-}
-
-/* How many objects the last collection marked. A conservative collector may
-   find a stray pointer to a graph that was dropped, and then traces that, too. */
-static size_t marked_objects(void) {
-    size_t sum = 0;
-    GC_call_with_alloc_lock(add_all_objects, &sum);
-    return sum;
-}
-
 static bool mark_graph(const char *name, const char *figure, struct plan plan, bool count_mode) {
     size_t reached = plan_reached(&plan);
     build(&plan);
     plan_free(&plan);
 
-    uint64_t best = UINT64_MAX;
-    for (int i = 0; i < COLLECTIONS; i++) {
-        uint64_t start = monotonic_ns();
-        GC_gcollect();
-        uint64_t elapsed = monotonic_ns() - start;
-        if (elapsed < best) best = elapsed;
-    }
+    uint64_t best = collect_in_full(name, reached);
     printf("mark %s objects %zu reached %zu\n", name, plan.objects, reached);
     printf("figure %s %.3f\n", figure, (double)best / (double)reached);
-
-    size_t marked = marked_objects();
-    if (marked > reached + reached / 100 + 1000) {
-        fprintf(stderr, "warning: mark %s: %zu objects were marked\n", name, marked);
-    }
 
     bool ok = true;
     if (count_mode) {
@@ -241,5 +189,11 @@ int main(int argc, char **argv) {
     bool ok = mark_graph("in-order", "in_order_ns", plan_tree(n, order_in_order(n)), count_mode);
     ok = mark_graph("shuffled", "shuffled_ns", plan_tree(n, order_shuffled(n)), count_mode) && ok;
     ok = mark_graph("random", "random_ns", plan_random(n), count_mode) && ok;
+    for (size_t lists = 1; lists <= MOST_LISTS; lists *= 2) {
+        ok = mark_lists("", "", n, order_in_order(n), lists) && ok;
+    }
+    for (size_t lists = 1; lists <= MOST_LISTS; lists *= 8) {
+        ok = mark_lists("shuffled-", "shuffled_", n, order_shuffled(n), lists) && ok;
+    }
     return ok ? 0 : 1;
 }

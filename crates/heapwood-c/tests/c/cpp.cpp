@@ -59,6 +59,6 @@ int main() {
         for (Node *n = list; n != nullptr; n = n->next) CHECK(n->number == --expected);
         CHECK(expected == 0);
     }
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, nullptr) == HW_OK);
     return 0;
 }

@@ -122,7 +122,7 @@ static void options(void) {
     hw_options older = o;
     older.size = 56;
     older.mask_words = 999;
-    CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     heap = NULL;
 
     /* A program that is newer than the library: its new fields must be zero. */
@@ -132,13 +132,13 @@ static void options(void) {
     } newer;
     hw_options_defaults(&newer.known, sizeof newer);
     CHECK(newer.known.size == sizeof newer && newer.unknown == 0);
-    CHECK(hw_heap_create(&newer.known, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_create(&newer.known, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     heap = NULL;
     newer.unknown = 1;
     CHECK(hw_heap_create(&newer.known, &heap, &why) == HW_EINVAL && strstr(why.text, "does not know") != NULL);
 
-    CHECK(hw_heap_create(NULL, &heap, NULL) == HW_OK && hw_heap_destroy(heap) == HW_OK);
-    CHECK(hw_heap_destroy(NULL) == HW_OK);
+    CHECK(hw_heap_create(NULL, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+    CHECK(hw_heap_destroy(NULL, NULL) == HW_OK && hw_heap_destroy(NULL, &why) == HW_OK && why.text[0] == '\0');
 }
 
 static void call(void *arg) { *(int *)arg += 1; }
@@ -156,7 +156,7 @@ static void threads(void) {
     /* Another heap is another matter. */
     hw_heap *other = new_heap();
     hw_mutator *there = join(other);
-    CHECK(there != m && hw_detach(there) == HW_OK && hw_heap_destroy(other) == HW_OK);
+    CHECK(there != m && hw_detach(there) == HW_OK && hw_heap_destroy(other, NULL) == HW_OK);
 
     int calls = 0;
     CHECK(hw_call_blocking(m, call, &calls) == HW_OK && calls == 1);
@@ -166,11 +166,13 @@ static void threads(void) {
     hw_safepoint_slow(m);
 
     hw_type type = list_type(heap);
-    CHECK(hw_heap_destroy(heap) == HW_ESTATE);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_ESTATE);
+    CHECK(hw_heap_destroy(heap, &why) == HW_ESTATE && why.status == HW_ESTATE);
+    CHECK(strstr(why.text, "1 thread is attached to the heap") != NULL);
     CHECK(hw_alloc(m, type) != NULL && figures(heap).threads == 1); /* as before */
     CHECK(hw_detach(NULL) == HW_EINVAL);
     CHECK(hw_detach(m) == HW_OK && figures(heap).threads == 0);
-    CHECK(hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static void types(void) {
@@ -204,7 +206,7 @@ static void types(void) {
         CHECK(hw_type_mask(heap, size, mask, 1, &t, NULL) == HW_OK);
     }
     CHECK(hw_type_mask(heap, 16, NULL, 0, &t, NULL) == HW_OK);
-    CHECK(hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 /* How short a program may be is a setting. */
@@ -234,7 +236,7 @@ static void short_programs(void) {
     first[2] = NULL;
     CHECK(alive(m) >= 1 && alive(m) <= 2);
     hw_frame_pop(m, &frame);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 /* Types that are too large for a mask: as a program, and as a text that becomes one. */
@@ -289,7 +291,7 @@ static void large_types(void) {
     }
     CHECK(alive(m) >= 507 && alive(m) <= 516);
     hw_frame_pop(m, &frame);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static int is_zero(const void *p, size_t n) {
@@ -388,7 +390,7 @@ static void allocation(void) {
     CHECK(hw_alloc_array(m, table, 2) == NULL && refused(m, HW_EDESC, "trace"));
     CHECK(hw_alloc_bytes(m, SIZE_MAX) == NULL && refused(m, HW_ELIMIT, "range"));
     CHECK(hw_alloc_slow(m, list) != NULL);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static void out_of_memory(void) {
@@ -418,7 +420,7 @@ static void out_of_memory(void) {
     all = NULL; /* and on it goes */
     CHECK(hw_alloc(m, list) != NULL && alive(m) == 0);
     hw_frame_pop(m, &frame);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 /* The system refuses to map anything more. */
@@ -437,7 +439,7 @@ static void no_memory(void) {
     CHECK(created == HW_ENOMEM && second == NULL && why.status == HW_ENOMEM && why.text[0] != '\0');
     CHECK(attached == HW_ENOMEM && m == NULL && figures(heap).threads == 0);
     m = join(heap);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static __attribute__((noinline)) struct list *long_list(hw_mutator *m, hw_type type, int n) {
@@ -464,7 +466,7 @@ static void conservative_stack(void *stack_hi) {
     list = (struct list *)(void *)(inside - 17);
     int n = 0;
     for (struct list *l = list; l != NULL; l = l->next) n++;
-    CHECK(n == 10000 && hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(n == 10000 && hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static struct list *global[3];
@@ -473,34 +475,53 @@ static void roots(void) {
     hw_heap *heap = new_heap();
     hw_mutator *m = join(heap);
     hw_type list = list_type(heap), table;
+    hw_error why;
     CHECK(alive(m) == 0);
 
-    hw_root slots = hw_root_slots(heap, global, 3);
-    CHECK(slots != 0 && hw_root_slots(NULL, global, 3) == 0 && hw_root_slots(heap, NULL, 3) == 0);
-    CHECK(hw_root_slots(heap, (char *)global + 1, 1) == 0 && hw_root_slots(heap, global, SIZE_MAX) == 0);
+    hw_root slots = hw_root_slots(heap, global, 3, NULL);
+    CHECK(slots != 0 && hw_root_slots(NULL, global, 3, NULL) == 0 && hw_root_slots(heap, NULL, 3, NULL) == 0);
+    CHECK(hw_root_slots(heap, (char *)global + 1, 1, NULL) == 0 && hw_root_slots(heap, global, SIZE_MAX, NULL) == 0);
+#define ROOT_REFUSED(call, words) CHECK((call) == 0 && why.status == HW_EINVAL && strstr(why.text, words) != NULL)
+    ROOT_REFUSED(hw_root_slots(NULL, global, 3, &why), "heap is NULL");
+    ROOT_REFUSED(hw_root_slots(heap, NULL, 3, &why), "slots is NULL");
+    ROOT_REFUSED(hw_root_slots(heap, (char *)global + 1, 1, &why), "no multiple of 8");
+    ROOT_REFUSED(hw_root_slots(heap, global, SIZE_MAX, &why), "more than there can be");
+    ROOT_REFUSED(hw_root_range(NULL, global, global, &why), "heap is NULL");
+    ROOT_REFUSED(hw_root_range(heap, NULL, global, &why), "lo is NULL");
+    ROOT_REFUSED(hw_root_range(heap, global + 1, global, &why), "one past its last");
+    ROOT_REFUSED(hw_root_range(heap, (void *)UINTPTR_MAX, (void *)UINTPTR_MAX, &why), "one past its last");
+    CHECK(hw_root_remove(NULL, slots, &why) == HW_EINVAL && strstr(why.text, "heap is NULL") != NULL);
+    CHECK(hw_root_remove(heap, 0, &why) == HW_EINVAL && strstr(why.text, "no root of this heap") != NULL);
     global[1] = hw_alloc(m, list);
     global[2] = (struct list *)(void *)&global; /* outside the heap */
     global[1]->next = hw_alloc(m, list);
     CHECK(alive(m) == 2);
-    CHECK(hw_root_remove(heap, slots) == HW_OK && hw_root_remove(heap, slots) == HW_EINVAL);
-    CHECK(hw_root_remove(heap, 0) == HW_EINVAL && hw_root_remove(NULL, slots) == HW_EINVAL);
+    CHECK(hw_root_remove(heap, slots, NULL) == HW_OK && hw_root_remove(heap, slots, NULL) == HW_EINVAL);
+    CHECK(hw_root_remove(heap, 0, NULL) == HW_EINVAL && hw_root_remove(NULL, slots, NULL) == HW_EINVAL);
     CHECK(alive(m) == 0);
 
     static uintptr_t words[4];
-    hw_root range = hw_root_range(heap, (char *)words + 1, words + 4); /* words 1 to 3 */
-    CHECK(range != 0 && hw_root_range(NULL, words, words + 4) == 0 && hw_root_range(heap, words + 4, words) == 0);
-    CHECK(hw_root_range(heap, NULL, words) == 0);
+    hw_root range = hw_root_range(heap, (char *)words + 1, words + 4, NULL); /* words 1 to 3 */
+    CHECK(range != 0 && hw_root_range(NULL, words, words + 4, NULL) == 0 && hw_root_range(heap, words + 4, words, NULL) == 0);
+    CHECK(hw_root_range(heap, NULL, words, NULL) == 0);
     words[0] = (uintptr_t)hw_alloc(m, list);
     words[1] = (uintptr_t)hw_alloc(m, list) + 23;
     words[3] = (uintptr_t)hw_alloc(m, list);
-    CHECK(alive(m) == 2 && hw_root_remove(heap, range) == HW_OK && alive(m) == 0);
+    CHECK(alive(m) == 2 && hw_root_remove(heap, range, NULL) == HW_OK && alive(m) == 0);
 
     void **a = hw_handle_new(m, hw_alloc(m, list)), **b = hw_handle_new(m, NULL);
     CHECK(a != NULL && b != NULL && a != b && *b == NULL);
-    *b = hw_alloc(m, list);
+    CHECK(hw_handle_set(m, b, hw_alloc(m, list)) == HW_OK && *b != NULL);
     CHECK(alive(m) == 2);
+    CHECK(hw_handle_set(NULL, b, NULL) == HW_EINVAL && *b != NULL);
+    CHECK(hw_handle_set(m, NULL, *b) == HW_EINVAL && refused(m, HW_EINVAL, "handle is NULL"));
+    CHECK(hw_handle_set(m, b, (char *)*b + 1) == HW_EINVAL && refused(m, HW_EINVAL, "address"));
+    void *kept = *a;
+    CHECK(hw_handle_set(m, a, NULL) == HW_OK && *a == NULL && alive(m) == 1);
+    CHECK(hw_handle_set(m, a, kept = hw_alloc(m, list)) == HW_OK && *a == kept && alive(m) == 2);
     CHECK(hw_handle_free(m, a) == HW_OK && alive(m) == 1);
     CHECK(hw_handle_free(m, a) == HW_EINVAL && refused(m, HW_EINVAL, "handle"));
+    CHECK(hw_handle_set(m, a, NULL) == HW_EINVAL && refused(m, HW_EINVAL, "no handle"));
     CHECK(hw_handle_free(m, (void **)words) == HW_EINVAL && hw_handle_free(NULL, b) == HW_EINVAL);
     CHECK(hw_handle_free(m, NULL) == HW_OK);
     CHECK(hw_handle_new(m, (char *)*b + 1) == NULL && refused(m, HW_EINVAL, "address"));
@@ -530,7 +551,7 @@ static void roots(void) {
     for (size_t i = 0; i < 3; i++) hw_write(m, t, &t->slot[i], (char *)hw_alloc(m, list) + (i == 2 ? 7 : 0));
     CHECK(alive(m) == 4);
     hw_frame_pop(m, &one);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 /* With verify, every store is checked; with stress, every allocation collects. */
@@ -591,7 +612,7 @@ static void stores(int verify, int stress) {
     }
     hw_frame_pop(m, &second);
     hw_frame_pop(m, &frame);
-    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static void statistics(void) {
@@ -612,7 +633,7 @@ static void statistics(void) {
     size_t released = 1;
     CHECK(hw_release_free_memory(NULL, &released) == HW_EINVAL && released == 1);
     CHECK(hw_release_free_memory(heap, &released) == HW_OK && hw_release_free_memory(heap, NULL) == HW_OK);
-    CHECK(hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 int main(void) {

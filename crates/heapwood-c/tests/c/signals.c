@@ -74,6 +74,6 @@ int main(int argc, char **argv) {
         handle(SIGALRM);
     }
     CHECK(hw_detach(m) == HW_OK);
-    CHECK(hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
     return 0;
 }

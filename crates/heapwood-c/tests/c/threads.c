@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
     uint64_t mask = HW_POINTER(struct node, left) | HW_POINTER(struct node, right);
     CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) == HW_OK);
-    hw_root root = hw_root_slots(heap, boxes, BOXES);
+    hw_root root = hw_root_slots(heap, boxes, BOXES, NULL);
     CHECK(root != 0);
 
     hw_mutator *m = join();
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
     CHECK(hw_stats_get(heap, &stats) == HW_OK);
     CHECK(stats.live_objects == expected && stats.threads == 1 && stats.barrier_violations == 0);
     CHECK(stats.collections > THREADS * (ROUNDS / 5) + 1); /* those asked for, and some that were due */
-    CHECK(hw_root_remove(heap, root) == HW_OK && hw_detach(m) == HW_OK && hw_heap_destroy(heap) == HW_OK);
+    CHECK(hw_root_remove(heap, root, NULL) == HW_OK && hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     printf("%d threads, %d collections\n", THREADS, (int)stats.collections);
     return 0;
 }

@@ -124,6 +124,6 @@ int main(int argc, char **argv) {
                stats.collections);
     }
     hw_frame_pop(m, &frame);
-    if (hw_detach(m) || hw_heap_destroy(heap)) return 1;
+    if (hw_detach(m) || hw_heap_destroy(heap, NULL)) return 1;
     return 0;
 }

@@ -25,6 +25,9 @@ loops; beside them what others measured elsewhere, marked as quoted. It takes --
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
+/// What stands for no peer at all.
+pub(crate) const NO_PEER: &str = "none";
+
 /// The names of the other subjects.
 const PAGES: &str = "pages";
 const LAYOUT: &str = "layout";
@@ -57,8 +60,8 @@ const DEFAULT_HEAPS: [usize; 5] = [4 << 20, 1 << 30, 16 << 30, 1 << 40, 16 << 40
 /// A chunk of pages.
 const LEAST_HEAP: usize = 4 << 20;
 
-/// What 48 bits of addresses have room for.
-const MOST_HEAP: usize = 1 << 48;
+/// More than that no heap can have.
+const MOST_HEAP: usize = heapwood_heap::space::MAX_WINDOW;
 
 pub(super) fn parse_heap(text: &str) -> Result<usize, String> {
     let bytes = parse_size(text)?;
@@ -66,7 +69,7 @@ pub(super) fn parse_heap(text: &str) -> Result<usize, String> {
         return Err(format!("a heap has one or more chunks of {}", exact(LEAST_HEAP)));
     }
     if bytes > MOST_HEAP {
-        return Err(format!("a window has at most {}", exact(MOST_HEAP)));
+        return Err(format!("a heap has at most {}", exact(MOST_HEAP)));
     }
     Ok(bytes)
 }
@@ -104,6 +107,12 @@ impl Bench {
         }
     }
 
+    /// The peers that were asked for, if not all; none of them have a name of their own.
+    pub(crate) fn peers(&self) -> Option<Vec<String>> {
+        let names = self.peers.as_ref()?.iter().map(|name| name.trim().to_string());
+        Some(names.filter(|name| !matches!(name.as_str(), NO_PEER | "")).collect())
+    }
+
     /// How often everything is measured.
     pub(crate) fn runs(&self) -> u32 {
         self.runs.unwrap_or(match self.subject {
@@ -131,11 +140,11 @@ mod tests {
     #[test]
     fn heaps_say_what_is_wrong() {
         assert_eq!(parse_heap("4MiB"), Ok(4 << 20));
-        assert_eq!(parse_heap("256TiB"), Ok(1 << 48));
+        assert_eq!(parse_heap("16TiB"), Ok(1 << 44));
         for wrong in ["0", "1MiB", "5MiB", "4194305"] {
             assert!(parse_heap(wrong).unwrap_err().contains("chunks of 4 MiB"), "{wrong}");
         }
-        assert!(parse_heap("257TiB").unwrap_err().contains("256 TiB"));
+        assert!(parse_heap("17TiB").unwrap_err().contains("at most 16 TiB"));
         assert!(parse_heap("lots").is_err() && parse_heap("-4MiB").is_err() && parse_heap("").is_err());
     }
 }

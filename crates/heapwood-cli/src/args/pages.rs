@@ -1,5 +1,6 @@
 //! What can be said to `heapwood pages`.
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ pub(crate) enum Pages {
 
 const REPLAY_HELP: &str = "\
 A page sample is made by `heapwood run NAME --page-sample FILE` and holds up to three moments of a heap; all are \
-replayed. Each pass allocates, from an allocator made anew from the sample, until no run is left; a small sample is \
+replayed; a file above 256 MiB is refused. Each pass allocates, from an allocator made anew from the sample, until no run is left; a small sample is \
 repeated until about 100 us are timed. A cache that cannot serve any more is given back, and the pass goes on. Shown: \
 allocations, ns each (median, least and most of all passes), how often the lock was taken for each, and the pages left \
 free. mix draws sizes from 1 to 16 pages, small ones more often; where a size is not to be had any more, it goes on \
@@ -94,7 +95,7 @@ pub(crate) struct Simulate {
     pub(crate) json: bool,
 
     /// Draw a picture, too
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = PathBufValueParser::new().try_map(super::a_picture))]
     pub(crate) plot: Option<PathBuf>,
 }
 

@@ -1,7 +1,9 @@
 //! Which peers there are: `peers.toml` in the folder of their sources. It names what builds each, and the program for
 //! each workload; this module alone knows its format.
 
+use crate::args::NO_PEER;
 use crate::failure::Failure;
+use crate::legible::legible;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,19 +55,24 @@ impl Manifest {
         let path = folder.join("peers.toml");
         let text = std::fs::read_to_string(&path).map_err(|e| {
             let hint = if given { "" } else { "; --peers-dir DIR says where the peers' sources are now" };
-            Failure::run(format!("the list of peers {} cannot be read: {e}{hint}", path.display()))
+            Failure::run(format!("the list of peers {} cannot be read: {e}{hint}", legible(&path)))
         })?;
-        let wrong = |why: &dyn std::fmt::Display| Failure::run(format!("{} is wrong: {why}", path.display()));
+        let wrong = |why: &dyn std::fmt::Display| Failure::run(format!("{} is wrong: {why}", legible(&path)));
         let file: File = toml::from_str(&text).map_err(|e| wrong(&e))?;
         for (k, peer) in file.peer.iter().enumerate() {
             if peer.programs.values().any(Vec::is_empty) {
                 return Err(wrong(&format!("{} has an empty program", peer.name)));
             }
-            if peer.name == "none" || file.peer[..k].iter().any(|other| other.name == peer.name) {
+            if peer.name == NO_PEER || file.peer[..k].iter().any(|other| other.name == peer.name) {
                 return Err(wrong(&format!("{} cannot be the name of another peer", peer.name)));
             }
         }
         Ok(Manifest { folder: folder.to_path_buf(), peers: file.peer })
+    }
+
+    /// No peers.
+    pub(crate) fn empty() -> Manifest {
+        Manifest { folder: PathBuf::new(), peers: Vec::new() }
     }
 
     /// The peers that have the workload: all of them, or those asked for.
@@ -73,7 +80,7 @@ impl Manifest {
         let able: Vec<&Peer> = self.peers.iter().filter(|p| p.programs.contains_key(workload)).collect();
         let Some(asked) = asked else { return Ok(able) };
         let mut wanted = Vec::new();
-        for name in asked.iter().map(|name| name.trim()).filter(|name| !matches!(*name, "none" | "")) {
+        for name in asked {
             let exact = able.iter().filter(|p| p.is_called(name)).count() > 0;
             let found = wanted.len();
             let meant = |p: &&&Peer| if exact { p.is_called(name) } else { p.is_of_family(name) };
@@ -89,7 +96,7 @@ impl Manifest {
         let exists = self.peers.iter().any(|p| p.is_called(name) || p.is_of_family(name));
         let mut message = match exists {
             true => format!("the peer {name} has no {workload}; those that have it:"),
-            false => format!("there is no peer {name}; those that have {workload}:"),
+            false => format!("there is no peer {}; those that have {workload}:", legible(name)),
         };
         for peer in able {
             message += &format!("\n  {:<14} {}", peer.name, peer.about);
@@ -102,7 +109,10 @@ impl Manifest {
         chosen.iter().find(|p| p.is_called(name)).map(|p| p.name.as_str()).ok_or_else(|| {
             let names: Vec<&str> = chosen.iter().map(|p| p.name.as_str()).collect();
             let names = if names.is_empty() { "none".into() } else { names.join(", ") };
-            Failure::usage(format!("--equal-rss {name}: not one of the peers that would run: {names}"))
+            Failure::usage(format!(
+                "--equal-rss {}: not one of the peers that would run: {names}",
+                legible(name)
+            ))
         })
     }
 }
@@ -116,7 +126,7 @@ mod tests {
     }
 
     fn list(names: &str) -> Vec<String> {
-        names.split(',').map(str::to_owned).collect()
+        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
     #[test]
@@ -138,8 +148,8 @@ mod tests {
         let choose = |asked: &str| manifest.choose("trees", Some(&list(asked)));
         assert_eq!(names(choose("bump,go")), ["go", "bump"]);
         assert_eq!(names(choose("java")), ["java-serial", "java-parallel"]);
-        assert_eq!(names(choose("libgc, libgc-many")), ["libgc", "libgc-many"]);
-        assert!(names(choose("none")).is_empty());
+        assert_eq!(names(choose("libgc,libgc-many")), ["libgc", "libgc-many"]);
+        assert!(names(choose("")).is_empty());
         let message = choose("go,python").unwrap_err().message;
         assert!(message.contains("no peer python") && message.contains("java-serial"), "{message}");
         let message = manifest.choose("mark", Some(&list("mimalloc"))).unwrap_err().message;

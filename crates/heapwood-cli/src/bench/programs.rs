@@ -3,6 +3,7 @@
 use super::build::Ready;
 use super::children::Children;
 use crate::failure::Failure;
+use crate::legible::legible;
 use heapwood_workloads::Workload;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -84,6 +85,6 @@ impl Program {
 
     /// What is said if it cannot be run, or not to a good end.
     pub(crate) fn failed(&self, why: impl std::fmt::Display) -> Failure {
-        Failure::run(format!("{} ({}) failed: {why}", self.name, self.path.display()))
+        Failure::run(format!("{} ({}) failed: {why}", self.name, legible(&self.path)))
     }
 }

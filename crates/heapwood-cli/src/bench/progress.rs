@@ -9,9 +9,8 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     pub(crate) fn new() -> Progress {
         // indicatif draws on standard error, and nothing at all where that is no terminal.
-        let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed_precise}  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = ProgressBar::no_length();
+        bar.set_style(style("{spinner} {elapsed_precise}  {msg}"));
         // Seldom enough not to disturb what is measured.
         bar.enable_steady_tick(Duration::from_secs(1));
         Progress(bar)
@@ -19,7 +18,11 @@ impl Progress {
 
     /// So many more runs are to come.
     pub(crate) fn expect(&self, runs: u64) {
-        self.0.inc_length(runs);
+        if self.0.length().is_none() {
+            // Until now a bar would have been a full one.
+            self.0.set_style(style("{wide_bar} {pos}/{len} runs, {elapsed_precise}  {msg}"));
+        }
+        self.0.set_length(self.0.length().unwrap_or(0) + runs);
     }
 
     /// What runs now.
@@ -43,4 +46,8 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -6,7 +6,7 @@ use super::equal_rss::{EQUAL, Tuned};
 use super::machine::Machine;
 use super::rounds::{Entry, Rounds, Run};
 use super::spread::Spread;
-use crate::args::Bench;
+use crate::args::{Bench, NO_PEER};
 use crate::failure::Failure;
 use heapwood_workloads::{Figure, Workload};
 use serde::{Serialize, Serializer};
@@ -95,7 +95,7 @@ impl Report {
             workload,
             n,
             runs: args.runs(),
-            peers: args.peers.clone(),
+            peers: args.peers().map(|names| if names.is_empty() { vec![NO_PEER.into()] } else { names }),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             machine: Machine::this(),
             failed: failed.collect(),
@@ -111,12 +111,22 @@ impl Report {
         (!each.is_empty()).then(|| Failure::run(each.join("\nheapwood: ")))
     }
 
-    /// The command that would measure this again.
+    /// The command that would measure this again, as a shell takes it.
     pub(crate) fn command(&self) -> String {
         let peers =
-            self.peers.as_ref().map_or(String::new(), |names| format!(" --peers {}", names.join(",")));
-        let equal_rss = self.equal_rss.as_ref().map_or(String::new(), |e| format!(" --equal-rss {}", e.peer));
+            self.peers.as_ref().map_or(String::new(), |names| format!(" --peers {}", word(&names.join(","))));
+        let equal_rss =
+            self.equal_rss.as_ref().map_or(String::new(), |e| format!(" --equal-rss {}", word(&e.peer)));
         format!("heapwood bench {} {}{peers} --runs {}{equal_rss}", self.workload.name, self.n, self.runs)
+    }
+}
+
+/// A word of a command, in quotes if a shell would make something else of it.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -163,5 +173,19 @@ impl EqualRss {
             ratio,
             within_10_percent: (1.0 - EQUAL..=1.0 + EQUAL).contains(&ratio),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (text, quoted) in
+            [("go,java-serial", "go,java-serial"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
+        {
+            assert_eq!(word(text), quoted);
+        }
     }
 }

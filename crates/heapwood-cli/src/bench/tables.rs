@@ -5,6 +5,9 @@ use super::spread::Spread;
 use crate::output::say;
 use comfy_table::{Table, presets};
 
+/// More figures than this are rows.
+const MOST_COLUMNS: usize = 4;
+
 const MIB: f64 = (1 << 20) as f64;
 
 pub(crate) fn print(report: &Report) {
@@ -55,17 +58,31 @@ fn memory(report: &Report) -> Table {
     table
 }
 
+/// A column for each figure, or, where a line would become too long with that, a row.
 fn figures(report: &Report) -> Table {
     let kinds = report.workload.figures;
+    let cells = |row: &Row, name: &str| {
+        let figure = &row.figures[name];
+        [show(figure.spread, 1.0), show(figure.ratio, 1.0)]
+    };
+    if kinds.len() > MOST_COLUMNS {
+        let programs = report.results.iter().map(|row| [row.name.as_str(), "x"]);
+        // Over itself Heapwood is always 1.
+        let header: Vec<&str> = std::iter::once("").chain(programs.flatten()).collect();
+        let mut table = table(&[&header[..2], &header[3..]].concat());
+        for kind in kinds {
+            let of_programs = report.results.iter().flat_map(|row| cells(row, kind.name));
+            let mut line: Vec<String> = std::iter::once(kind.label.to_string()).chain(of_programs).collect();
+            line.remove(2);
+            table.add_row(line);
+        }
+        return table;
+    }
     let header: Vec<&str> = std::iter::once("").chain(kinds.iter().flat_map(|f| [f.label, "x"])).collect();
     let mut table = table(&header);
-    let cells = |row: &Row| {
-        let each = kinds.iter().map(|f| &row.figures[f.name]);
-        let each = each.flat_map(|figure| [show(figure.spread, 1.0), show(figure.ratio, 1.0)]);
-        std::iter::once(row.name.clone()).chain(each).collect::<Vec<String>>()
-    };
     for row in &report.results {
-        table.add_row(cells(row));
+        let of_figures = kinds.iter().flat_map(|kind| cells(row, kind.name));
+        table.add_row(std::iter::once(row.name.clone()).chain(of_figures));
     }
     table
 }

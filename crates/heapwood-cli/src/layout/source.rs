@@ -2,11 +2,11 @@
 //! checked here; only what is no program at all, such as a text of other letters, is refused.
 
 use crate::failure::Failure;
+use crate::input::read_at_most;
+use crate::legible::legible;
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Op, Ops};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 /// Larger files are refused: in digits, with some comments, a heap has room for a quarter of it.
@@ -39,7 +39,7 @@ impl Source {
     /// Of a file, or of a type if there is no such file.
     pub(super) fn find(what: &OsStr, words: Option<u64>) -> Result<Source, Failure> {
         let path = Path::new(what);
-        let no_file = match read(path) {
+        let no_file = match read_at_most(path, MOST_BYTES) {
             Ok(bytes) => return Self::of_file(path, &bytes, words),
             Err(e) => e,
         };
@@ -57,26 +57,16 @@ impl Source {
 
     /// Of a file.
     pub(super) fn file(path: &Path, words: Option<u64>) -> Result<Source, Failure> {
-        let bytes =
-            read(path).map_err(|e| Failure::run(format!("{} cannot be read: {e}", path.display())))?;
+        let bytes = read_at_most(path, MOST_BYTES)
+            .map_err(|e| Failure::run(format!("{} cannot be read: {e}", legible(path))))?;
         Self::of_file(path, &bytes, words)
     }
 
     fn of_file(path: &Path, content: &[u8], words: Option<u64>) -> Result<Source, Failure> {
-        let name = path.display().to_string();
+        let name = legible(path);
         let bytes = bytes_of(content).map_err(|why| Failure::run(format!("{name}: {why}")))?;
         let words = words.unwrap_or_else(|| emitted(&bytes));
         Ok(Source { from: From::File, name, bytes, words })
-    }
-}
-
-/// What is in a file; not without end.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MOST_BYTES {
-        true => Err(io::Error::other(format!("it is larger than {}", crate::size::show(MOST_BYTES)))),
-        false => Ok(bytes),
     }
 }
 

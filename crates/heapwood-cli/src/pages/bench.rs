@@ -33,6 +33,7 @@ use crate::args::Bench;
 use crate::bench::progress::Progress;
 use crate::doctor::available_memory;
 use crate::failure::Failure;
+use crate::legible::complain;
 use crate::output::json;
 use crate::size::{exact, show};
 use clock::Clock;
@@ -89,21 +90,14 @@ fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Fa
     for &bytes in sizes {
         let size = PageCount::from_bytes(bytes);
         bar.show(format!("making heaps of {}", exact(bytes)));
-        let (needed, left) = (tables_bytes(size) * AT_ONCE, available_memory());
-        // Something is left for everybody else.
-        let made = if needed > left / 10 * 9 {
-            Err(format!(
-                "its tables take {} and are needed {AT_ONCE} times at once, but there is {} of memory left",
-                show(tables_bytes(size)),
-                show(left)
-            ))
-        } else {
-            Heap::new(size).map_err(|failure| failure.message)
+        let made = match lacking(size, available_memory()) {
+            Some(why) => Err(why),
+            None => Heap::new(size).map_err(|failure| failure.message),
         };
         match made {
             Ok(heap) => heaps.push(heap),
             Err(why) => {
-                eprintln!("heapwood: skipped: a heap of {}: {why}", exact(bytes));
+                complain(format_args!("heapwood: skipped: a heap of {}: {why}", exact(bytes)));
                 skipped.push(Skipped { bytes, why });
             }
         }
@@ -112,6 +106,18 @@ fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Fa
         return Err(Failure::run("no heap could be made"));
     }
     Ok((heaps, skipped))
+}
+
+/// Why so much memory is too little for heaps of this size, if it is: something is left for everybody else.
+fn lacking(size: PageCount, left: u64) -> Option<String> {
+    let tables = tables_bytes(size);
+    (tables * AT_ONCE > left / 10 * 9).then(|| {
+        format!(
+            "its tables take {} and are needed {AT_ONCE} times at once, but there is {} of memory left",
+            show(tables),
+            show(left)
+        )
+    })
 }
 
 /// A size of heap, in all states.
@@ -170,5 +176,19 @@ impl Heap {
             }
         }
         mix.round(clock, record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_asked_for_before_tables_are_made() {
+        let (small, large) = (PageCount::from_bytes(4 << 20), PageCount::from_bytes(16 << 40));
+        assert_eq!(lacking(small, 1 << 20), None);
+        assert_eq!(lacking(large, 4 << 30), None);
+        let why = lacking(large, 1 << 30).unwrap();
+        assert!(why.contains("4 times at once") && why.contains("1.0 GiB of memory left"), "{why}");
     }
 }

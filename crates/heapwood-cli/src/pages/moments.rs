@@ -3,6 +3,7 @@
 
 use super::sample_file::SampleFile;
 use crate::failure::Failure;
+use crate::legible::legible;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, Sample, SampleError, SharedPages};
 use serde::Serialize;
@@ -32,12 +33,12 @@ pub(crate) struct Source {
 impl Source {
     /// `trees 18, collected`.
     pub(crate) fn title(&self) -> String {
-        format!("{}, {}", self.program, self.moment)
+        format!("{}, {}", legible(&self.program), legible(&self.moment))
     }
 
     /// The same, and the file.
     pub(crate) fn full_title(&self) -> String {
-        format!("{} ({})", self.title(), self.file.display())
+        format!("{} ({})", self.title(), legible(&self.file))
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn named(files: &[PathBuf], name: &str) -> Result<Vec<Moment>, Failur
         let moments = read(path)?;
         let names: Vec<String> = moments.iter().map(|m| m.source.moment.clone()).collect();
         moments.into_iter().find(|m| m.source.moment == name).ok_or_else(|| {
-            let (file, names) = (path.display(), names.join(", "));
+            let (file, names) = (legible(path), names.iter().map(legible).collect::<Vec<_>>().join(", "));
             Failure::run(format!("{file} has no moment {name:?}; choose with --moment one of: {names}"))
         })
     };
@@ -82,8 +83,8 @@ fn read(path: &Path) -> Result<Vec<Moment>, Failure> {
 
 fn contradiction(path: &Path, moment: &str, why: SampleError) -> Failure {
     Failure::run(format!(
-        "{}, moment {moment}: no heap has such pages: {why}; make the sample again with heapwood run NAME \
-         --page-sample FILE",
-        path.display()
+        "{}, moment {}: no heap has such pages: {why}; make the sample again with heapwood run NAME --page-sample FILE",
+        legible(path),
+        legible(moment)
     ))
 }

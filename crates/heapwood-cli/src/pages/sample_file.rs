@@ -3,10 +3,15 @@
 //! is wrong.
 
 use crate::failure::Failure;
+use crate::input::read_at_most;
+use crate::legible::legible;
 use crate::output::cannot_write;
 use heapwood_pages::{ChunkIndex, ChunkSample, PAGE_SIZE, PageCount, Sample};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+/// Larger files are refused. A chunk of 4 MiB takes 300 bytes: it is a heap of 1 TiB at three moments.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// What a file says it is.
 const FORMAT: &str = "heapwood page sample 1";
@@ -58,12 +63,12 @@ impl SampleFile {
         let wrong = |why: String| {
             Failure::run(format!(
                 "{} is no page sample (made by heapwood run NAME --page-sample FILE): {why}",
-                path.display()
+                legible(path)
             ))
         };
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Failure::run(format!("the page sample {} cannot be read: {e}", path.display())))?;
-        let file: SampleFile = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        let text = read_at_most(path, MOST_BYTES)
+            .map_err(|e| Failure::run(format!("the page sample {} cannot be read: {e}", legible(path))))?;
+        let file: SampleFile = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
         if file.format != FORMAT || file.page_bytes != PAGE_SIZE {
             return Err(wrong(format!(
                 "its format is {:?} with pages of {} bytes, not {FORMAT:?} with {PAGE_SIZE}",

@@ -30,14 +30,6 @@ impl Marker<'_> {
 
     /// Scans a stopped thread's stack from its lowest word in use.
     pub(crate) fn scan_stack(&mut self, lowest: usize, end: usize) {
-        if let Some(note) = self.on_stack {
-            for at in (lowest.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
-                // SAFETY: as above.
-                if let Some(object) = self.resolve(unsafe { (at as *const usize).read_volatile() }) {
-                    note(object);
-                }
-            }
-        }
         self.scan_ambiguous(lowest, end);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`queue`] | the marking loop: a bounded stack of edges feeding a short queue of prefetched ones |
+//! | [`queue`] | the marking loop: a bounded stack of edges feeds a ring of edges, and that a ring of objects |
+//! | `ring` | what waits for its memory, oldest out first |
 //! | [`scan`] | finding the edges of an object, by scan kind |
 //! | [`programs`] | the same for types that a program describes |
 //! | [`ambiguous`] | words that may or may not be pointers |
@@ -14,6 +15,7 @@ pub mod ambiguous;
 pub mod overflow;
 pub mod programs;
 pub mod queue;
+mod ring;
 pub mod scan;
 pub mod stack;
 pub mod tracer;

@@ -1,17 +1,22 @@
-//! The marking loop. An edge (the address of an object) taken from the stack is not followed at once: its mark
-//! bits and the object are prefetched and it waits in a short ring while older edges are followed. So each object
-//! costs one cache miss that overlaps with others, as in Cher, Hosking and Vitek, "Software Prefetching for
-//! Mark-Sweep Garbage Collection" (2004); the edges rather than the objects are queued.
+//! The marking loop. An edge (the address of an object) taken from the stack is not followed at once: its mark word is
+//! prefetched, and it waits in a short ring while older edges are followed. If its object turns out to be newly marked
+//! and may have pointers, that is prefetched and waits in a second ring before it is scanned. So each object costs one
+//! cache miss that overlaps with others, and an edge to what is marked already costs none of the object's. Where nothing
+//! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
+//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/METADATA.md.
 
+use super::ring::Ring;
 use super::stack::MarkStacks;
+use core::mem::MaybeUninit;
 use heapwood_heap::marks;
 use heapwood_heap::page_table::PageEntry;
 use heapwood_heap::{ScanKind, Shape, Space, prefetch};
 use heapwood_os::{MappedArray, Touched};
 use heapwood_pages::PAGE_SIZE;
 
-/// How many edges wait for their memory. 32 was the best of 16, 32 and 64 (docs/METADATA.md).
-pub(crate) const RING: usize = 32;
+/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/METADATA.md).
+const EDGES: usize = 16;
+const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
 const LOOP_PUSHES: usize = 64;
 
@@ -37,8 +42,6 @@ pub struct Marker<'h> {
     /// Bytes of what was marked, in cells and pages.
     pub(crate) live_bytes: usize,
     pub(crate) live_objects: usize,
-    /// In verify mode: told of every object that an ambiguous word of a stack keeps alive.
-    pub(crate) on_stack: Option<&'h dyn Fn(usize)>,
     #[cfg(feature = "plant")]
     pub(crate) plant: Option<&'h crate::plant::Plant>,
 }
@@ -67,7 +70,6 @@ impl<'h> Marker<'h> {
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
-            on_stack: None,
             #[cfg(feature = "plant")]
             plant: None,
         }
@@ -110,67 +112,81 @@ impl<'h> Marker<'h> {
         }
     }
 
+    /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(crate) fn follow_all(&mut self) {
+        let marker = self;
+        heapwood_heap::by_cpu!(marker.space.marks().cpu(), Marker::follow, (marker: &mut Marker<'_>))
+    }
+
+    #[inline(always)]
+    fn follow(&mut self) {
         // What every object needs lives in locals: the compiler cannot keep fields in registers across the stores
         // to mark bits and stack.
-        let (marks, base, extent) = (self.marks, self.base, self.extent);
+        let (marks, base, extent) = (self.marks, self.marks.base(), self.extent);
         let (entries, shapes) = (self.entries, self.shapes);
-        if extent == 0 {
-            // A heap that has never grown has no edges, and no first page either.
-            return;
-        }
-        // An empty place in the ring holds the heap's base, where no object is; it counts as marked already.
-        // SAFETY: the first page is committed and never used, and one thread marks.
-        unsafe { marks.set(base) };
-        let entry_of = |edge: usize| {
-            // SAFETY: edges lie inside the extent, whose entries are committed.
-            unsafe { *entries.add((edge - base) / PAGE_SIZE) }
-        };
-        let nothing = (base, entry_of(base));
-        let mut ring = [nothing; RING];
-        let (mut at, mut pairs) = (0, 0);
+        let (mut edges, mut objects) =
+            ([const { MaybeUninit::uninit() }; EDGES], [const { MaybeUninit::uninit() }; OBJECTS]);
+        let (mut edges, mut objects) = (Ring::new(&mut edges), Ring::new(&mut objects));
         let bottom = self.stacks.edges.bottom();
-        let roomy = self.stacks.edges.room_for(LOOP_PUSHES);
+        let mut roomy = self.stacks.edges.room_for(LOOP_PUSHES);
         let mut top = self.stacks.edges.top();
-        let mut waiting = 0;
+        let mut pairs = 0;
         #[cfg(feature = "plant")]
         let plant = self.plant;
-        loop {
-            let next = if top != bottom {
-                // SAFETY: entries between bottom and top were written by pushes.
-                let edge = unsafe {
-                    top = top.sub(1);
-                    top.read()
+        'follow: loop {
+            let (object, entry) = 'ready: {
+                let edge = if top != bottom {
+                    // SAFETY: entries between bottom and top were written by pushes.
+                    let next = unsafe {
+                        top = top.sub(1);
+                        top.read()
+                    };
+                    marks.prefetch(next);
+                    if edges.is_full() {
+                        edges.replace(next)
+                    } else if top == bottom && edges.is_empty() && objects.is_empty() {
+                        // As each node of a list: it has nothing to wait for.
+                        next
+                    } else {
+                        edges.push(next);
+                        continue 'follow;
+                    }
+                } else if !self.stacks.ranges.is_empty() {
+                    self.stacks.edges.set_top(top);
+                    self.next_range();
+                    (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
+                    continue 'follow;
+                } else if edges.len() >= objects.len() && !edges.is_empty() {
+                    // Nothing new: of the two rings the fuller one gives, so that what is left waits in both.
+                    edges.pop()
+                } else if !objects.is_empty() {
+                    break 'ready objects.pop();
+                } else {
+                    break 'follow;
                 };
-                let entry = entry_of(edge);
-                marks.prefetch(edge);
-                // What has no pointers is marked without being touched.
-                if !entry.is(ScanKind::NoPointers) {
-                    prefetch::for_read(edge as *const u8);
+                // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
+                // look-up), and one thread marks.
+                if !unsafe { marks.set(edge) } {
+                    continue 'follow;
                 }
-                waiting = RING;
-                (edge, entry)
-            } else {
-                self.stacks.edges.set_top(top);
-                let more = self.next_range();
-                top = self.stacks.edges.top();
-                if more {
-                    continue;
+                // SAFETY: edges lie inside the extent, whose entries are committed.
+                let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
+                if entry.is(ScanKind::NoPointers) {
+                    // Marked without being touched.
+                    // SAFETY: the entry of a span holds the number of a registered shape.
+                    self.count(edge, unsafe { &*shapes.add(entry.shape().index()) });
+                    continue 'follow;
                 }
-                // Nothing new: the ring runs empty.
-                if waiting == 0 {
-                    break;
+                prefetch::for_read(edge as *const u8);
+                if objects.is_full() {
+                    objects.replace((edge, entry))
+                } else if top == bottom && edges.is_empty() && objects.is_empty() {
+                    (edge, entry)
+                } else {
+                    objects.push((edge, entry));
+                    continue 'follow;
                 }
-                waiting -= 1;
-                nothing
             };
-            let (edge, entry) = core::mem::replace(&mut ring[at % RING], next);
-            at += 1;
-            // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
-            // look-up), and one thread marks.
-            if !unsafe { marks.set(edge) } {
-                continue;
-            }
             // Written whether or not it is an edge, kept only if it is: leaves are as common as inner nodes, and a
             // branch on null would be guessed wrong every other time.
             let push = |top: &mut *mut usize, word: usize| {
@@ -186,28 +202,25 @@ impl<'h> Marker<'h> {
             };
             if entry.is(ScanKind::Pair) && top < roomy {
                 pairs += 1;
-                push(&mut top, edge);
-                push(&mut top, edge + 8);
-            } else if entry.is(ScanKind::NoPointers) {
-                // SAFETY: the entry of a span holds the number of a registered shape.
-                self.count(edge, unsafe { &*shapes.add(entry.shape().index()) });
+                push(&mut top, object);
+                push(&mut top, object + 8);
             } else if entry.is(ScanKind::Mask) && top < roomy {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };
-                self.count(edge, shape);
+                self.count(object, shape);
                 let mut mask = shape.mask[0];
                 while mask != 0 {
-                    push(&mut top, edge + 8 * mask.trailing_zeros() as usize);
+                    push(&mut top, object + 8 * mask.trailing_zeros() as usize);
                     mask &= mask - 1;
                 }
             } else {
                 self.stacks.edges.set_top(top);
-                self.visit_marked(edge, entry);
-                top = self.stacks.edges.top();
+                self.stacks.edges.make_room(LOOP_PUSHES);
+                self.visit_marked(object, entry);
+                (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
             }
         }
-        // SAFETY: as above.
-        unsafe { marks.unset(base) };
+        self.stacks.edges.set_top(top);
         self.live_objects += pairs;
         self.live_bytes += pairs * 16;
     }

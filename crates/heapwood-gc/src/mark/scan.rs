@@ -13,6 +13,8 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 pub(super) const WORD: usize = size_of::<usize>();
 /// Words scanned at once; more wait on the range stack.
 pub(super) const PIECE: usize = 512;
+/// What stands for the shape of a range that is no object's: every word of it is a pointer slot.
+const SLOTS: u32 = u32::MAX;
 /// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
 const SPARSE: usize = 4 << 20;
 
@@ -154,6 +156,14 @@ impl<'h> Marker<'h> {
         }
     }
 
+    /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
+    pub(crate) fn scan_slots(&mut self, start: usize, words: usize) {
+        let range = Range { next: start, end: start + words * WORD, shape: SLOTS, dense: true };
+        if words <= PIECE || !self.stacks.ranges.push(range) {
+            self.scan_all(range);
+        }
+    }
+
     /// Scans the next piece of a waiting range; false if none waits.
     #[cold]
     pub(crate) fn next_range(&mut self) -> bool {
@@ -184,7 +194,9 @@ impl<'h> Marker<'h> {
 
     /// Takes the first piece off a range.
     pub(crate) fn piece_of(&self, range: &mut Range) -> Range {
-        if let Some(piece) = self.piece_of_program(range) {
+        if range.shape != SLOTS
+            && let Some(piece) = self.piece_of_program(range)
+        {
             return piece;
         }
         let element = self.element_bytes(range.shape);
@@ -210,7 +222,7 @@ impl<'h> Marker<'h> {
 
     /// The bytes of an element of a slice of this shape.
     fn element_bytes(&self, shape: u32) -> usize {
-        if shape == 0 { WORD } else { self.shape_numbered(shape).words as usize * WORD }
+        if matches!(shape, 0 | SLOTS) { WORD } else { self.shape_numbered(shape).words as usize * WORD }
     }
 
     pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {
@@ -220,6 +232,14 @@ impl<'h> Marker<'h> {
     pub(crate) fn scan_piece(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
+            return;
+        }
+        if range.shape == SLOTS {
+            for slot in (range.next..range.end).step_by(WORD) {
+                // SAFETY: registered slots, handles and those of linked frames stay readable while they are roots; the
+                // program may write them with instructions of its own.
+                self.push(unsafe { (slot as *const usize).read_volatile() });
+            }
             return;
         }
         if self.shape_numbered(range.shape).kind() == ScanKind::Program {

@@ -1,42 +1,75 @@
 //! The bounded stacks of marking: edges still to follow, and large objects scanned in pieces. Both have a fixed
-//! capacity in mapped memory; a push that does not fit is refused, and [`super::overflow`] takes over.
+//! capacity in mapped memory, committed as deep as markings get; a push that does not fit, or for which the kernel gives
+//! no memory, is refused, and [`super::overflow`] takes over.
 
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// Edges the stack holds unless configured otherwise: 128 MiB of address space, touched only as deep as it gets.
+/// The most edges the stack holds unless configured otherwise: 128 MiB of address space.
 pub const USUAL_EDGES: usize = 1 << 24;
 /// What is made do with where address space is short.
 const LEAST_EDGES: usize = 1 << 14;
+/// A stack has room for an edge in so many bytes of the heap's window: an eighth as many bytes.
+const WINDOW_BYTES_AN_EDGE: usize = 64;
+/// What of a stack is committed from the beginning.
+const FIRST_BYTES: usize = 64 << 10;
 const RANGES: usize = 1 << 12;
 /// Entries kept in memory between collections.
 const KEEP: usize = 1 << 14;
 const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 
-/// A stack of `T` in mapped memory.
+/// A stack of `T` in mapped memory, of which only what has been needed is committed.
 pub struct Bounded<T> {
     memory: MappedArray<T>,
     top: usize,
+    /// How many entries are committed.
+    committed: usize,
+    /// The kernel has refused more since the last [`Bounded::settle`]: what is committed is all there is.
+    refused: bool,
 }
 
 impl<T: Zeroed + Copy> Bounded<T> {
     fn new(kernel: KernelRef, capacity: usize) -> Result<Self, OsError> {
         let memory = MappedArray::new(kernel, capacity.max(1))?;
-        memory.commit(0..memory.len())?;
-        Ok(Bounded { memory, top: 0 })
+        let committed = memory.len().min(FIRST_BYTES / size_of::<T>());
+        memory.commit(0..committed)?;
+        Ok(Bounded { memory, top: 0, committed, refused: false })
     }
 
     /// Puts `value` on top; false if the stack is full.
     #[inline(always)]
     pub fn push(&mut self, value: T) -> bool {
-        if self.top == self.memory.len() {
+        if self.top == self.committed && !self.grow() {
             return false;
         }
-        // SAFETY: the whole array is committed and top is below its length.
+        // SAFETY: top is below what is committed.
         unsafe { self.memory.at(self.top).write(value) };
         self.top += 1;
         true
+    }
+
+    /// Commits as much again, up to the capacity; false if nothing is left or the kernel refuses.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let more = self.memory.len().min(self.committed * 2);
+        if self.refused || more == self.committed {
+            return false;
+        }
+        self.refused = self.memory.commit(self.committed..more).is_err();
+        if !self.refused {
+            self.committed = more;
+        }
+        !self.refused
+    }
+
+    /// Commits more if there is no room for `entries`, one of which may be written without being kept. There may be
+    /// none afterwards either.
+    #[inline]
+    pub(crate) fn make_room(&mut self, entries: usize) {
+        if self.committed - self.top <= entries {
+            self.grow();
+        }
     }
 
     /// Takes the top.
@@ -65,9 +98,9 @@ impl<T: Zeroed + Copy> Bounded<T> {
         self.top = (top as usize - self.bottom() as usize) / size_of::<T>();
     }
 
-    /// The highest top that leaves room for `entries` more, one of which may be written without being kept.
+    /// Below this a top leaves room for `entries` more and one that is written without being kept.
     pub(crate) fn room_for(&self, entries: usize) -> *mut T {
-        self.bottom().wrapping_add(self.memory.len().saturating_sub(entries + 1))
+        self.bottom().wrapping_add(self.committed.saturating_sub(entries))
     }
 
     /// How many entries there are.
@@ -84,11 +117,12 @@ impl<T: Zeroed + Copy> Bounded<T> {
     /// tell whether the stack was deeper. (Several, since one may have been overwritten by what was not kept.)
     fn settle(&mut self) {
         debug_assert!(self.is_empty());
-        let mut at_the_mark = KEEP..self.memory.len().min(KEEP + 64);
-        // SAFETY: the whole array is committed, and an entry begins with a word.
+        self.refused = false;
+        let mut at_the_mark = KEEP..self.committed.min(KEEP + 64);
+        // SAFETY: these are committed, and an entry begins with a word.
         if at_the_mark.any(|i| unsafe { self.memory.at(i).cast::<usize>().read() } != 0) {
-            // SAFETY: the whole array is committed, and an empty stack needs no contents.
-            let _ = unsafe { self.memory.shrink(KEEP, self.memory.len()) };
+            // SAFETY: so much is committed, and an empty stack needs no contents.
+            let _ = unsafe { self.memory.shrink(KEEP, self.committed) };
         }
     }
 }
@@ -124,9 +158,10 @@ impl MarkStacks {
         })
     }
 
-    /// Stacks of the usual size, or smaller ones where the kernel grants less address space.
-    pub(crate) fn usual(kernel: KernelRef) -> Result<Self, OsError> {
-        let mut edges = USUAL_EDGES;
+    /// Stacks of the usual size for a heap with so many bytes of window, or smaller ones where the kernel grants less
+    /// address space.
+    pub(crate) fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+        let mut edges = (window / WINDOW_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);
         loop {
             match Self::new(kernel, edges) {
                 Err(_) if edges > LEAST_EDGES => edges /= 4,
@@ -144,11 +179,76 @@ impl MarkStacks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwood_os::faulty::Faulty;
 
     #[test]
     fn a_full_stack_refuses_and_keeps_what_it_has() {
         let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
         assert!(s.push(1) && s.push(2) && s.push(3) && !s.push(4));
         assert_eq!((s.pop(), s.pop(), s.pop(), s.pop()), (Some(3), Some(2), Some(1), None));
+    }
+
+    #[test]
+    fn a_stack_commits_what_it_needs_and_doubles() {
+        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 100_000).unwrap();
+        assert_eq!(s.committed * size_of::<usize>(), FIRST_BYTES);
+        for i in 0..100_000 {
+            assert!(s.push(i));
+            assert!(i < s.committed && s.committed <= (FIRST_BYTES / size_of::<usize>()).max(2 * i));
+        }
+        assert!(!s.push(0));
+        (0..100_000).rev().for_each(|i| assert_eq!(s.pop(), Some(i)));
+    }
+
+    #[test]
+    fn a_stack_whose_growth_is_refused_is_full_until_it_is_settled() {
+        static KERNEL: Faulty = Faulty::new();
+        let mut s = Bounded::<usize>::new(&KERNEL, 1 << 20).unwrap();
+        let first = s.committed;
+        assert!((0..first).all(|i| s.push(i)));
+        KERNEL.refuse_from(0);
+        assert!(!s.push(first));
+        let asked = KERNEL.requests();
+        s.make_room(64);
+        assert!(!s.push(first));
+        assert_eq!(KERNEL.requests(), asked, "it does not ask at each push");
+        KERNEL.relent();
+        assert!((0..first).rev().all(|i| s.pop() == Some(i)));
+        s.settle();
+        assert!((0..=first).all(|i| s.push(i)));
+        assert_eq!(s.committed, 2 * first);
+    }
+
+    #[test]
+    fn room_for_some_is_made_before_the_top_reaches_it() {
+        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 1 << 20).unwrap();
+        let bound = s.room_for(64);
+        while s.top() < bound {
+            s.push(0);
+        }
+        s.make_room(64);
+        assert!(s.top() < s.room_for(64));
+        // None can be made in a stack that is smaller.
+        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
+        s.make_room(64);
+        assert!(s.top() >= s.room_for(64));
+    }
+
+    #[test]
+    fn a_deep_stack_gives_its_memory_back() {
+        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 1 << 20).unwrap();
+        assert!((1..1 << 18).all(|i| s.push(i)));
+        while s.pop().is_some() {}
+        s.settle();
+        // SAFETY: committed above.
+        assert_eq!(unsafe { (s.memory.at(KEEP - 1).read(), s.memory.at(KEEP).read()) }, (KEEP, 0));
+    }
+
+    #[test]
+    fn stacks_are_as_large_as_the_window_may_need() {
+        let edges = |window| MarkStacks::usual(&heapwood_os::SYSTEM, window).unwrap().edges.memory.len();
+        assert_eq!(edges(64 << 20), 1 << 20);
+        assert_eq!(edges(64 << 30), USUAL_EDGES);
+        assert_eq!(edges(0), LEAST_EDGES);
     }
 }

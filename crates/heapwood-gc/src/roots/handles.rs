@@ -1,14 +1,21 @@
 //! Handles: slots that the heap owns, each a root as long as it is held. They may be used from any thread that is
-//! attached, and outlive the mutator that made them. A slot in use holds an object's address (even); a free slot
-//! holds the number of the next free one, shifted left, plus 1.
+//! attached, and outlive the mutator that made them. Invariants: a slot in use holds an object's address (even); a free
+//! slot holds the number of the next free one, shifted left, plus 1, which is below every heap; a block of slots counts
+//! those that are held, so that collections pass over blocks without any.
 
+use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-const CAPACITY: usize = 1 << 24;
-const STEP: usize = 1 << 12;
-const NONE: usize = CAPACITY;
+/// How many handles a heap can have: their slots reserve 128 MiB of addresses, of which what is used is committed.
+pub const MAX_HANDLES: usize = 1 << 24;
+/// Slots of a block: a kernel page of them.
+const BLOCK: usize = 512;
+/// Slots are committed so many at a time, whole blocks.
+const STEP: usize = 8 * BLOCK;
+/// The end of the free list: no slot's number.
+const NONE: usize = MAX_HANDLES;
 
 /// A slot that keeps an object alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +51,38 @@ impl Handle {
     }
 }
 
+/// Why no handle was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleError::Full { most } => write!(
+                f,
+                "{most} handles are held, as many as this heap can have: free some, or keep objects in an array that one \
+                 handle leads to"
+            ),
+            HandleError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for HandleError {}
+
 /// The handles of one heap.
 pub struct Handles {
     slots: MappedArray<AtomicUsize>,
+    /// How many slots of each block are held.
+    held_in: MappedArray<u32>,
     committed: usize,
     used: usize,
     free: usize,
@@ -54,16 +90,17 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// A table of the usual capacity, or a smaller one where the kernel grants less address space.
-    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let mut capacity = CAPACITY;
+    /// A table for `capacity` handles, or a smaller one where the kernel grants less address space.
+    pub(crate) fn new(kernel: KernelRef, capacity: usize) -> Result<Self, OsError> {
+        let mut capacity = capacity.clamp(1, MAX_HANDLES).next_multiple_of(STEP);
         let slots = loop {
             match MappedArray::new(kernel, capacity) {
-                Err(_) if capacity > STEP => capacity /= 4,
+                Err(_) if capacity > STEP => capacity = (capacity / 4).next_multiple_of(STEP),
                 done => break done?,
             }
         };
-        Ok(Handles { slots, committed: 0, used: 0, free: NONE, held: 0 })
+        let held_in = MappedArray::new(kernel, capacity / BLOCK)?;
+        Ok(Handles { slots, held_in, committed: 0, used: 0, free: NONE, held: 0 })
     }
 
     fn slot(&self, index: usize) -> &AtomicUsize {
@@ -72,28 +109,36 @@ impl Handles {
         unsafe { &*self.slots.at(index) }
     }
 
-    pub(crate) fn new_handle(&mut self, object: usize) -> Result<Handle, OsError> {
-        let index = if self.free != NONE {
+    fn held_in(&mut self, block: usize) -> &mut u32 {
+        debug_assert!(block < self.committed / BLOCK);
+        // SAFETY: the counts of committed blocks are committed, and the borrow is exclusive.
+        unsafe { &mut *self.held_in.at(block) }
+    }
+
+    /// A slot that is not in use, off the free list.
+    fn take(&mut self) -> Result<usize, HandleError> {
+        if self.free != NONE {
             let index = self.free;
             self.free = self.slot(index).load(Ordering::Relaxed) >> 1;
-            index
-        } else {
-            if self.used == self.committed {
-                let more = (self.committed + STEP).min(self.slots.len());
-                if more == self.committed {
-                    return Err(OsError {
-                        request: heapwood_os::Request::Commit,
-                        bytes: self.slots.len() * 8,
-                        errno: 12,
-                    });
-                }
-                self.slots.commit(self.committed..more)?;
-                self.committed = more;
+            return Ok(index);
+        }
+        if self.used == self.committed {
+            let (from, to) = (self.committed, self.committed + STEP);
+            if to > self.slots.len() {
+                return Err(HandleError::Full { most: self.slots.len() });
             }
-            self.used += 1;
-            self.used - 1
-        };
+            self.held_in.commit(from / BLOCK..to / BLOCK).map_err(HandleError::Kernel)?;
+            self.slots.commit(from..to).map_err(HandleError::Kernel)?;
+            self.committed = to;
+        }
+        self.used += 1;
+        Ok(self.used - 1)
+    }
+
+    pub(crate) fn new_handle(&mut self, object: usize) -> Result<Handle, HandleError> {
+        let index = self.take()?;
         self.slot(index).store(object, Ordering::Release);
+        *self.held_in(index / BLOCK) += 1;
         self.held += 1;
         Ok(Handle(NonNull::from(self.slot(index))))
     }
@@ -110,6 +155,7 @@ impl Handles {
         }
         self.slot(index).store(self.free << 1 | 1, Ordering::Release);
         self.free = index;
+        *self.held_in(index / BLOCK) -= 1;
         self.held -= 1;
         true
     }
@@ -119,23 +165,47 @@ impl Handles {
         self.held
     }
 
-    pub(crate) fn for_each(&self, mut f: impl FnMut(usize)) {
-        for index in 0..self.used {
-            let value = self.slot(index).load(Ordering::Relaxed);
-            if value & 1 == 0 && value != 0 {
-                f(value);
+    /// Calls `f` with the address and the number of the words of each run of blocks in which handles are held. Each word is
+    /// null, outside every heap, or the address of an object.
+    pub(crate) fn for_each_block(&self, mut f: impl FnMut(usize, usize)) {
+        let mut block = 0;
+        let last = self.used.div_ceil(BLOCK);
+        // SAFETY: the counts of blocks in use are committed; shared access only reads.
+        let is_held = |block: usize| unsafe { self.held_in.at(block).read() } != 0;
+        while block < last {
+            let first = block;
+            while block < last && is_held(block) {
+                block += 1;
             }
+            if block > first {
+                let (from, to) = (first * BLOCK, (block * BLOCK).min(self.used));
+                f(self.slots.at(from) as usize, to - from);
+            }
+            block += 1;
         }
+    }
+
+    pub(crate) fn for_each(&self, mut f: impl FnMut(usize)) {
+        self.for_each_block(|address, words| {
+            let first = (address - self.slots.as_ptr() as usize) / size_of::<usize>();
+            for index in first..first + words {
+                let value = self.slot(index).load(Ordering::Relaxed);
+                if value & 1 == 0 && value != 0 {
+                    f(value);
+                }
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwood_os::SYSTEM;
 
     #[test]
     fn freed_handles_are_used_again_and_not_freed_twice() {
-        let mut handles = Handles::new(&heapwood_os::SYSTEM).unwrap();
+        let mut handles = Handles::new(&SYSTEM, MAX_HANDLES).unwrap();
         let all: Vec<_> = (0..10_000).map(|i| handles.new_handle(i * 16).unwrap()).collect();
         assert!(handles.free_handle(all[7]));
         assert!(!handles.free_handle(all[7]));
@@ -146,5 +216,66 @@ mod tests {
         handles.for_each(|o| sum += o);
         assert_eq!(sum, (0..10_000).map(|i| i * 16).sum::<usize>() - 7 * 16 - 9000 * 16 + 32);
         assert_eq!(handles.held(), 9_999);
+    }
+
+    #[test]
+    fn blocks_without_handles_are_passed_over() {
+        let mut handles = Handles::new(&SYSTEM, MAX_HANDLES).unwrap();
+        let all: Vec<_> = (0..10 * BLOCK).map(|i| handles.new_handle(i * 16 + 16).unwrap()).collect();
+        let blocks = |handles: &Handles| {
+            let mut seen = Vec::new();
+            handles.for_each_block(|address, words| {
+                let offset = address - handles.slots.as_ptr() as usize;
+                seen.push((offset / size_of::<usize>() / BLOCK, words));
+            });
+            seen
+        };
+        assert_eq!(blocks(&handles), [(0, 10 * BLOCK)]);
+        for &handle in all[2 * BLOCK..3 * BLOCK].iter().chain(&all[9 * BLOCK..]) {
+            assert!(handles.free_handle(handle));
+        }
+        // A block with one handle is walked.
+        all[5 * BLOCK + 1..6 * BLOCK].iter().for_each(|&handle| assert!(handles.free_handle(handle)));
+        assert_eq!(blocks(&handles), [(0, 2 * BLOCK), (3, 6 * BLOCK)]);
+        let mut n = 0;
+        handles.for_each(|object| n += usize::from(object.is_multiple_of(16)));
+        assert_eq!((n, handles.held()), (7 * BLOCK + 1, 7 * BLOCK + 1));
+        // What free slots hold is no address.
+        handles.for_each_block(|address, words| {
+            for i in 0..words {
+                // SAFETY: the words of blocks may be read.
+                let word = unsafe { (address as *const usize).add(i).read() };
+                assert!(word.is_multiple_of(16) || word <= NONE << 1 | 1);
+            }
+        });
+        all[..9 * BLOCK].iter().for_each(|&handle| _ = handles.free_handle(handle));
+        assert_eq!((blocks(&handles), handles.held()), (vec![], 0));
+        // The last block in use need not be full.
+        let mut few = Handles::new(&SYSTEM, 1).unwrap();
+        few.new_handle(16).unwrap();
+        assert_eq!(blocks(&few), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_how_many_it_holds() {
+        let mut handles = Handles::new(&SYSTEM, STEP).unwrap();
+        let first = handles.new_handle(16).unwrap();
+        (1..STEP).for_each(|_| _ = handles.new_handle(16).unwrap());
+        let full = HandleError::Full { most: STEP };
+        assert_eq!(handles.new_handle(16), Err(full));
+        assert!(full.to_string().contains("4096 handles are held"));
+        assert!(handles.free_handle(first));
+        assert_eq!(handles.new_handle(32), Ok(first));
+    }
+
+    #[test]
+    fn a_kernel_that_refuses_is_an_error_and_no_loss() {
+        static KERNEL: heapwood_os::faulty::Faulty = heapwood_os::faulty::Faulty::new();
+        let mut handles = Handles::new(&KERNEL, MAX_HANDLES).unwrap();
+        for refused in 0..2 {
+            KERNEL.refuse(refused);
+            assert!(matches!(handles.new_handle(16), Err(HandleError::Kernel(_))));
+        }
+        assert!(handles.new_handle(16).is_ok() && handles.held() == 1);
     }
 }

@@ -10,5 +10,5 @@
 pub mod handles;
 pub mod table;
 
-pub use handles::{Handle, Handles};
-pub use table::{RootToken, Roots};
+pub use handles::{Handle, HandleError, Handles, MAX_HANDLES};
+pub use table::{RootError, RootToken, Roots};

@@ -1,9 +1,17 @@
-//! Registered roots: slots that hold an object's address or null, and ranges of words that may be anything.
+//! Registered roots: slots that hold an object's address or null, and ranges of words that may be anything. Invariant:
+//! every entry below `used` is a root or on the free list, so registering and removing take a few steps however many
+//! there are. Entries are committed as they are needed.
 
+use core::fmt;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-const CAPACITY: usize = 1 << 16;
+/// How many roots a heap can have.
+pub const MAX_ROOTS: usize = 1 << 16;
+/// Entries are committed so many at a time.
+const STEP: usize = 1 << 9;
+/// The end of the free list.
+const NONE: usize = usize::MAX;
 
 /// Names a registered root until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +29,33 @@ impl RootToken {
     }
 }
 
+/// Why a root was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootError::Full { most } => write!(
+                f,
+                "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
+                 keep objects in an array that one root leads to"
+            ),
+            RootError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RootError {}
+
 /// What kind of words a root covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -34,6 +69,7 @@ pub enum RootKind {
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Entry {
+    /// The first word; of a free entry, the next free one.
     start: usize,
     words: usize,
     /// 0 free, otherwise a [`RootKind`].
@@ -48,33 +84,48 @@ unsafe impl Zeroed for Entry {}
 /// The registered roots of one heap.
 pub struct Roots {
     entries: MappedArray<Entry>,
+    committed: usize,
     used: usize,
+    free: usize,
 }
 
 impl Roots {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let entries = MappedArray::new(kernel, CAPACITY)?;
-        entries.commit(0..CAPACITY)?;
-        Ok(Roots { entries, used: 0 })
+        Ok(Roots { entries: MappedArray::new(kernel, MAX_ROOTS)?, committed: 0, used: 0, free: NONE })
     }
 
     fn entry(&mut self, index: usize) -> &mut Entry {
-        // SAFETY: all entries are committed, and the borrow is exclusive.
+        debug_assert!(index < self.committed);
+        // SAFETY: the entry is committed, and the borrow is exclusive.
         unsafe { &mut *self.entries.at(index) }
     }
 
-    /// Registers `words` words from `start`; `None` if the table is full.
-    pub(crate) fn add(&mut self, kind: RootKind, start: usize, words: usize) -> Option<RootToken> {
-        let used = self.used;
-        let index = (0..used).find(|&i| self.entry(i).kind == 0).unwrap_or(used);
-        if index >= CAPACITY {
-            return None;
+    /// An entry that is not in use, off the free list.
+    fn take(&mut self) -> Result<usize, RootError> {
+        if self.free != NONE {
+            let index = self.free;
+            self.free = self.entry(index).start;
+            return Ok(index);
         }
-        self.used = used.max(index + 1);
+        if self.used == self.committed {
+            let end = (self.committed + STEP).min(MAX_ROOTS);
+            if end == self.committed {
+                return Err(RootError::Full { most: MAX_ROOTS });
+            }
+            self.entries.commit(self.committed..end).map_err(RootError::Kernel)?;
+            self.committed = end;
+        }
+        self.used += 1;
+        Ok(self.used - 1)
+    }
+
+    /// Registers `words` words from `start`.
+    pub(crate) fn add(&mut self, kind: RootKind, start: usize, words: usize) -> Result<RootToken, RootError> {
+        let index = self.take()?;
         let e = self.entry(index);
         let generation = e.generation.wrapping_add(1).max(1);
         *e = Entry { start, words, kind: kind as u32, generation };
-        Some(RootToken((generation as u64) << 32 | index as u64))
+        Ok(RootToken((generation as u64) << 32 | index as u64))
     }
 
     /// Removes a root; false if the token names none.
@@ -83,17 +134,20 @@ impl Roots {
         if index >= self.used {
             return false;
         }
+        let next = self.free;
         let e = self.entry(index);
         let known = e.kind != 0 && e.generation as u64 == token.0 >> 32;
         if known {
             e.kind = 0;
+            e.start = next;
+            self.free = index;
         }
         known
     }
 
     pub(crate) fn for_each(&self, mut f: impl FnMut(RootKind, usize, usize)) {
         for index in 0..self.used {
-            // SAFETY: all entries are committed; shared access only reads.
+            // SAFETY: entries in use are committed; shared access only reads.
             let e = unsafe { &*self.entries.at(index) };
             match e.kind {
                 1 => f(RootKind::Slots, e.start, e.words),
@@ -121,5 +175,36 @@ mod tests {
         roots.for_each(|k, s, n| seen.push((k, s, n)));
         assert_eq!(seen, [(RootKind::Range, 16, 2)]);
         assert!(roots.remove(b) && !roots.remove(RootToken::from_bits(u64::MAX)));
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_has_room_again_for_each_that_is_removed() {
+        let mut roots = Roots::new(&heapwood_os::SYSTEM).unwrap();
+        let add = |roots: &mut Roots, i: usize| roots.add(RootKind::Slots, i * 8, 1);
+        let mut tokens: Vec<_> = (0..MAX_ROOTS).map(|i| add(&mut roots, i).unwrap()).collect();
+        assert_eq!(add(&mut roots, 7), Err(RootError::Full { most: MAX_ROOTS }));
+        assert!(RootError::Full { most: MAX_ROOTS }.to_string().contains("65536 roots"));
+        // Every third goes, and comes back at once and later.
+        for round in 0..3 {
+            for i in (round..MAX_ROOTS).step_by(3) {
+                assert!(roots.remove(tokens[i]) && !roots.remove(tokens[i]));
+            }
+            for i in (round..MAX_ROOTS).step_by(3) {
+                tokens[i] = add(&mut roots, i).unwrap();
+            }
+            assert!(add(&mut roots, 7).is_err());
+        }
+        let mut sum = 0;
+        roots.for_each(|_, start, _| sum += start);
+        assert_eq!(sum, (0..MAX_ROOTS).map(|i| i * 8).sum::<usize>());
+    }
+
+    #[test]
+    fn a_kernel_that_refuses_is_an_error_and_no_loss() {
+        static KERNEL: heapwood_os::faulty::Faulty = heapwood_os::faulty::Faulty::new();
+        let mut roots = Roots::new(&KERNEL).unwrap();
+        KERNEL.refuse(0);
+        assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(RootError::Kernel(_))));
+        assert!(roots.add(RootKind::Slots, 8, 1).is_ok());
     }
 }

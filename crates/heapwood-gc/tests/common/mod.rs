@@ -5,7 +5,7 @@
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootToken};
+use heapwood_gc::{Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use std::process::{Command, Output};
@@ -35,6 +35,12 @@ pub(crate) fn attach(heap: &Heap) -> Attached<'_> {
     Attached { mutator: Mutator::attach(heap, None).unwrap(), heap: PhantomData }
 }
 
+impl Attached<'_> {
+    pub(crate) fn raw(&self) -> NonNull<Mutator> {
+        self.mutator
+    }
+}
+
 impl Deref for Attached<'_> {
     type Target = Mutator;
     fn deref(&self) -> &Mutator {
@@ -59,10 +65,14 @@ pub(crate) struct Slots<'h> {
 
 impl<'h> Slots<'h> {
     pub(crate) fn new(heap: &'h Heap, n: usize) -> Self {
+        Self::try_new(heap, n).unwrap()
+    }
+
+    pub(crate) fn try_new(heap: &'h Heap, n: usize) -> Result<Self, RootError> {
         let words = vec![0; n].into_boxed_slice();
         // SAFETY: the words live in a box of their own until the root is removed in `drop`.
-        let token = unsafe { heap.add_root_slots(words.as_ptr(), n) }.unwrap();
-        Slots { words, token, heap }
+        let token = unsafe { heap.add_root_slots(words.as_ptr(), n) }?;
+        Ok(Slots { words, token, heap })
     }
 
     pub(crate) fn set(&mut self, i: usize, object: usize) {

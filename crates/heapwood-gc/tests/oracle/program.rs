@@ -77,7 +77,7 @@ impl World {
     /// Collects and compares.
     pub(crate) fn collect(&mut self, depth: Depth) -> Outcome {
         let before = self.heap.stats().collections;
-        self.mutator().collect();
+        self.mutator().collect().unwrap();
         if self.heap.stats().collections != before + 1 {
             return Err("an explicit collection did not count as one".into());
         }
@@ -214,7 +214,7 @@ impl World {
         }
         let at = match made {
             Ok(at) => at.as_ptr() as usize,
-            Err(AllocError::Limit { limit, live }) if self.settings.config.limit == Some(limit) => {
+            Err(AllocError::Limit { limit, live, .. }) if self.settings.config.limit == Some(limit) => {
                 *limits += 1;
                 if live > limit {
                     return Err(format!("{live} bytes are alive above the limit of {limit}"));
@@ -483,7 +483,7 @@ impl World {
 
     /// A blocking region; its result comes through.
     fn blocking(&mut self) -> Outcome {
-        match self.mutator().blocking(|| 42) {
+        match self.mutator().blocking(|| 42).unwrap() {
             42 => Ok(()),
             other => Err(format!("a blocking region returned {other}")),
         }

@@ -253,7 +253,7 @@ fn time(
     };
     let mut ns = 0.0;
     for _ in 0..2 {
-        mutator.collect();
+        mutator.collect().expect("this thread's own mutator");
         heap.space().finish_sweep();
         // A layout has spans of its own once it has filled one that it shares.
         some(SizeClass::of(ty.size).map_or(1, |class| class.span_cells() * SPANS)).map_err(Failure::run)?;

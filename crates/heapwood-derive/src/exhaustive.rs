@@ -1,0 +1,57 @@
+//! A check that the tokens a derive macro was given are the type that is compiled. An attribute macro below the derive
+//! runs after it and may add fields or change their types, of which the output above would know nothing. Invariant: the
+//! check compiles only if each variant has the fields that were seen, of the types that were seen, and no others. That
+//! a pattern without `..` names every field is what gc-arena and serde rest on, too.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Data, DeriveInput, Field, Fields, Index, Member};
+
+/// An expression, of no use but to be compiled where `Self` is the type of `input`.
+pub(crate) fn check(input: &DeriveInput) -> TokenStream {
+    // The compiler shows the type's name; the names inside are nobody else's.
+    let span = input.ident.span().resolved_at(Span::call_site());
+    let this = Ident::new("this", Span::mixed_site());
+    match &input.data {
+        Data::Struct(data) => {
+            let all: Vec<_> = members(&data.fields).map(|(member, _)| quote!(#member: _)).collect();
+            // Raw pointers: a reference to a field of a packed struct is refused, and one to a `Gc` turns into one to what
+            // it points to.
+            let types = members(&data.fields)
+                .map(|(member, Field { ty, .. })| quote!(let _: *const #ty = &raw const #this.#member;));
+            quote_spanned! {span=>
+                |#this: &Self| {
+                    let Self { #(#all),* } = #this;
+                    #(#types)*
+                }
+            }
+        }
+        Data::Enum(data) => {
+            let arms = data.variants.iter().map(|variant| {
+                let name = &variant.ident;
+                let bound = |i| format_ident!("field{i}", span = Span::mixed_site());
+                let all = members(&variant.fields).enumerate().map(|(i, (member, _))| {
+                    let field = bound(i);
+                    quote!(#member: #field)
+                });
+                let types = members(&variant.fields).enumerate().map(|(i, (_, Field { ty, .. }))| {
+                    let field = bound(i);
+                    quote!(let _: *const #ty = &raw const *#field;)
+                });
+                quote_spanned!(span=> Self::#name { #(#all),* } => { #(#types)* })
+            });
+            // Without variants there is nothing to match behind a reference.
+            let value = if data.variants.is_empty() { quote!(*#this) } else { quote!(#this) };
+            quote_spanned!(span=> |#this: &Self| match #value { #(#arms)* })
+        }
+        Data::Union(_) => quote!(()),
+    }
+}
+
+/// The fields as patterns name them.
+fn members(fields: &Fields) -> impl Iterator<Item = (Member, &Field)> {
+    fields.iter().enumerate().map(|(i, field)| match &field.ident {
+        Some(ident) => (Member::Named(ident.clone()), field),
+        None => (Member::Unnamed(Index::from(i)), field),
+    })
+}

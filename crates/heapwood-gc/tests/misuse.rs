@@ -1,0 +1,199 @@
+//! What a heap refuses to do, and says why: everything that an embedder gets wrong once. Nothing of it may abort, hang, or
+//! touch the heap.
+
+mod common;
+
+use common::*;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use heapwood_gc::{AllocError, Config, Heap, HeapError, Misuse, Mutator, ObjectType};
+use heapwood_layout::{TraceContext, TypeDescriptor};
+use std::sync::mpsc::channel;
+
+fn refused(mutator: &Mutator, ty: ObjectType) -> Misuse {
+    match mutator.allocate(ty) {
+        Err(AllocError::Misuse(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A large object's type: its allocation never has an inline path.
+fn large(heap: &Heap) -> ObjectType {
+    pointer_free(heap, 100_000)
+}
+
+#[test]
+fn allocation_and_collection_in_a_blocking_region() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    mutator
+        .blocking(|| {
+            assert_eq!(refused(&mutator, large(&heap)), Misuse::Blocked);
+            assert_eq!(refused(&mutator, node_type(&heap)), Misuse::Blocked, "no run yet");
+            assert_eq!(mutator.collect(), Err(Misuse::Blocked));
+            assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
+        })
+        .unwrap();
+    assert_eq!(heap.stats().collections, 0);
+    assert!(mutator.allocate(large(&heap)).is_ok());
+    mutator.collect().unwrap();
+}
+
+/// Outside verify mode a run that is not used up can be allocated from; in it the first cell is refused.
+#[test]
+fn verify_mode_leaves_no_run_to_a_blocked_thread() {
+    let heap = heap(Config { verify: true, ..PRECISE });
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    new(&mutator, node);
+    assert!(mutator.bump(node.shape).room() > 0);
+    mutator.blocking(|| assert_eq!(refused(&mutator, node), Misuse::Blocked)).unwrap();
+    new(&mutator, node);
+}
+
+static INSIDE: AtomicPtr<Mutator> = AtomicPtr::new(core::ptr::null_mut());
+static TRACED: AtomicUsize = AtomicUsize::new(0);
+
+/// A trace function that collects and allocates.
+unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
+    // SAFETY: the test stores its mutator, which is attached.
+    let mutator = unsafe { INSIDE.load(Ordering::SeqCst).as_ref() }.unwrap();
+    assert_eq!(mutator.collect(), Err(Misuse::Tracing));
+    assert_eq!(refused(mutator, large(mutator.heap())), Misuse::Tracing);
+    mutator.safepoint_slow();
+    TRACED.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn collection_and_allocation_in_a_trace_function() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let ty = heap.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, ty));
+    INSIDE.store(mutator.raw().as_ptr(), Ordering::SeqCst);
+    mutator.collect().unwrap();
+    assert_eq!(TRACED.load(Ordering::SeqCst), 1);
+    assert_eq!(heap.stats().live_objects, 1);
+}
+
+#[test]
+fn a_mutator_after_its_thread_was_detached() {
+    for verify in [false, true] {
+        let heap = heap(Config { verify, ..PRECISE });
+        let raw = Mutator::attach(&heap, None).unwrap();
+        // SAFETY: attached just above, on this thread.
+        unsafe { Mutator::detach(raw) };
+        // SAFETY: the heap keeps a few mutators mapped, which is what makes this answer possible.
+        let old = unsafe { raw.as_ref() };
+        assert_eq!(old.check(), Err(Misuse::Detached));
+        assert_eq!(old.collect(), Err(Misuse::Detached));
+        assert_eq!(refused(old, node_type(&heap)), Misuse::Detached);
+        old.safepoint_slow();
+        assert_eq!(old.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::Detached));
+        // In verify mode the next one has an address of its own.
+        let next = attach(&heap);
+        assert_eq!(next.raw() == raw, !verify);
+        assert_eq!(old.check().is_err(), verify);
+    }
+}
+
+#[test]
+fn a_mutator_on_another_thread() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let address = mutator.raw().as_ptr() as usize;
+    let ty = large(&heap);
+    std::thread::spawn(move || {
+        // SAFETY: the mutator is attached as long as this thread runs; to use it here is the mistake under test.
+        let theirs = unsafe { &*(address as *const Mutator) };
+        assert_eq!(theirs.check(), Err(Misuse::OtherThread));
+        assert_eq!(theirs.collect(), Err(Misuse::OtherThread));
+        assert_eq!(refused(theirs, ty), Misuse::OtherThread);
+        theirs.safepoint_slow();
+        assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::OtherThread));
+    })
+    .join()
+    .unwrap();
+    mutator.collect().unwrap();
+}
+
+#[test]
+fn a_thread_is_attached_once() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (first, second) = (attach(&one), attach(&other));
+    assert_eq!(Mutator::attach(&one, None).err(), Some(HeapError::AttachedAlready));
+    assert_eq!(Mutator::attach(&other, None).err(), Some(HeapError::AttachedAlready));
+    drop(first);
+    let again = attach(&one);
+    assert_eq!((one.mutators(), other.mutators()), (1, 1));
+    drop((second, again));
+    assert_eq!((one.mutators(), other.mutators()), (0, 0));
+}
+
+/// A thread that ends attached to two heaps, one of which it was detached from and attached to again.
+#[test]
+fn a_thread_that_ends_attached_is_detached() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    for round in 0..20 {
+        std::thread::scope(|scope| {
+            let (one, other) = (&one, &other);
+            let ended = scope.spawn(move || {
+                let mutator = Mutator::attach(one, None).unwrap();
+                core::mem::forget(attach(other));
+                if round % 2 == 0 {
+                    // SAFETY: attached just above.
+                    unsafe { Mutator::detach(mutator) };
+                    core::mem::forget(attach(one));
+                }
+                let all = [node_type(one), node_type(other)];
+                new(forgotten(one), all[0]);
+                new(forgotten(other), all[1]);
+            });
+            ended.join().unwrap();
+        });
+        assert_eq!((one.mutators(), other.mutators()), (0, 0));
+        // Nobody waits for it.
+        attach(&one).collect().unwrap();
+        attach(&other).collect().unwrap();
+    }
+}
+
+/// The calling thread's mutator, which it attached and forgot.
+fn forgotten(heap: &Heap) -> &Mutator {
+    assert_eq!(Mutator::attach(heap, None).err(), Some(HeapError::AttachedAlready));
+    heap.current_mutator().expect("attached")
+}
+
+/// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
+#[test]
+fn a_stop_that_waits_names_the_thread() {
+    let output = run_alone("child_waits_for_a_thread");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("heapwood: verify: a collection waits for thread "), "{text}");
+    assert!(text.contains("for 1 s it has neither polled"), "{text}");
+}
+
+#[test]
+#[ignore = "writes a message: run in a process of its own by the test above"]
+fn child_waits_for_a_thread() {
+    let heap = heap(Config { verify: true, ..PRECISE });
+    let (ready, started) = channel();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (heap, done) = (&heap, &done);
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            ready.send(()).unwrap();
+            // Two seconds without a poll.
+            std::thread::sleep(std::time::Duration::from_millis(2_000));
+            mutator.safepoint();
+            while !done.load(Ordering::SeqCst) {
+                mutator.safepoint();
+            }
+        });
+        started.recv().unwrap();
+        attach(heap).collect().unwrap();
+        done.store(true, Ordering::SeqCst);
+    });
+}

@@ -1,0 +1,104 @@
+//! Lists of spans, linked through their descriptors, in order of arrival. Whoever holds a list owns the spans on it: the
+//! holder of the central lock those of shared lists, a thread those of a list of its own. Invariant: the last span's link
+//! is [`NO_SPAN`], and an empty list has neither head nor tail.
+
+use crate::space::Space;
+use crate::span::NO_SPAN;
+use heapwood_pages::PageIndex;
+
+/// A list of spans.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpanList {
+    head: u32,
+    tail: u32,
+}
+
+const _: () = assert!(NO_SPAN == 0, "a list of zero bytes is empty");
+
+impl SpanList {
+    pub(crate) const EMPTY: SpanList = SpanList { head: NO_SPAN, tail: NO_SPAN };
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.head == NO_SPAN
+    }
+
+    /// The first span.
+    pub(crate) fn first(self) -> Option<PageIndex> {
+        (self.head != NO_SPAN).then(|| PageIndex(self.head as usize))
+    }
+
+    /// The last.
+    pub(crate) fn last(self) -> Option<PageIndex> {
+        (self.tail != NO_SPAN).then(|| PageIndex(self.tail as usize))
+    }
+
+    /// The list that begins with `first`, whose links lead to its end.
+    pub(crate) fn linked_from(space: &Space, first: u32) -> Self {
+        let mut tail = first;
+        while tail != NO_SPAN && space.span(PageIndex(tail as usize)).next != NO_SPAN {
+            tail = space.span(PageIndex(tail as usize)).next;
+        }
+        SpanList { head: first, tail }
+    }
+
+    /// The number of the first span, for those who keep no more of a list than that.
+    pub(crate) fn head(self) -> u32 {
+        self.head
+    }
+
+    fn link(space: &Space, page: u32, next: u32) {
+        // SAFETY: the span is this thread's: it is on the list that the caller holds, or about to be.
+        unsafe { (*space.span_ptr(PageIndex(page as usize))).next = next };
+    }
+
+    /// Adds a span at the end.
+    pub(crate) fn push(&mut self, space: &Space, page: PageIndex) {
+        Self::link(space, page.0 as u32, NO_SPAN);
+        self.append(space, SpanList { head: page.0 as u32, tail: page.0 as u32 });
+    }
+
+    /// Adds a list at the end.
+    pub(crate) fn append(&mut self, space: &Space, other: SpanList) {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            *self = other;
+        } else {
+            Self::link(space, self.tail, other.head);
+            self.tail = other.tail;
+        }
+    }
+
+    /// Adds a list before the first.
+    pub(crate) fn prepend(&mut self, space: &Space, mut other: SpanList) {
+        other.append(space, *self);
+        *self = other;
+    }
+
+    /// Takes the first span.
+    pub(crate) fn pop(&mut self, space: &Space) -> Option<PageIndex> {
+        let first = self.first()?;
+        self.head = space.span(first).next;
+        if self.head == NO_SPAN {
+            self.tail = NO_SPAN;
+        }
+        Some(first)
+    }
+
+    /// Takes up to `most` spans off the beginning.
+    pub(crate) fn split(&mut self, space: &Space, most: u32) -> SpanList {
+        let mut taken = SpanList { head: self.head, tail: NO_SPAN };
+        for _ in 0..most {
+            match self.pop(space) {
+                Some(page) => taken.tail = page.0 as u32,
+                None => break,
+            }
+        }
+        if taken.tail == NO_SPAN {
+            return SpanList::EMPTY;
+        }
+        Self::link(space, taken.tail, NO_SPAN);
+        taken
+    }
+}

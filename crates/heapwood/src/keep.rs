@@ -1,0 +1,80 @@
+//! Guards that keep a local `Gc` where the collector sees it. A variable is on the stack until its last use, not until
+//! its scope ends: references that were borrowed from it and put into a `Vec` or a `Box` outlive what keeps their object
+//! alive. Invariant: the word of a [`Kept`] is in the thread's registers or stack until the guard is dropped. The idea,
+//! and the name of the function below, are Go's `runtime.KeepAlive`.
+
+use crate::gc::Gc;
+use crate::mutator::Mutator;
+use core::arch::asm;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+/// A use of `object` that the compiler can neither remove nor move: up to here the object is alive, although the rest of
+/// the program may not need the `Gc` any more.
+///
+/// It costs nothing but the register or the word of the stack that holds the `Gc` until then.
+#[inline(always)]
+pub fn keep_alive<T>(object: Gc<T>) {
+    // SAFETY: no instruction is executed. That it may read all memory and has an effect is what asm without options says.
+    unsafe { asm!("/* {0} is alive */", in(reg) object.as_ptr(), options(nostack, preserves_flags)) };
+}
+
+/// Keeps an object alive until it is dropped; made by [`Mutator::keep`].
+///
+/// References that are borrowed from it may be collected, boxed and sorted: as long as they are used, the guard exists. The
+/// guard itself belongs on the stack, as the `Gc` in it.
+pub struct Kept<'m, T> {
+    object: Gc<T>,
+    _mutator: PhantomData<&'m Mutator>,
+}
+
+impl Mutator {
+    /// Keeps `object` alive until the guard is dropped: for references into objects that are kept outside the stack.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap, Mutator};
+    /// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+    /// # let m = heap.attach().unwrap();
+    /// # fn call_script(m: &Mutator, _: &u64) { m.alloc(1u64); }
+    /// let numbers = m.keep(m.alloc_slice(1000, |i| m.alloc(i as u64)));
+    /// let mut sorted: Vec<&u64> = numbers.iter().map(|number| &**number).collect();
+    /// sorted.sort();
+    /// for number in sorted {
+    ///     call_script(&m, number); // May collect, and only the slice keeps the numbers alive.
+    /// }
+    /// ```
+    #[inline]
+    pub fn keep<T>(&self, object: Gc<T>) -> Kept<'_, T> {
+        Kept { object, _mutator: PhantomData }
+    }
+}
+
+impl<T> Kept<'_, T> {
+    /// The object.
+    #[inline]
+    pub fn gc(&self) -> Gc<T> {
+        self.object
+    }
+}
+
+impl<T> Deref for Kept<'_, T> {
+    type Target = Gc<T>;
+    #[inline]
+    fn deref(&self) -> &Gc<T> {
+        &self.object
+    }
+}
+
+impl<T> Drop for Kept<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        keep_alive(self.object);
+    }
+}
+
+impl<T> fmt::Debug for Kept<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Kept").field(&self.object.as_ptr()).finish()
+    }
+}
