@@ -60,6 +60,7 @@ impl ThreadValue {
     ///
     /// # Errors
     /// The process has no key left, or the C library no memory.
+    #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the C library keeps the word and does not follow it")]
     pub fn set(&self, value: *mut c_void) -> Result<(), NoThreadValue> {
         let key = self.make_key()?;
         // SAFETY: the key exists.
