@@ -119,7 +119,9 @@ fn a_stack_that_cannot_grow_overflows_and_grows_later() {
         if i < ROOTS - WIDE {
             assert_eq!(get(tables[i / TABLE].get(i % TABLE), 2), i);
         } else {
-            (0..64).for_each(|word| assert_eq!(get(get(tables[i / TABLE].get(i % TABLE), word), 2), i * 64 + word));
+            (0..64).for_each(|word| {
+                assert_eq!(get(get(tables[i / TABLE].get(i % TABLE), word), 2), i * 64 + word)
+            });
         }
     }
 }

@@ -32,7 +32,7 @@ impl Space {
     /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have had
     /// memory behind them. It ends early if the kernel refuses.
     pub fn release_all(&self) -> usize {
-        while self.sweep_some() {}
+        while self.sweep_some() || self.is_being_swept() {}
         let mut released = 0;
         while let Some((bytes, true)) = self.release_some(Effort::Full) {
             released += bytes;

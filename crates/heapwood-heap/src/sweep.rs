@@ -84,9 +84,7 @@ impl Space {
     /// most. The mutators must be stopped, or a mutator's sweep is waited for that waits for its turn to stop.
     pub fn suspend_sweeping(&self) -> SweepSuspended<'_> {
         self.central.lock().suspended = true;
-        while self.central.lock().in_hand != 0 {
-            std::thread::yield_now();
-        }
+        while self.is_being_swept() {}
         SweepSuspended(self)
     }
 
@@ -99,6 +97,15 @@ impl Space {
     /// Sweeps some spans for everyone; false if there are none, or sweeping is suspended.
     pub fn sweep_some(&self) -> bool {
         self.sweep_pack(false)
+    }
+
+    /// Whether somebody sweeps for everyone now; lets them go on if so.
+    pub(crate) fn is_being_swept(&self) -> bool {
+        let swept = self.central.lock().in_hand != 0;
+        if swept {
+            std::thread::yield_now();
+        }
+        swept
     }
 
     fn sweep_pack(&self, is_collector: bool) -> bool {

@@ -10,7 +10,7 @@ pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
 pub(crate) const MAPPINGS: &str = "/proc/self/maps";
 
 /// The reservation that is tried: the smallest window a heap asks for where nothing is limited.
-pub(crate) const TRIED: usize = 64 << 30;
+pub(crate) const TRIED: usize = 4 << 30;
 
 const USUAL_MAPPINGS: u64 = 65_530;
 const SMALLEST_WINDOW: u64 = 16 << 20;
@@ -121,7 +121,7 @@ mod tests {
     fn ulimits_that_are_set_or_not() {
         let none = limit(None, MACHINE);
         assert_eq!((none.state, none.found.as_str()), (Ok, "none"));
-        assert!(none.consequence.contains("64.0 GiB"), "{}", none.consequence);
+        assert!(none.consequence.contains("32.0 GiB"), "{}", none.consequence);
         let small = limit(Some(102_400_000), MACHINE);
         assert_eq!(small.state, Warning);
         assert!(small.found.starts_with("102400000 bytes"), "{small}");
