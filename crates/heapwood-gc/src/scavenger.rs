@@ -123,7 +123,8 @@ fn run(heap: &Heap) {
     }
 }
 
-/// How long the heap has been far larger than what it needs until its next collection.
+/// How long the heap has been far larger than what it needs until its next collection: since it was half as large again,
+/// until no more is left of that than a heap keeps.
 #[derive(Default)]
 struct FarAbove {
     since: Option<Duration>,
@@ -132,23 +133,29 @@ struct FarAbove {
 /// After so long, memory that was in use a moment ago goes, too.
 const LONG_ABOVE: Duration = Duration::from_secs(1);
 
+/// What is kept behind the pages of a heap: what it needs until its next collection, and a tenth.
+fn kept(heap: &Heap) -> usize {
+    let goal = heap.goal.load(Ordering::Relaxed);
+    goal.saturating_add(goal / 10)
+}
+
 impl FarAbove {
     /// How long it has been; `None` if it is not.
     fn look(&mut self, heap: &Heap) -> Option<Duration> {
-        let goal = heap.goal.load(Ordering::Relaxed);
-        if heap.space.backed_bytes() <= goal.saturating_add(goal / 2) {
+        let (goal, backed) = (heap.goal.load(Ordering::Relaxed), heap.space.backed_bytes());
+        if backed <= kept(heap) {
             self.since = None;
-            return None;
+        } else if self.since.is_some() || backed > goal.saturating_add(goal / 2) {
+            let now = Duration::from_nanos(monotonic_ns());
+            return Some(now.saturating_sub(*self.since.get_or_insert(now)));
         }
-        let now = Duration::from_nanos(monotonic_ns());
-        Some(now.saturating_sub(*self.since.get_or_insert(now)))
+        None
     }
 }
 
 /// Releases a run if there is more than what is kept, or sweeps some spans of a heap that is far above it; whether it has.
 fn release_some(heap: &Heap, far: &mut FarAbove) -> bool {
-    let goal = heap.goal.load(Ordering::Relaxed);
-    if heap.space.backed_bytes() <= goal.saturating_add(goal / 10) {
+    if heap.space.backed_bytes() <= kept(heap) {
         return false;
     }
     let effort = match far.look(heap) {

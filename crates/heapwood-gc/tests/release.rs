@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use heapwood_gc::Config;
 use heapwood_os::Kernel;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The resident set of this process in bytes.
 fn resident() -> usize {
@@ -14,6 +15,12 @@ fn resident() -> usize {
 }
 
 const MIB: usize = 1 << 20;
+
+/// The tests look at the memory of the whole process: one after the other.
+fn alone_here() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Fills a list of nodes so large; its first node stays in the slot.
 fn fill(heap: &heapwood_gc::Heap, roots: &mut Slots<'_>, bytes: usize) {
@@ -65,9 +72,9 @@ fn release(config: Config) {
     heap.space().is_valid().unwrap();
 }
 
-/// One after the other: they look at the memory of the process.
 #[test]
 fn free_memory_is_released_and_used_again() {
+    let _alone = alone_here();
     // Nobody else releases any.
     let quiet = Config { background_release: false, ..PRECISE };
     release(quiet);
@@ -78,6 +85,7 @@ fn free_memory_is_released_and_used_again() {
 /// At a limit the thread that allocates releases what is free elsewhere: never more has memory than the limit says.
 #[test]
 fn memory_stays_within_the_limit() {
+    let _alone = alone_here();
     for huge_pages in [false, true] {
         let limit = 32 * MIB;
         let heap = heap(Config { limit: Some(limit), huge_pages, background_release: false, ..PRECISE });
@@ -122,6 +130,7 @@ fn memory_stays_within_the_limit() {
 /// The kernel refuses: nothing is released, nothing is lost, and the next time it works.
 #[test]
 fn a_refusal_leaves_everything_as_it_was() {
+    let _alone = alone_here();
     let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
     let heap = heapwood_gc::Heap::create(kernel, Config { background_release: false, ..PRECISE }).unwrap();
     let mut roots = Slots::new(&heap, 1);
@@ -142,6 +151,7 @@ fn a_refusal_leaves_everything_as_it_was() {
 /// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
 #[test]
 fn memory_goes_back_in_the_background() {
+    let _alone = alone_here();
     let heap = heap(Config { background_release: true, ..PRECISE });
     let mut roots = Slots::new(&heap, 2);
     fill(&heap, &mut roots, MIB);
