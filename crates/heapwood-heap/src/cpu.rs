@@ -9,6 +9,9 @@ pub struct Cpu {
 }
 
 impl Cpu {
+    /// A processor of which nothing is known: the first versions run.
+    pub const BASELINE: Self = Cpu { bits: false };
+
     /// Asks the processor.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -19,9 +22,6 @@ impl Cpu {
         let bits = false;
         Cpu { bits }
     }
-
-    /// A processor of which nothing is known: the first versions run.
-    pub const BASELINE: Self = Cpu { bits: false };
 
     /// Whether the second versions may run.
     #[inline(always)]

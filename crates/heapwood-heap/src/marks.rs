@@ -258,3 +258,31 @@ impl Marker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_counted_alike_on_all_processors() {
+        const BASE: usize = 1 << 30;
+        let mut marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
+        marks.commit(0, 1 << 20).unwrap();
+        let marker = marks.marker();
+        let (start, end) = (BASE + PAGE_SIZE, BASE + 5 * PAGE_SIZE);
+        let mut set = 0;
+        for granule in (BASE..BASE + 8 * PAGE_SIZE).step_by(GRANULE) {
+            if (granule >> GRANULE_LOG).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62 == 0 {
+                // SAFETY: the bits are committed, and this thread's alone.
+                assert!(unsafe { marker.set(granule) && !marker.set(granule) });
+                set += (start..end).contains(&granule) as usize;
+            }
+        }
+        marks.flip();
+        for cpu in [Cpu::BASELINE, Cpu::detect()] {
+            marks.cpu = cpu;
+            assert_eq!(marks.count_allocated(start, end), set);
+        }
+        assert!(set > 100);
+    }
+}
