@@ -130,6 +130,30 @@ fn tables_fill_in_linear_time() {
     assert_eq!(passes("tests/c/many.c", &[&[]]), "all tables are full\n");
 }
 
+/// Under every `ulimit -v` a small program works or is refused with a reason; none is aborted, killed or hangs, and from
+/// some limit on all work.
+#[test]
+fn address_space_may_be_scarce() {
+    let program = compile("tests/c/scarce.c", Link::Static, "-O2");
+    // In steps of half a MB if there is time.
+    let step = if std::env::var_os("HEAPWOOD_LONG").is_some() { 500 } else { 4_000 };
+    let (mut refused, mut worked) = (Vec::new(), Vec::new());
+    for kilobytes in (20_000..=600_000usize).step_by(step) {
+        let script = format!("ulimit -v {kilobytes} && exec timeout 60 {}", program.display());
+        let output = Command::new("sh").args(["-c", &script]).output().expect("sh");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.code() {
+            Some(0) if text == "done\n" => worked.push(kilobytes),
+            Some(3) if text.starts_with("refused: ") => refused.push(kilobytes),
+            _ => panic!("ulimit -v {kilobytes}: {output:?}"),
+        }
+    }
+    println!("{} refused, the last at {:?} kB; {} worked", refused.len(), refused.last(), worked.len());
+    assert!(worked.iter().all(|works| refused.iter().all(|no| no < works)), "{refused:?}");
+    assert!(worked[0] <= 72_000, "the first that works is {}", worked[0]);
+    std::fs::remove_file(program).expect("the program was just run");
+}
+
 #[test]
 fn cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);
