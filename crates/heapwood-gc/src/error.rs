@@ -16,6 +16,9 @@ pub enum AllocError {
         limit: usize,
         /// What was alive at the last collection, in bytes.
         live: usize,
+        /// A collection might make room, but with so much alive it would find little, and collections would take more than
+        /// half of the time.
+        put_off: bool,
     },
     /// The heap's address range has no room of this size.
     Window {
@@ -44,11 +47,17 @@ pub enum AllocError {
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocError::Limit { bytes, limit, live } => write!(
-                f,
-                "no room for {bytes} bytes: the heap's limit is {limit} bytes, of which {live} were alive after the last \
-                 collection; raise the limit or keep less alive"
-            ),
+            AllocError::Limit { bytes, limit, live, put_off } => {
+                write!(
+                    f,
+                    "no room for {bytes} bytes: the heap's limit is {limit} bytes, of which {live} were alive after the \
+                     last collection"
+                )?;
+                if *put_off {
+                    write!(f, ", and collecting more often would take more than half of the time")?;
+                }
+                write!(f, "; raise the limit or keep less alive")
+            }
             AllocError::Misuse(e) => e.fmt(f),
             AllocError::Memory { bytes, most, live } => write!(
                 f,

@@ -267,12 +267,11 @@ impl Heap {
         released
     }
 
-    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
-    /// program would do nothing but collect; far from it there is no bound.
+    /// Whether a collection that is due or may help is worth it. Near the limit, with seven eighths of it alive, each finds
+    /// little, and without a bound a program would do nothing but collect.
     pub(crate) fn may_collect_near_limit(&self) -> bool {
-        let bound = self.config.limit.or(self.room.most());
-        let near = bound.is_some_and(|bound| self.goal.load(Ordering::Relaxed) >= bound - bound / 8);
-        !near || self.share.allows(clock::monotonic_ns())
+        let near = |bound: usize| self.live.load(Ordering::Relaxed) > bound - bound / 8;
+        !self.config.limit.or(self.room.most()).is_some_and(near) || self.share.allows(clock::monotonic_ns())
     }
 
     /// The figures at this moment.

@@ -302,6 +302,11 @@ impl Mutator {
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let bump = self.bump(shape);
+        // Nothing can be due where a span still has cells and nobody waits.
+        let goes_on = self.poll.load(Ordering::Relaxed) == 0 && self.check().is_ok();
+        if goes_on && self.heap().space.continue_run(bump, shape, self.whole.get()) {
+            return Ok(bump.peek(cell).expect("a run has a cell"));
+        }
         self.retry(cell, |heap| heap.space.refill(&self.bumps(), shape, self.whole.get()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
@@ -375,21 +380,21 @@ impl Mutator {
                     continue;
                 }
                 Refused::CollectionDue => {}
-                _ if collected || !heap.may_collect_near_limit() => {
+                _ if !collected && heap.may_collect_near_limit() => collected = true,
+                _ => {
                     heap.share.refused();
-                    return Err(self.give_up(bytes, refused));
+                    return Err(self.give_up(bytes, refused, !collected));
                 }
-                _ => collected = true,
             }
             self.collect_unless_since(seen).map_err(AllocError::Misuse)?;
         }
     }
 
     #[cold]
-    fn give_up(&self, bytes: usize, refused: Refused) -> AllocError {
+    fn give_up(&self, bytes: usize, refused: Refused, put_off: bool) -> AllocError {
         match refused {
             Refused::Limit { limit, .. } => {
-                AllocError::Limit { bytes, limit, live: self.heap().live.load(Ordering::Relaxed) }
+                AllocError::Limit { bytes, limit, live: self.heap().live.load(Ordering::Relaxed), put_off }
             }
             Refused::Memory { most, .. } => {
                 AllocError::Memory { bytes, most, live: self.heap().live.load(Ordering::Relaxed) }

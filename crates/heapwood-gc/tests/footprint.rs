@@ -46,7 +46,8 @@ fn child_drops_a_gibibyte() {
         std::thread::sleep(Duration::from_millis(100));
         resident() < 64 * MIB
     });
-    let tenths = back.unwrap_or_else(|| panic!("{} MiB after a minute: {:?}", resident() / MIB, heap.stats()));
+    let tenths =
+        back.unwrap_or_else(|| panic!("{} MiB after a minute: {:?}", resident() / MIB, heap.stats()));
     println!("{} MiB after {tenths} tenths of a second", resident() / MIB);
     // And it is as good as new.
     for _ in 0..64 * MIB / 64 {

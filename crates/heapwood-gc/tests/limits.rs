@@ -46,7 +46,7 @@ fn refuses_and_recovers(bytes: usize) {
     let mut before = 0;
     for round in 0..3 {
         let (made, error) = fill(&heap, ty, small);
-        let AllocError::Limit { bytes: asked, limit, live } = error else { panic!("{error}") };
+        let AllocError::Limit { bytes: asked, limit, live, .. } = error else { panic!("{error}") };
         assert_eq!((asked, limit), (ty.cell_size().unwrap_or(bytes), LIMIT));
         assert!(live <= LIMIT && live >= made.saturating_sub(1) * bytes, "{live} bytes for {made} objects");
         // Close to the limit, but for what is lost at the ends of cells and spans: at most an eighth each.
@@ -98,7 +98,7 @@ fn one_object_above_the_limit_or_the_window() {
     let huge = pointer_free(&heap, LIMIT + 1);
     assert_eq!(
         mutator.allocate(huge).unwrap_err(),
-        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0 }
+        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0, put_off: false }
     );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 

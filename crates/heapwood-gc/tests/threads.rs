@@ -213,3 +213,26 @@ fn threads_that_share_objects() {
         }
     }
 }
+
+/// Threads that come and go with a few objects each use each other's cells, and are charged for what they used: ten thousand
+/// with 880 bytes each were charged 778 MiB, and collected twelve times.
+#[test]
+fn short_lived_threads_use_what_others_left() {
+    let heap = heap(PRECISE);
+    let (node, threads) = (node_type(&heap), 2000);
+    for _ in 0..threads {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mutator = attach(&heap);
+                (0..27).for_each(|_| {
+                    new(&mutator, node);
+                });
+            });
+        });
+    }
+    let stats = heap.stats();
+    assert_eq!(stats.allocated_bytes, threads * 27 * 32);
+    // PRECISE has a minimum of 1 MiB.
+    assert_eq!(stats.collections, stats.allocated_bytes >> 20);
+    assert!(stats.in_use_bytes <= 2 << 20, "{stats:?}");
+}

@@ -24,17 +24,7 @@ impl Space {
     /// `bumps` must be the calling mutator's, and `id` a shape with a size class.
     pub fn refill(&self, bumps: &Bumps, id: ShapeId, whole: bool) -> Result<(), Refused> {
         let (bump, shape) = (bumps.get(id), self.shape(id));
-        let zero = match shape.kind() {
-            ScanKind::NoPointers => false,
-            ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
-            // Behind a value there may be room for what looks like another.
-            ScanKind::Program => !(whole && self.is_one_value(shape)),
-            ScanKind::Slice
-            | ScanKind::Conservative
-            | ScanKind::Trace
-            | ScanKind::Bits
-            | ScanKind::Numbered => true,
-        };
+        let zero = self.must_zero(shape, whole);
         if bump.span().is_none() && self.is_rare(id, shape) {
             return self.refill_rare(bumps, id, shape);
         }
@@ -45,6 +35,32 @@ impl Space {
             self.retire(bump);
             bumps.local().activate(id);
             self.take_span(bump, bumps.local(), id, shape)?;
+        }
+    }
+
+    /// Gives the bump the next run of the span that it has, as a refill would; false if it has none, or no more of them.
+    /// Most refills of a fragmented heap need no more than this.
+    #[inline]
+    pub fn continue_run(&self, bump: &Bump, id: ShapeId, whole: bool) -> bool {
+        bump.span().is_some() && !self.single_cells() && {
+            let shape = self.shape(id);
+            self.next_run(bump, shape, self.must_zero(shape, whole))
+        }
+    }
+
+    /// Whether free cells must be zero before they are handed out.
+    #[inline]
+    fn must_zero(&self, shape: &Shape, whole: bool) -> bool {
+        match shape.kind() {
+            ScanKind::NoPointers => false,
+            ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
+            // Behind a value there may be room for what looks like another.
+            ScanKind::Program => !(whole && self.is_one_value(shape)),
+            ScanKind::Slice
+            | ScanKind::Conservative
+            | ScanKind::Trace
+            | ScanKind::Bits
+            | ScanKind::Numbered => true,
         }
     }
 

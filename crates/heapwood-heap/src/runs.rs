@@ -43,9 +43,10 @@ impl Space {
     pub(crate) fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
         let class = shape.class().expect("a span of cells has a size class");
         let span = self.span(PageIndex(bump.span.get() as usize));
-        let Some(mut run) = free_run(&self.marks, class, bump.limit.get()..span.cells_end) else {
+        let mut run = free_run(&self.marks, class, bump.limit.get()..span.cells_end);
+        if run.is_empty() {
             return false;
-        };
+        }
         if self.single_cells() {
             run.end = run.start + class.cell_size();
         }
@@ -59,14 +60,13 @@ impl Space {
     }
 }
 
-/// The first run of free cells among the `cells` of a span, which begin with a cell.
+/// The first run of free cells among the `cells` of a span, which begin with a cell; empty if there is none.
 #[inline]
-fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Option<Range<usize>> {
-    let run = match STARTS.get(class.index()) {
+fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Range<usize> {
+    match STARTS.get(class.index()) {
         Some(pattern) => marks.next_run(cells.start, cells.end, pattern),
         None => marks.next_run_of_large(cells.start, cells.end, class.cell_size()),
-    };
-    (!run.is_empty()).then_some(run)
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
                 marks.flip();
                 let mut from = start;
                 loop {
-                    let run = free_run(&marks, class, from..end);
+                    let run = Some(free_run(&marks, class, from..end)).filter(|run| !run.is_empty());
                     assert_eq!(run, simple(&marks, cell, from..end), "{class:?} from {}", from - start);
                     from = match run {
                         // Runs are taken as a whole, or one cell at a time.

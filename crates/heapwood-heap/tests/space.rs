@@ -9,6 +9,7 @@ use heapwood_heap::{
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
+use heapwood_pages::{Effort, PageCount, ReleasePolicy};
 use std::collections::BTreeMap;
 
 const CONFIG: SpaceConfig = SpaceConfig {
@@ -326,6 +327,59 @@ fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
     owner.space.is_valid().unwrap();
     assert_eq!(owner.objects().len(), kept.len() + made);
     assert!(owner.space.figures().in_use <= bytes + 6 * 8192, "{}", owner.space.figures().in_use);
+}
+
+/// Pages of a large object that is being zeroed are in no span yet; a collection may come between.
+#[test]
+fn a_collection_may_come_before_a_large_object_is_finished() {
+    let owner = Owner::new(CONFIG);
+    let shape = owner.shape(1 << 20, TypeDescriptor::masked(1 << 20, &[1]).unwrap());
+    for round in 0..3 {
+        let dirty = owner.allocate(shape, 1 << 20).unwrap();
+        // SAFETY: the object is new and this large.
+        unsafe { (dirty as *mut u8).write_bytes(0xEE, 1 << 20) };
+        owner.cycle(core::iter::empty());
+        owner.space.finish_sweep();
+        let large = owner.space.take_large(shape, 1 << 20, false).unwrap();
+        assert_eq!(large.bytes_to_zero(), 1 << 20, "the pages were used before");
+        owner.space.is_valid().unwrap();
+        owner.cycle(core::iter::empty());
+        owner.space.zero_large(&large);
+        owner.space.finish_sweep();
+        owner.space.is_valid().unwrap();
+        let object = owner.space.finish_large(large).as_ptr() as usize;
+        // SAFETY: as above.
+        let words = unsafe { core::slice::from_raw_parts(object as *const u64, 1 << 17) };
+        assert!(words.iter().all(|&w| w == 0));
+        assert_eq!(owner.space.find(object + 99).map(|o| o.base), Some(object), "round {round}");
+        owner.space.is_valid().unwrap();
+        owner.cycle([object].into_iter());
+        assert_eq!(owner.objects().len(), 1);
+        owner.cycle(core::iter::empty());
+        owner.space.finish_sweep();
+        assert_eq!(owner.space.figures().in_use, 0);
+    }
+}
+
+/// A child forked while the parent's background thread released memory has no such thread: what is on its way to the kernel
+/// there never arrives, and nobody may wait for it for ever.
+#[test]
+fn a_release_that_never_ends_keeps_nobody_waiting() {
+    let owner = Owner::new(CONFIG);
+    let (shape, bytes) = (ShapeId::no_pointers(None), 3 << 20);
+    owner.allocate(shape, bytes).unwrap();
+    owner.cycle(core::iter::empty());
+    owner.space.finish_sweep();
+    let policy = ReleasePolicy { most: PageCount(512), huge_pages: false };
+    let mut allocated = false;
+    let pages = owner.space.pages();
+    pages.scavenge(Effort::Full, policy, |_, _| {
+        assert!(pages.is_releasing());
+        allocated = owner.allocate(shape, bytes).is_ok();
+        true
+    });
+    assert!(allocated);
+    owner.space.is_valid().unwrap();
 }
 
 /// The background sweeps beside a mutator, pack by pack, and keeps away while that is suspended.
