@@ -155,12 +155,15 @@ impl Heap {
         {
             marker.plant = Some(&self.plant);
         }
-        self.roots.lock().for_each(|kind, start, words| match kind {
+        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
+        // nothing from one handle to another.
+        let (roots, handles) = (self.roots.lock(), self.handles.lock());
+        roots.for_each(|kind, start, words| match kind {
             RootKind::Slots => marker.push_slots(start, words),
             RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
         });
         // What free handles hold is no address.
-        self.handles.lock().for_each_block(|start, words| marker.push_slots(start, words));
+        handles.for_each_block(|start, words| marker.push_slots(start, words));
         for mutator in mutators(first) {
             let mut frame = mutator.frames.get();
             while !frame.is_null() {
@@ -174,6 +177,7 @@ impl Heap {
             }
         }
         marker.drain();
+        drop((roots, handles));
         Marked { bytes: marker.live_bytes, objects: marker.live_objects, overflows: marker.overflows }
     }
 }
