@@ -268,11 +268,25 @@ impl Heap {
     }
 
     /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
-    /// program would do nothing but collect; far from it there is no bound.
+    /// program would do nothing but collect; far from it there is no bound, for what a collection would find is refused to
+    /// nobody.
     pub(crate) fn may_collect_near_limit(&self) -> bool {
+        !self.is_near_limit() || self.share.allows(clock::monotonic_ns())
+    }
+
+    /// Whether the last collection found so much alive that little is left below what bounds the heap.
+    pub(crate) fn is_near_limit(&self) -> bool {
         let bound = self.config.limit.or(self.room.most());
-        let near = bound.is_some_and(|bound| self.goal.load(Ordering::Relaxed) >= bound - bound / 8);
-        !near || self.share.allows(clock::monotonic_ns())
+        bound.is_some_and(|bound| self.live.load(Ordering::Relaxed) >= bound - bound / 8)
+    }
+
+    /// Whether a collection has ended since the heap had counted `seen`, or half of what the last one left has been handed
+    /// out since; and that was not little.
+    pub(crate) fn was_used_up(&self, seen: u64) -> bool {
+        let most = self.config.limit.unwrap_or(self.space.most_bytes());
+        let left = most.saturating_sub(self.live.load(Ordering::Relaxed));
+        let handed_out = || self.space.figures().allocated_in_cycle;
+        left > most / 8 && (self.cycles.load(Ordering::Acquire) != seen || handed_out() >= left / 2)
     }
 
     /// The figures at this moment.

@@ -81,6 +81,9 @@ pub(crate) const RECENT: usize = 64;
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
 
+/// How many collections an allocation waits for at most that finds no room, where other threads take what they free.
+const MOST_COLLECTIONS: u32 = 8;
+
 /// Offset of the poll flag.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
 /// Offset of the barrier flag.
@@ -360,7 +363,7 @@ impl Mutator {
         if heap.config.stress {
             self.collect().map_err(AllocError::Misuse)?;
         }
-        let mut collected = false;
+        let mut collections = 0;
         loop {
             let seen = heap.cycles.load(Ordering::Acquire);
             let refused = match attempt(heap) {
@@ -375,11 +378,14 @@ impl Mutator {
                     continue;
                 }
                 Refused::CollectionDue => {}
-                _ if collected || !heap.may_collect_near_limit() => {
+                // The same goes for what others have taken since; but what is in small pieces never fits.
+                _ if collections > 0 && (collections == MOST_COLLECTIONS || !heap.was_used_up(seen))
+                    || !heap.may_collect_near_limit() =>
+                {
                     heap.share.refused();
                     return Err(self.give_up(bytes, refused));
                 }
-                _ => collected = true,
+                _ => collections += 1,
             }
             self.collect_unless_since(seen).map_err(AllocError::Misuse)?;
         }

@@ -255,7 +255,14 @@ impl Space {
                 continue;
             }
             let mut central = self.central.lock();
+            // What others are sweeping is free in a moment.
+            let wait = central.in_hand > 0;
             if self.over_limit(count) {
+                if wait {
+                    drop(central);
+                    std::thread::yield_now();
+                    continue;
+                }
                 return Err(Refused::Limit {
                     limit: self.limit.load(Ordering::Relaxed),
                     bytes: count.bytes(),
@@ -272,7 +279,13 @@ impl Space {
                 std::thread::yield_now();
                 continue;
             }
-            if !self.grow(&mut central, count)? {
+            let grown = self.grow(&mut central, count);
+            if wait && !matches!(grown, Ok(true)) {
+                drop(central);
+                std::thread::yield_now();
+                continue;
+            }
+            if !grown? {
                 let (bytes, most, window) = (count.bytes(), self.most.bytes(), self.window_bytes());
                 return Err(match most < window {
                     true => Refused::Memory { bytes, most },
