@@ -37,17 +37,17 @@ impl Mutator {
     /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
     /// with, which cannot be scanned.
     pub fn collect(&self) -> Result<(), Misuse> {
-        self.collect_if(|_| true)
+        self.collect_if(|_| true, false)
     }
 
-    /// Collects, unless a collection has ended since the heap had counted `seen`.
+    /// Collects because an allocation needs it, unless a collection has ended since the heap had counted `seen`.
     pub(crate) fn collect_unless_since(&self, seen: u64) -> Result<(), Misuse> {
-        self.collect_if(|heap| heap.cycles.load(Ordering::Acquire) == seen)
+        self.collect_if(|heap| heap.cycles.load(Ordering::Acquire) == seen, true)
     }
 
     #[cold]
     #[inline(never)]
-    fn collect_if(&self, wanted: impl Fn(&Heap) -> bool) -> Result<(), Misuse> {
+    fn collect_if(&self, wanted: impl Fn(&Heap) -> bool, allocating: bool) -> Result<(), Misuse> {
         let heap = self.heap();
         self.check()?;
         self.with_stack(|| {
@@ -56,8 +56,13 @@ impl Mutator {
             // Nobody else can be stopping the world now.
             self.gate().unblock();
             if wanted(heap) {
-                let cpu = clock::thread_cpu_ns();
+                let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
+                // Those that the program asks for, and those that find enough, are not held against it.
+                let counts = allocating && heap.is_near_limit();
                 heap.run(self, &mut collector);
+                if counts {
+                    heap.share.collected(began, clock::monotonic_ns());
+                }
                 heap.record.lock().collect_cpu_ns += clock::thread_cpu_ns() - cpu;
             }
         })
@@ -112,7 +117,6 @@ impl Heap {
         others().for_each(|m| m.gate().resume());
         drop(registry);
         let ended = clock::monotonic_ns();
-        self.share.collected(began, ended);
         let mut record = self.record.lock();
         record.pauses.record(ended - requested);
         record.stops.record(stopped - requested);
@@ -155,12 +159,15 @@ impl Heap {
         {
             marker.plant = Some(&self.plant);
         }
-        self.roots.lock().for_each(|kind, start, words| match kind {
+        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
+        // nothing from one handle to another.
+        let (roots, handles) = (self.roots.lock(), self.handles.lock());
+        roots.for_each(|kind, start, words| match kind {
             RootKind::Slots => marker.push_slots(start, words),
             RootKind::Range => marker.scan_ambiguous(start, start + words * 8),
         });
         // What free handles hold is no address.
-        self.handles.lock().for_each_block(|start, words| marker.push_slots(start, words));
+        handles.for_each_block(|start, words| marker.push_slots(start, words));
         for mutator in mutators(first) {
             let mut frame = mutator.frames.get();
             while !frame.is_null() {
@@ -174,6 +181,7 @@ impl Heap {
             }
         }
         marker.drain();
+        drop((roots, handles));
         Marked { bytes: marker.live_bytes, objects: marker.live_objects, overflows: marker.overflows }
     }
 }

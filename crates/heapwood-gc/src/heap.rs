@@ -21,6 +21,8 @@ use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
 
+/// A heap is near its limit when less than one part in so many is left.
+const NEAR: usize = 16;
 /// A small heap has room for fewer handles: one for so many bytes of its window.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
 
@@ -267,11 +269,26 @@ impl Heap {
         released
     }
 
-    /// Whether a collection that is due or may help is worth it. Near the limit, with seven eighths of it alive, each finds
-    /// little, and without a bound a program would do nothing but collect.
+    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
+    /// program would do nothing but collect; far from it there is no bound, for what a collection would find is refused to
+    /// nobody.
     pub(crate) fn may_collect_near_limit(&self) -> bool {
-        let near = |bound: usize| self.live.load(Ordering::Relaxed) > bound - bound / 8;
-        !self.config.limit.or(self.room.most()).is_some_and(near) || self.share.allows(clock::monotonic_ns())
+        !self.is_near_limit() || self.share.allows(clock::monotonic_ns())
+    }
+
+    /// Whether the last collection found so much alive that little is left below what bounds the heap: a sixteenth.
+    pub(crate) fn is_near_limit(&self) -> bool {
+        let bound = self.config.limit.or(self.room.most());
+        bound.is_some_and(|bound| self.live.load(Ordering::Relaxed) >= bound - bound / NEAR)
+    }
+
+    /// Whether a collection has ended since the heap had counted `seen`, or half of what the last one left has been handed
+    /// out since; and that was not little.
+    pub(crate) fn was_used_up(&self, seen: u64) -> bool {
+        let most = self.config.limit.unwrap_or(self.space.most_bytes());
+        let left = most.saturating_sub(self.live.load(Ordering::Relaxed));
+        let handed_out = || self.space.figures().allocated_in_cycle;
+        left > most / 8 && (self.cycles.load(Ordering::Acquire) != seen || handed_out() >= left / 2)
     }
 
     /// The figures at this moment.

@@ -81,6 +81,9 @@ pub(crate) const RECENT: usize = 64;
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
 
+/// How many collections an allocation waits for at most that finds no room, where other threads take what they free.
+const MOST_COLLECTIONS: u32 = 8;
+
 /// Offset of the poll flag.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
 /// Offset of the barrier flag.
@@ -365,9 +368,9 @@ impl Mutator {
         if heap.config.stress {
             self.collect().map_err(AllocError::Misuse)?;
         }
-        let mut collected = false;
+        let mut collections = 0;
         loop {
-            let seen = heap.cycles.load(Ordering::Acquire);
+            let (seen, cycle) = (heap.cycles.load(Ordering::Acquire), heap.space.cycle());
             let refused = match attempt(heap) {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
@@ -376,15 +379,18 @@ impl Mutator {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
                 Refused::CollectionDue if !heap.may_collect_near_limit() => {
-                    heap.space.set_budget(usize::MAX);
+                    heap.space.put_off_collection(cycle);
                     continue;
                 }
                 Refused::CollectionDue => {}
-                _ if !collected && heap.may_collect_near_limit() => collected = true,
-                _ => {
+                // The same goes for what others have taken since; but what is in small pieces never fits.
+                _ if collections > 0 && (collections == MOST_COLLECTIONS || !heap.was_used_up(seen))
+                    || !heap.may_collect_near_limit() =>
+                {
                     heap.share.refused();
-                    return Err(self.give_up(bytes, refused, !collected));
+                    return Err(self.give_up(bytes, refused, collections == 0));
                 }
+                _ => collections += 1,
             }
             self.collect_unless_since(seen).map_err(AllocError::Misuse)?;
         }

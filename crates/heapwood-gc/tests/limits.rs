@@ -163,3 +163,54 @@ fn a_heap_that_has_never_grown_can_be_collected() {
         core::hint::black_box(&words);
     }
 }
+
+/// A list that takes up so many bytes.
+fn keep<'h>(heap: &'h Heap, bytes: usize) -> Slots<'h> {
+    let mutator = attach(heap);
+    let mut roots = Slots::new(heap, 1);
+    extend_list(&mutator, node_type(heap), bytes / 32, 0, |head| {
+        if let Some(head) = head {
+            roots.set(0, head);
+        }
+        roots.get(0)
+    });
+    roots
+}
+
+#[test]
+fn collections_that_the_program_asked_for_are_not_held_against_it() {
+    let heap = heap(LIMITED);
+    let _kept = keep(&heap, LIMIT / 2);
+    let mutator = attach(&heap);
+    // More than is put up with near the limit.
+    while heap.stats().pause_total_ns < 1_500_000_000 {
+        mutator.collect().unwrap();
+    }
+    for made in 0..4 * LIMIT / 32 {
+        assert!(
+            mutator.allocate(node_type(&heap)).is_ok(),
+            "refused after {made}, with half of the heap free"
+        );
+    }
+}
+
+#[test]
+fn threads_that_compete_for_what_is_free_are_not_refused() {
+    const THREADS: usize = 8;
+    let limit = 32 << 20;
+    let heap = heap(Config { limit: Some(limit), ..PRECISE });
+    let _kept = keep(&heap, limit / 8 * 5);
+    std::thread::scope(|scope| {
+        for words in 4..4 + THREADS {
+            let heap = &heap;
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let ty = masked(heap, words, &[0, 1]);
+                for _ in 0..2_000_000 {
+                    mutator.allocate(ty).unwrap();
+                }
+            });
+        }
+    });
+    assert!(heap.stats().live_bytes < limit / 8 * 6);
+}

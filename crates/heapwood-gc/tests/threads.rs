@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::{Config, Heap};
+use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Builds lists and checks them, polling and collecting on the way.
@@ -235,4 +236,37 @@ fn short_lived_threads_use_what_others_left() {
     // PRECISE has a minimum of 1 MiB.
     assert_eq!(stats.collections, stats.allocated_bytes >> 20);
     assert!(stats.in_use_bytes <= 2 << 20, "{stats:?}");
+}
+
+static MARKING: AtomicBool = AtomicBool::new(false);
+static REMOVED: AtomicBool = AtomicBool::new(false);
+static REMOVED_WHILE_MARKING: AtomicBool = AtomicBool::new(false);
+
+/// Gives another thread time to remove a root that has not been scanned.
+unsafe extern "C" fn linger(_: *mut u8, _: usize, _: *mut TraceContext) {
+    MARKING.store(true, Ordering::SeqCst);
+    std::thread::sleep(core::time::Duration::from_millis(200));
+    REMOVED_WHILE_MARKING.store(REMOVED.load(Ordering::SeqCst), Ordering::SeqCst);
+}
+
+/// A thread that is not attached does not stop: the memory of its root is its own again when the removal returns.
+#[test]
+fn a_root_of_many_slots_is_not_removed_before_it_was_scanned() {
+    let heap = heap(PRECISE);
+    let lingering = heap.register(&TypeDescriptor::traced(16, linger).unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        let mutator = attach(&heap);
+        let many = Slots::new(&heap, 100_000);
+        let mut one = Slots::new(&heap, 1);
+        one.set(0, new(&mutator, lingering));
+        scope.spawn(|| {
+            while !MARKING.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            drop(many);
+            REMOVED.store(true, Ordering::SeqCst);
+        });
+        mutator.collect().unwrap();
+    });
+    assert!(REMOVED.load(Ordering::SeqCst) && !REMOVED_WHILE_MARKING.load(Ordering::SeqCst));
 }

@@ -182,7 +182,7 @@ impl Space {
     }
 
     /// The cycle that spans are swept in now.
-    pub(crate) fn cycle(&self) -> u32 {
+    pub fn cycle(&self) -> u32 {
         self.cycle.load(Ordering::Relaxed)
     }
 
@@ -255,7 +255,14 @@ impl Space {
                 continue;
             }
             let mut central = self.central.lock();
+            // What others are sweeping is free in a moment.
+            let wait = central.in_hand > 0;
             if self.over_limit(count) {
+                if wait {
+                    drop(central);
+                    std::thread::yield_now();
+                    continue;
+                }
                 return Err(Refused::Limit {
                     limit: self.limit.load(Ordering::Relaxed),
                     bytes: count.bytes(),
@@ -272,7 +279,13 @@ impl Space {
                 std::thread::yield_now();
                 continue;
             }
-            if !self.grow(&mut central, count)? {
+            let grown = self.grow(&mut central, count);
+            if wait && !matches!(grown, Ok(true)) {
+                drop(central);
+                std::thread::yield_now();
+                continue;
+            }
+            if !grown? {
                 let (bytes, most, window) = (count.bytes(), self.most.bytes(), self.window_bytes());
                 return Err(match most < window {
                     true => Refused::Memory { bytes, most },
@@ -382,6 +395,14 @@ impl Space {
     /// Sets how many bytes may be handed out before the next collection is due.
     pub fn set_budget(&self, bytes: usize) {
         self.central.lock().budget = bytes;
+    }
+
+    /// No collection is due in this cycle any more, whatever is handed out; if another has begun, this changes nothing.
+    pub fn put_off_collection(&self, cycle: u32) {
+        let mut central = self.central.lock();
+        if self.cycle() == cycle {
+            central.budget = usize::MAX;
+        }
     }
 
     /// Changes the limit on the bytes of spans.

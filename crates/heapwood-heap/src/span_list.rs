@@ -24,12 +24,12 @@ impl SpanList {
 
     /// The first span.
     pub(crate) fn first(self) -> Option<PageIndex> {
-        (self.head != NO_SPAN).then(|| PageIndex(self.head as usize))
+        (self.head != NO_SPAN).then_some(PageIndex(self.head as usize))
     }
 
     /// The last.
     pub(crate) fn last(self) -> Option<PageIndex> {
-        (self.tail != NO_SPAN).then(|| PageIndex(self.tail as usize))
+        (self.tail != NO_SPAN).then_some(PageIndex(self.tail as usize))
     }
 
     /// The list that begins with `first`, whose links lead to its end.

@@ -64,7 +64,7 @@ impl Space {
                     listed += 1;
                     check(listed <= end.0, page, "a list has a cycle")?;
                     last = Some(page);
-                    at = (span.next != NO_SPAN).then(|| PageIndex(span.next as usize));
+                    at = (span.next != NO_SPAN).then_some(PageIndex(span.next as usize));
                 }
                 check(last == list.last(), last.unwrap_or(end), "a list ends before its tail")?;
             }
