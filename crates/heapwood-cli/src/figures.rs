@@ -24,6 +24,17 @@ pub(crate) struct Figures {
     pause_p50_us: f64,
     pause_p99_us: f64,
     pause_max_us: f64,
+    /// Parts of pauses: until all threads had stopped, and marking.
+    stop_p99_us: f64,
+    stop_max_us: f64,
+    mark_p99_us: f64,
+    mark_max_us: f64,
+    /// What the collecting thread swept before, which is no part of a pause.
+    sweep_p99_us: f64,
+    sweep_max_us: f64,
+    /// The longest that the locks were held which allocation may wait for.
+    hold_spans_max_us: f64,
+    hold_pages_max_us: f64,
     /// The share of the process's CPU time spent in collections (sweeping, which allocation does, not included).
     gc_cpu_share: f64,
     /// What the last collection found alive.
@@ -68,6 +79,14 @@ impl Clock {
             pause_p50_us: us(stats.pause_p50_ns),
             pause_p99_us: us(stats.pause_p99_ns),
             pause_max_us: us(stats.pause_max_ns),
+            stop_p99_us: us(stats.stop_p99_ns),
+            stop_max_us: us(stats.stop_max_ns),
+            mark_p99_us: us(stats.mark_p99_ns),
+            mark_max_us: us(stats.mark_max_ns),
+            sweep_p99_us: us(stats.sweep_p99_ns),
+            sweep_max_us: us(stats.sweep_max_ns),
+            hold_spans_max_us: us(stats.hold_spans_max_ns),
+            hold_pages_max_us: us(stats.hold_pages_max_ns),
             gc_cpu_share: stats.collect_cpu_ns as f64 / 1e9 / (used.user_s + used.sys_s).max(1e-9),
             heap_live_bytes: stats.live_bytes as u64,
             heap_committed_bytes: stats.committed_bytes as u64,
@@ -100,6 +119,14 @@ impl Figures {
             self.pause_p99_us,
             self.pause_max_us,
             self.gc_cpu_share * 100.0
+        );
+        say!(
+            "longest: stop {:.0}, marking {:.0}, sweeping before it {:.0} us; lock of span lists held {:.0}, of pages {:.0} us",
+            self.stop_max_us,
+            self.mark_max_us,
+            self.sweep_max_us,
+            self.hold_spans_max_us,
+            self.hold_pages_max_us
         );
         say!(
             "heap: allocated {}   alive at the last collection {}   committed {}",
