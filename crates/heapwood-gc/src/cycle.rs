@@ -9,6 +9,8 @@ use crate::heap::{Collector, Heap};
 use crate::mark::Marker;
 use crate::mutator::Mutator;
 use crate::pace::{self, Bounds};
+#[cfg(feature = "plant")]
+use crate::plant::Planted;
 use crate::roots::table::RootKind;
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -195,22 +197,22 @@ struct Marked {
 
 impl Marker<'_> {
     /// Adds the edges in `words` slots from `start`.
-    #[cfg(not(feature = "plant"))]
     fn push_slots(&mut self, start: usize, words: usize) {
+        #[cfg(feature = "plant")]
+        if self.plant.is_some_and(|plant| plant.is(Planted::MissRoot)) {
+            return self.push_some_slots(start, words);
+        }
         self.scan_slots(start, words);
     }
 
     /// The same, but for those that the planted error has it overlook.
     #[cfg(feature = "plant")]
-    fn push_slots(&mut self, start: usize, words: usize) {
-        let missed = |value: &usize| {
-            value.wrapping_sub(self.base) < self.extent
-                && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::MissRoot))
-        };
+    fn push_some_slots(&mut self, start: usize, words: usize) {
         for slot in (start..).step_by(size_of::<usize>()).take(words) {
             // SAFETY: as for `scan_slots`.
             let value = unsafe { (slot as *const usize).read_volatile() };
-            if !missed(&value) {
+            let is_edge = value.wrapping_sub(self.base) < self.extent;
+            if is_edge && !self.plant.is_some_and(|plant| plant.strikes(Planted::MissRoot)) {
                 self.push(value);
             }
         }

@@ -42,9 +42,14 @@ impl Plant {
         self.fired.load(Ordering::Relaxed)
     }
 
+    /// Whether it is this that goes wrong.
+    pub(crate) fn is(&self, what: Planted) -> bool {
+        self.what.load(Ordering::Relaxed) == what as u32
+    }
+
     /// Whether this occasion for `what` is one that goes wrong.
     pub(crate) fn strikes(&self, what: Planted) -> bool {
-        if self.what.load(Ordering::Relaxed) != what as u32 {
+        if !self.is(what) {
             return false;
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) + 1;

@@ -208,26 +208,25 @@ impl fmt::Display for Wrong {
 
 /// Calls `f` with what it is, where it is, and what is in it, for each precise root.
 fn for_each_root(heap: &Heap, first: *const Mutator, mut f: impl FnMut(&str, usize, usize)) {
+    let mut each = |what: &str, start: usize, words: usize| {
+        for at in (start..start + words * WORD).step_by(WORD) {
+            // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
+            f(what, at, unsafe { (at as *const usize).read_volatile() });
+        }
+    };
     heap.roots.lock().for_each(|kind, start, words| {
         if kind == RootKind::Slots {
-            for at in (start..start + words * WORD).step_by(WORD) {
-                // SAFETY: registered roots stay readable.
-                f("the root slot", at, unsafe { (at as *const usize).read_volatile() });
-            }
+            each("the root slot", start, words);
         }
     });
-    heap.handles.lock().for_each(|object| f("a handle, found", 0, object));
+    // What free ones hold is no address.
+    heap.handles.lock().for_each_block(|start, words| each("the handle", start, words));
     for mutator in mutators(first) {
         let mut frame = mutator.frames.get();
         while !frame.is_null() {
             // SAFETY: linked frames stay readable, and their thread is stopped.
             let linked = unsafe { &*frame };
-            for slot in 0..linked.count {
-                // SAFETY: as above.
-                let at = unsafe { linked.slots.add(slot) };
-                // SAFETY: as above.
-                f("the frame slot", at as usize, unsafe { at.read() });
-            }
+            each("the frame slot", linked.slots as usize, linked.count);
             frame = linked.prev;
         }
     }

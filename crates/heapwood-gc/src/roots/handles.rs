@@ -185,7 +185,8 @@ impl Handles {
         }
     }
 
-    pub(crate) fn for_each(&self, mut f: impl FnMut(usize)) {
+    #[cfg(test)]
+    fn for_each(&self, mut f: impl FnMut(usize)) {
         self.for_each_block(|address, words| {
             let first = (address - self.slots.as_ptr() as usize) / size_of::<usize>();
             for index in first..first + words {
