@@ -3,8 +3,8 @@
 use crate::error::HeapError;
 use heapwood_layout::MAX_MASK_WORDS;
 
-/// Settings of a heap. The defaults take a little more memory than Go for a good deal less time
-/// (docs/PERFORMANCE.md).
+/// Settings of a heap. With the defaults binary trees take no more memory than Go's collector needs for them, and at most a
+/// quarter of its time (docs/PERFORMANCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How much may be allocated between collections, in percent of what was alive at the last one.
