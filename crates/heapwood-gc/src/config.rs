@@ -3,8 +3,8 @@
 use crate::error::HeapError;
 use heapwood_layout::MAX_MASK_WORDS;
 
-/// Settings of a heap. With the defaults binary trees take no more memory than Go's collector needs for them, and at most a
-/// quarter of its time (docs/PERFORMANCE.md).
+/// Settings of a heap. With the defaults binary trees take no more memory than in Go, and a quarter of the CPU time or less
+/// (docs/PERFORMANCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How much may be allocated between collections, in percent of what was alive at the last one.
