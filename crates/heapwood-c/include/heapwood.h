@@ -114,8 +114,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs: it blocks all
  * signals but those that an error of its own raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) and SIGPROF. If the
  * system starts none, the heap goes on without. min_heap is what small programs pay: no collection is due before that much
- * was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default of 32 MiB, 7 MB with 4 MiB
- * and 4 MB with 1 MiB, where it collects more often.
+ * was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default of 32 MiB, 6.5 MB with 4
+ * MiB and 3.4 MB with 1 MiB, where it collects more often.
  *
  * A heap without a limit of its own stays within the memory control groups of the process, which the kernel ends for
  * exceeding them: its objects take up at most seven eighths of what they allow, and then allocation is refused with
