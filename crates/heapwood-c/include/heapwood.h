@@ -16,6 +16,12 @@
  *   Pointer parameters must not be NULL unless it says so; a NULL heap, mutator, callback or output is HW_EINVAL
  *   wherever a status is returned.
  *
+ *   What allocates, collects, detaches or begins a blocking region is refused with HW_ESTATE, and hw_last_error says why,
+ *   inside a trace function, on another thread than the mutator's, and after hw_detach (where that can be told; with
+ *   verify it always can); inside hw_call_blocking what allocates or collects is; and what collects or begins a
+ *   blocking region is on another stack than that of hw_attach. Allocation looks where a run of cells is used up: the
+ *   inline functions go on until then, but with verify a blocking region leaves them no run.
+ *
  * What a program promises
  *
  *   1. Roots. "May collect" below means: when the function returns, an object that no root led to may be gone. Roots
@@ -36,14 +42,16 @@
  *      hw_call_blocking. So a loop that can go on for long with few allocations polls, and whatever waits (system
  *      calls, locks that another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
  *   5. Stacks. A thread uses the heap on the stack that it was attached with. On another (a fiber, a coroutine, an
- *      alternate signal stack) allocating without the slow path, hw_write and what else does not collect may be used, but
- *      what would collect is refused with HW_ESTATE; and a stack that is not running is not scanned: what only it refers
- *      to is gone at the next collection, unless the words are a registered range or linked frames. After longjmp, or an
- *      exception, frames of functions that were left must not be linked any more: save m->frames at setjmp, and store it
- *      back after the jump. Nothing can jump out of hw_call_blocking or a trace function.
+ *      alternate signal stack) hw_write and allocation may be used, but what would collect, and hw_call_blocking, is
+ *      refused with HW_ESTATE; hw_safepoint does nothing there, so a collection that another thread began waits until
+ *      this one is back; and a stack that is not running is not scanned: what only it refers to is gone at the next
+ *      collection, unless the words are a registered range or linked frames. After longjmp, or an exception, frames of
+ *      functions that were left must not be linked any more: save m->frames at setjmp, and store it back after the jump.
+ *      Nothing can jump out of hw_call_blocking or a trace function.
  *   6. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
- *      store with release order. No function may be called from a signal handler. After fork, the child
- *      does not use heaps it inherited.
+ *      store with release order. No function may be called from a signal handler. A thread that ends attached is detached
+ *      as it ends: what it kept only in its stack or frames is kept no more. After fork, the child does not use heaps it
+ *      inherited.
  */
 #ifndef HEAPWOOD_H
 #define HEAPWOOD_H
@@ -78,11 +86,11 @@ typedef uint64_t hw_root;             /* a registered root, never 0 */
 typedef enum hw_status {
     HW_OK = 0,
     HW_ENOMEM = -1, /* the system gave no memory */
-    HW_ELIMIT = -2, /* the heap's limit, or its address range, has no room left */
+    HW_ELIMIT = -2, /* no room left: the heap's limit, its address range, or the process's control group */
     HW_EINVAL = -3, /* an argument is wrong */
     HW_EDESC = -4,  /* a type's description is wrong */
-    HW_ESTATE = -5, /* not now: threads are attached, or this is not the thread's mutator */
-    HW_ENOSYS = -7, /* the system does not tell what is needed */
+    HW_ESTATE = -5, /* not now, or not here: see above; threads are attached; the thread is attached already */
+    HW_ENOSYS = -7, /* the system does not tell where the thread's stack ends, or its pages have more than 64 KiB */
     HW_EFULL = -10  /* a table of the heap is full: types, layouts, programs, roots, handles */
 } hw_status;
 
@@ -96,29 +104,43 @@ typedef struct hw_error {
 const char *hw_strstatus(hw_status status);
 
 /* Why a function last refused this mutator; HW_OK and an empty text if none has. Owned by the mutator, and changed by
- * the next refusal. */
+ * the next refusal. On another thread, or after hw_detach, it says that. */
 const hw_error *hw_last_error(const hw_mutator *m);
 
 /* ------------------------------------------------------------------------------------------------------- heaps -- */
 
-/* A heap reserves addresses (ulimit -v counts them) and takes memory as objects need it. Unless background_release is 0
- * it starts a thread, on which none of the program's code runs: it blocks all signals but those that an error of its own
- * would raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL) and SIGPROF. min_heap is what small programs pay: no collection
- * is due before that much was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default
- * of 32 MiB, 8 MB with 4 MiB and 4 MB with 1 MiB, where it collects more often. */
+/* A heap reserves addresses (ulimit -v counts them: without reserve it takes a quarter of that at most for objects, rounded
+ * up to a power of two, and while it is made leaves an eighth, 12 to 256 MiB, to the program) and takes memory as objects
+ * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs: it blocks all
+ * signals but those that an error of its own raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) and SIGPROF. If the
+ * system starts none, the heap goes on without. min_heap is what small programs pay: no collection is due before that much
+ * was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default of 32 MiB, 6.5 MB with 4
+ * MiB and 3.4 MB with 1 MiB, where it collects more often.
+ *
+ * A heap without a limit of its own stays within the memory control groups of the process, which the kernel ends for
+ * exceeding them: its objects take up at most seven eighths of what they allow, and then allocation is refused with
+ * HW_ELIMIT. It aims to stay a tenth below, with all else that is resident, and collects more often for that.
+ *
+ * When more than 15/16 of the limit (or of those seven eighths) were alive at the last collection, another would find
+ * little. Then those that allocations need take at most half of the time: one that is due too soon is put off, until
+ * nothing fits, and then allocation returns NULL without collecting, although a collection might have freed some. Whoever
+ * drops something and tries again may get a collection all the same. hw_collect always collects, and does not count. */
 
 /* Fields that are switches are 0 or 1. Sizes are bytes. */
 typedef struct hw_options {
     size_t size;                  /* of this struct: set by hw_options_init */
-    uint64_t min_heap;            /* no collection is due below this; 32 MiB */
-    uint64_t limit;               /* what objects may occupy, at least 4 MiB; 0: no limit, the default */
+    uint64_t min_heap;            /* no collection is due below this; 32 MiB, but at most an eighth of what memory
+                                     control groups allow a heap without a limit */
+    uint64_t limit;               /* what objects may occupy, at least 4 MiB; 0: no limit of its own, the default */
     uint64_t reserve;             /* address space for objects; 0: from the limit or the machine's memory */
     uint32_t percent;             /* growth between collections, percent of what was alive, 1 to 100000; 150 */
-    uint32_t huge_pages;          /* ask the kernel for huge pages; 1 */
+    uint32_t huge_pages;          /* ask the kernel for huge pages once the heap has more than 8 MiB; 1. With 0 it gets
+                                     none, whatever the system's setting */
     uint32_t conservative_stacks; /* scan stacks and registers of attached threads; 1. With 0, frames and handles are
                                      all that keeps a thread's own objects alive */
     uint32_t verify;              /* check the whole heap at every collection, fill freed memory, report stores that
-                                     went around the barrier on standard error; 0 */
+                                     went around the barrier, and threads that keep a collection waiting for a second,
+                                     on standard error; abort where a slot holds what rule 2 forbids; 0 */
     uint32_t stress;              /* collect at every allocation; 0 */
     uint32_t background_release;  /* a thread gives back what is not needed, at most 1 % of a CPU; 1 */
     uint32_t mask_words;          /* a type given as a program or as text is kept as a mask up to so many words, which is
@@ -130,7 +152,9 @@ typedef struct hw_options {
 void hw_options_defaults(hw_options *options, size_t size);
 static inline void hw_options_init(hw_options *options) { hw_options_defaults(options, sizeof *options); }
 
-/* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. The options are copied. */
+/* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. HW_ENOMEM: no addresses or memory
+ * for its tables, or no limit of its own and memory control groups that allow less than 16 MiB; HW_ENOSYS: the kernel's
+ * pages have more than 64 KiB. The options are copied. */
 hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why);
 
 /* Ends a heap and frees all its memory, whatever still points to it. HW_ESTATE while threads are attached, and *why says
@@ -140,20 +164,24 @@ hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
 /* ----------------------------------------------------------------------------------------------------- threads -- */
 
 /* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack
- * that may hold pointers; NULL asks the system. HW_ESTATE if the thread is attached to this heap already. A
+ * that may hold pointers; NULL asks the system, and HW_ENOSYS means that it does not say. HW_ESTATE if the thread is
+ * attached to this heap already; HW_ENOMEM also if the process has no key for a thread-specific value left. With a
+ * stack_hi of another stack than the system gave the thread, that another is in use is only known above stack_hi. A
  * thread may be attached to several heaps, but while it waits in one it polls none of the others: let it be inside
  * hw_call_blocking of every heap but the one it is using, or two such threads may wait for each other for good. */
 hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
 
-/* Detaches the calling thread, and ends the mutator: it must be the last use of it. Its frames are dropped; objects
- * live on as other roots demand. A thread detaches before it ends. HW_ESTATE on any other thread. */
+/* Detaches the calling thread, and ends the mutator: it must be the last use of it, for another thread may get it next.
+ * Its frames are dropped; objects live on as other roots demand. A thread that ends without it is detached then. HW_ESTATE
+ * on any other thread, and inside a trace function. */
 hw_status hw_detach(hw_mutator *m);
 
 /* The heap a mutator belongs to. */
 hw_heap *hw_mutator_heap(const hw_mutator *m);
 
 /* Calls fn(arg), during which collections go on without this thread. fn returns in the ordinary way (no longjmp,
- * no exception), and touches neither objects of the heap, nor its roots, nor this mutator. May collect. */
+ * no exception), and touches neither objects of the heap, nor its roots, nor this mutator, except that it may call this
+ * again. With HW_ESTATE fn was not called. May collect. */
 hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
 /* ------------------------------------------------------------------------------------------------------- types -- */
@@ -232,7 +260,8 @@ hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
 
 /* A handle: a pointer slot that the heap owns, holding object (or NULL). It outlives the mutator, and any attached
  * thread may read *handle until it is freed, and change it with hw_handle_set; plain stores to *handle are forbidden.
- * NULL, with the reason in hw_last_error, if 16777216 handles are held (HW_EFULL) or there is no memory for more. */
+ * NULL, with the reason in hw_last_error, if as many are held as the heap can have (HW_EFULL: one for each 256 bytes of
+ * its address range, at most 16777216) or there is no memory for more. */
 void **hw_handle_new(hw_mutator *m, void *object);
 
 /* *handle = object (or NULL), with release order. HW_EINVAL if the handle is not held or object is no object's address.
@@ -318,7 +347,8 @@ static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) {
     __atomic_signal_fence(__ATOMIC_RELEASE);
 }
 
-/* Lets a collection that waits for this thread go on: a load and a branch if there is none. May collect. */
+/* Lets a collection that waits for this thread go on: a load and a branch if there is none. May collect. Where the thread
+ * cannot stop (HW_ESTATE above) it does nothing. */
 static inline void hw_safepoint(hw_mutator *m) {
     if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
 }
@@ -393,7 +423,7 @@ bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const
 
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
-/* Collects now: what no root led to when it was called is gone when it returns. */
+/* Collects now: what no root led to when it was called is gone when it returns. HW_ESTATE: it was refused, see above. */
 hw_status hw_collect(hw_mutator *m);
 
 /* Gives the memory of all free pages back to the system now; *released, unless NULL, is how many bytes that may have

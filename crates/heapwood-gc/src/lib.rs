@@ -13,16 +13,17 @@
 //! | `attach` | threads join and leave |
 //! | `thread` | what the process has for each thread: its mutators, and their end |
 //! | [`stop`] | the protocol that stops mutators |
-//! | [`roots`] | global slots and ranges, handles, frames, stacks |
-//! | [`mark`] | the marking loop, its queue, its bounded stack |
-//! | [`cycle`] | one collection from stop to resume |
+//! | [`roots`] | global slots and ranges, handles |
+//! | [`mark`] | the marking loop, its rings, its bounded stack |
+//! | [`cycle`] | one collection, from the sweep before it to the resume |
 //! | `watch` | pictures of the pages, for those who study heaps |
-//! | [`pace`] | when the next collection is due |
-//! | `room` | what the process leaves a heap |
-//! | `scavenger` | the thread that gives memory back |
+//! | [`pace`] | when the next collection is due, and how often near a limit |
+//! | `room` | what the process leaves a heap: addresses and memory |
+//! | `scavenger` | the thread that gives memory back, and sweeps for it |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
+//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;

@@ -15,19 +15,19 @@
 //! | [`span`] | span descriptors and their states |
 //! | [`marks`] | mark and allocation bits |
 //! | [`bump`] | a mutator's runs of free cells, the fast path |
-//! | [`local`] | what a mutator keeps beside them: pages, an account |
+//! | [`local`] | what a mutator keeps beside them: pages, an account, which of them are active |
 //! | `refill` | the slow path: next run, next span |
 //! | `runs` | where the next free cells of a span lie |
 //! | [`programs`] | where the pointers of large types are |
 //! | [`shapes`] | how types get shapes and programs their numbers |
 //! | `rare`, [`pointer_bits`] | layouts of few objects share spans; where the pointers are there |
 //! | `large` | objects with pages of their own |
-//! | `sweep` | lazy sweeping |
+//! | `sweep` | lazy sweeping: span by span at home, pack by pack for everyone |
 //! | `release` | memory of free pages goes back to the kernel |
 //! | `sample` | a picture of the pages as a sweep would leave them |
 //! | [`lookup`] | from an address to its object |
-//! | [`space`] | the reserved range, its tables, growth |
-//! | `central` | what mutators share under one lock |
+//! | [`space`] | the reserved range, its tables, growth, where pages come from |
+//! | `central` | what mutators share under one lock: three lists of spans a shape, the budget |
 //! | `span_list` | lists of spans |
 //! | [`walker`] | recomputes what must hold |
 //! | [`cpu`], [`prefetch`], [`refused`] | what the processor can do; hints; reasons |

@@ -1,6 +1,6 @@
 //! Arrays that are reserved at full length and committed piece by piece. A bitmap of committed granules travels with
 //! the array, and every access asks it first, so memory without access rights is never touched: what is not
-//! committed is not there. All unsafe code of the crate is in this file. That the tables are reserved whole and
+//! committed is not there. Unsafe code of the crate is in this file and in `index.rs`, and nowhere else. That the tables are reserved whole and
 //! mapped as the heap grows is from the Go page allocator proposal.
 
 use crate::chunk::Chunk;
