@@ -33,11 +33,11 @@ impl Status {
         match self {
             Status::OK => c"HW_OK: done",
             Status::ENOMEM => c"HW_ENOMEM: the system gave no memory",
-            Status::ELIMIT => c"HW_ELIMIT: the heap's limit or address range has no room left",
+            Status::ELIMIT => c"HW_ELIMIT: the heap's limit, its address range, or what the process's memory leaves it has no room left",
             Status::EINVAL => c"HW_EINVAL: an argument is wrong",
             Status::EDESC => c"HW_EDESC: a type's description is wrong",
             Status::ESTATE => c"HW_ESTATE: not in this state, or not on this thread",
-            Status::ENOSYS => c"HW_ENOSYS: the system does not tell what is needed",
+            Status::ENOSYS => c"HW_ENOSYS: the system does not tell what is needed, or its pages are too large",
             Status::EFULL => c"HW_EFULL: a table of the heap is full",
             _ => c"not a status of Heapwood",
         }

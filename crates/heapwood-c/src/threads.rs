@@ -106,8 +106,7 @@ pub unsafe extern "C" fn hw_detach(m: *mut Mutator) -> Status {
     // SAFETY: contract 1.
     let mutator = unsafe { m.as_ref() };
     match mutator.check() {
-        // Inside a blocking region the thread has everything noted that detaching needs.
-        Ok(()) | Err(Misuse::Blocked) => {
+        Ok(()) => {
             // SAFETY: contract 1, and this is its thread.
             unsafe { Mutator::detach(m) };
             Status::OK

@@ -25,6 +25,7 @@ static void blocked(void *arg) {
     CHECK(hw_alloc_bytes(me, 100000) == NULL && hw_last_error(me)->status == HW_ESTATE);
     CHECK(said("inside a blocking region"));
     CHECK(hw_collect(me) == HW_ESTATE && said("inside a blocking region"));
+    CHECK(hw_detach(me) == HW_ESTATE && said("inside a blocking region"));
     CHECK(!verify || hw_alloc(me, pair_type) == NULL);
     ++*(int *)arg;
 }
