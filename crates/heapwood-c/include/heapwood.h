@@ -72,7 +72,7 @@ extern "C" {
 
 /* The version this header belongs to: major << 16 | minor << 8 | patch. hw_version tells the library's. Equal majors
  * fit together, and while the major is 0, equal majors and minors. */
-#define HW_VERSION 0x000100
+#define HW_VERSION 0x000200
 uint32_t hw_version(void);
 
 typedef struct hw_heap hw_heap;       /* a heap */

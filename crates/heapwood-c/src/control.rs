@@ -7,7 +7,7 @@ use crate::threads::refuse;
 use heapwood_gc::Mutator;
 
 /// The header's `HW_VERSION`.
-pub const VERSION: u32 = 0x000100;
+pub const VERSION: u32 = 0x000200;
 
 /// The header's `hw_stats`.
 #[repr(C)]
