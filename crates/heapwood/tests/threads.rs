@@ -165,3 +165,54 @@ fn a_thread_is_attached_to_a_heap_once_at_a_time() {
     one.attach().unwrap().collect();
     assert_eq!((one.stats().collections, other.stats().collections), (2, 1));
 }
+
+/// Calls `f` on a stack of its own, as `stacker` and coroutines do.
+#[cfg(target_arch = "x86_64")]
+fn on_another_stack(f: &mut dyn FnMut()) {
+    extern "C" fn call(f: *mut &mut dyn FnMut()) {
+        // SAFETY: the pointer is the argument below.
+        unsafe { (*f)() }
+    }
+    let mut stack = vec![0u128; 1 << 16];
+    // Whoever walks this stack, as for a backtrace, finds zeros where callers would be, and ends.
+    let (mut f, top) = (f, &raw mut stack[(1 << 16) - 1024]);
+    // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
+    // pointer comes back in a register that a callee preserves.
+    unsafe {
+        core::arch::asm!(
+            "mov r12, rsp",
+            "mov rsp, {top}",
+            "call {call}",
+            "mov rsp, r12",
+            top = in(reg) top,
+            call = sym call,
+            in("rdi") &raw mut f,
+            out("r12") _,
+            clobber_abi("C"),
+        );
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_collection_on_another_stack_is_refused_with_words() {
+    let heap = heap(Config::default());
+    let m = heap.attach().unwrap();
+    let words = |f: &dyn Fn()| {
+        let mut words = String::new();
+        on_another_stack(&mut || {
+            let thrown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_err();
+            words = thrown.downcast_ref::<String>().cloned().unwrap_or_default();
+        });
+        words
+    };
+    assert!(words(&|| m.collect()).contains("the thread runs on another stack"));
+    assert!(words(&|| m.blocking(|| ())).contains("the thread runs on another stack"));
+    // Polls and allocations that need no collection go on there, and on the thread's own stack all does.
+    on_another_stack(&mut || {
+        m.safepoint();
+        assert_eq!(*m.alloc(7u64), 7);
+    });
+    m.collect();
+    m.blocking(|| ());
+}
