@@ -74,8 +74,13 @@ impl Mutator {
 impl Heap {
     fn run(&self, me: &Mutator, collector: &mut Collector) {
         let began = clock::monotonic_ns();
-        // Most of what is left to sweep is swept before anyone waits.
+        // Most of what is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
         self.space.finish_sweep();
+        let bounds = Bounds {
+            least: self.room.min_heap(&self.config),
+            limit: self.config.limit,
+            soft: self.room.goal(self.space.backed_bytes()),
+        };
 
         let requested = clock::monotonic_ns();
         let registry = self.registry.lock();
@@ -98,11 +103,6 @@ impl Heap {
         let marked = self.mark(collector, registry.first);
         self.marking.store(0, Ordering::Relaxed);
         let marked_at = clock::monotonic_ns();
-        let bounds = Bounds {
-            least: self.room.min_heap(&self.config),
-            limit: self.config.limit,
-            soft: self.room.goal(self.space.backed_bytes()),
-        };
         let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), bounds);
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);

@@ -43,7 +43,8 @@ impl Room {
         self.memory.map(|memory| memory - memory / OTHERS)
     }
 
-    /// The size that the heap aims at most for, `backed` bytes being behind its pages now.
+    /// The size that the heap aims at most for, what else the process has in memory being as much as it is now: `backed`
+    /// bytes of that are behind the heap's pages. Asks the kernel where memory is bounded.
     pub(crate) fn goal(self, backed: usize) -> Option<usize> {
         let memory = self.memory?;
         let others = resident_memory().map_or(memory / OTHERS, |all| (all as usize).saturating_sub(backed));
