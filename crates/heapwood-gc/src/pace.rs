@@ -1,5 +1,6 @@
 //! Pacing: how much may be allocated before the next collection. The goal is what is alive plus the configured
-//! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between.
+//! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between. Near a limit, where each
+//! collection finds little, a share of the time bounds them instead.
 
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 

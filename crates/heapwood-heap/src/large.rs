@@ -1,6 +1,8 @@
-//! Large objects: each has pages of its own, and a span with one cell. Of the largest perhaps little will ever be
-//! touched, so nothing here touches them: memory that was in use before is given back instead of zeroed, and they do
-//! without huge pages, of which one would be behind every page that is touched.
+//! Large objects: each has pages of its own, and a span with one cell. They are made in three steps, so that zeroing, which
+//! may take long, can go on while a collection does. Of the largest perhaps little will ever be touched, so nothing here
+//! touches them: memory that was in use before is given back instead of zeroed, and they do without huge pages, of which
+//! one would be behind every page that is touched. Invariant: pages between the first step and the last are in use, in no
+//! span, and counted as unfinished.
 
 use crate::page_table::PageEntry;
 use crate::refused::Refused;

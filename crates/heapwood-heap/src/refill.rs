@@ -1,6 +1,6 @@
 //! Refill: the slow path of allocation. A bump first moves to the next run of free cells in its span; when the span is
-//! exhausted it gets another one of its shape: of the unswept ones that its mutator took home, one that turns out to
-//! have free cells, or new pages out of the mutator's page cache. Neither needs a lock. The shared state is visited for
+//! exhausted it gets another one of its shape: of those that its mutator took home, unswept or partly free, one that turns
+//! out to have free cells, or new pages out of the mutator's page cache. Neither needs a lock. The shared state is visited for
 //! more spans to sweep, to settle the account, and to hear that a collection is due.
 
 use crate::bump::{Bump, Bumps, NONE_LEFT};

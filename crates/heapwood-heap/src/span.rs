@@ -3,11 +3,13 @@
 //! A span is in one of these states; its owner is who may touch its descriptor:
 //!
 //! ```text
-//!   free pages --new--> ALLOCATING (a mutator) --exhausted or stop--> SWEPT (central lists)
+//!   free pages --new--> ALLOCATING (a mutator) --exhausted or stop--> FULL, PARTIAL (central lists)
 //!        ^                   ^                                             | end of marking
 //!        |                   | has free cells                              v
 //!        +---- nothing live --+------- sweep ------------------------- UNSWEPT (central lists)
 //! ```
+//!
+//! (`central` has the lists in detail.)
 //!
 //! Which cells exist: those whose allocation bit is set, and those below the frontier (runs are consumed in
 //! ascending order, so every cell below it has been handed out or had outlived the last cycle).
