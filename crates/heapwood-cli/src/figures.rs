@@ -1,10 +1,10 @@
 //! What a run cost: the operating system's account of the process, and the heap's own.
 
-use crate::output::say;
-use crate::size::show;
 use heapwood::Attached;
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::usage::usage;
+use heapwood_report::say;
+use heapwood_report::size::show;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -4,14 +4,12 @@
 
 use super::programs::{EQUAL_RSS, HEAPWOOD};
 use super::report::{Report, Row};
-use super::spread::Spread;
-use super::tables::number;
+use heapwood_report::Spread;
+use heapwood_report::picture::{Area, Drawn, FAINT, INK, svg, text, tick};
+use heapwood_report::tables::number;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
-const FONT: &str = "Helvetica, Arial, sans-serif";
-pub(crate) const INK: RGBColor = RGBColor(38, 38, 38);
-pub(crate) const FAINT: RGBColor = RGBColor(225, 225, 225);
 const OURS: RGBColor = RGBColor(34, 120, 74);
 const THEIRS: RGBColor = RGBColor(158, 170, 184);
 
@@ -40,19 +38,11 @@ pub(crate) fn draw(report: &Report) -> Result<String, String> {
     let panels = panels(report);
     let rows = panels.len().div_ceil(2);
     let height = AROUND_BARS + BAR * report.results.len() as u32;
-    let mut svg = String::new();
-    {
-        let root =
-            SVGBackend::with_string(&mut svg, (WIDTH, HEAD + height * rows as u32)).into_drawing_area();
-        root.fill(&WHITE).map_err(|e| e.to_string())?;
+    svg((WIDTH, HEAD + height * rows as u32), |root| {
         let (head, body) = root.split_vertically(HEAD);
-        title(&head, report).map_err(|e| e.to_string())?;
-        for (panel, area) in panels.iter().zip(body.split_evenly((rows, 2))) {
-            draw_panel(panel, &area).map_err(|e| e.to_string())?;
-        }
-        root.present().map_err(|e| e.to_string())?;
-    }
-    Ok(svg)
+        title(&head, report)?;
+        panels.iter().zip(body.split_evenly((rows, 2))).try_for_each(|(panel, area)| draw_panel(panel, &area))
+    })
 }
 
 fn panels(report: &Report) -> Vec<Panel<'_>> {
@@ -80,21 +70,14 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
     panels
 }
 
-pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-pub(crate) type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
-pub(crate) fn text(size: u32, color: RGBColor, across: HPos) -> TextStyle<'static> {
-    (FONT, size).into_font().color(&color).pos(Pos::new(across, VPos::Center))
-}
-
 fn title<'a>(area: &Area<'a>, report: &Report) -> Drawn<'a> {
     let title = format!("heapwood bench {} {}", report.workload.name, report.n);
     area.draw(&Text::new(title, (14, 22), text(20, INK, HPos::Left)))?;
     let how = format!(
         "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over heapwood's; {}, {}",
-        report.runs,
-        report.date.split('T').next().unwrap_or_default(),
-        report.machine
+        report.header.runs,
+        report.header.day(),
+        report.header.machine
     );
     area.draw(&Text::new(how, (14, 46), text(11, INK, HPos::Left)))
 }
@@ -146,10 +129,4 @@ fn draw_panel<'a>(panel: &Panel<'_>, area: &Area<'a>) -> Drawn<'a> {
         chart.plotting_area().draw(&(EmptyElement::at((0.0, middle)) + name))?;
     }
     Ok(())
-}
-
-/// A number at the axis, as short as it is exact.
-pub(crate) fn tick(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
