@@ -59,9 +59,9 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
 /// The heap's pages at its peak, now, and after the collection that freed most.
 fn take_samples(heap: &Heap, program: String) -> SampleFile {
     let moments = [
-        ("peak", heap.peak_page_sample()),
-        ("exit", Some(heap.page_sample())),
-        ("collected", heap.collected_page_sample()),
+        ("peak", heap.peak_page_snapshot()),
+        ("exit", Some(heap.page_snapshot())),
+        ("collected", heap.collected_page_snapshot()),
     ];
     let taken = moments.into_iter().filter_map(|(moment, sample)| Some((moment, sample?)));
     SampleFile::new(program, taken.collect())

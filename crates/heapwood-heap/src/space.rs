@@ -17,7 +17,7 @@ use crate::shapes::Registering;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
-use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, SharedPages};
+use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -302,7 +302,7 @@ impl Space {
     }
 
     /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<Run> {
+    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<PageRun> {
         if self.is_limited() {
             let _counting = self.central.lock();
             return if self.over_limit(count) { None } else { self.pages.allocate_uncached(count).ok() };
