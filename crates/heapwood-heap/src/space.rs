@@ -123,7 +123,7 @@ impl Space {
             pages: match SharedPages::new(kernel, window) {
                 Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
-                Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
+                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
             central: CachePadded(TimedLock::new(Central::new(kernel)?)),
@@ -431,7 +431,7 @@ impl Space {
             backed: self.backed_bytes(),
             spans: central.spans,
             span_visits: central.visits,
-            page_visits: self.pages.figures().visits,
+            page_visits: self.pages.stats().lock_acquisitions,
             hold_spans: self.central.longest_hold(),
             hold_pages: self.pages.longest_hold(),
             hold_types: self.registering.longest_hold(),
