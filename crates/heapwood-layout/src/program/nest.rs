@@ -24,7 +24,7 @@ mod make;
 pub use cursor::{Cursor, Piece};
 
 use super::check::Program;
-use core::fmt;
+use crate::error::NestError;
 use make::Maker;
 
 /// How many loops may lie in each other.
@@ -67,28 +67,6 @@ pub enum Node {
         words: u64,
         /// How many iterations.
         times: u64,
-    },
-}
-
-/// Why a program cannot be made a nest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NestError {
-    /// The byte of the program at which the instruction begins that cannot be followed.
-    pub at: usize,
-    /// Why.
-    pub fault: NestFault,
-}
-
-/// Why an instruction cannot be made part of a nest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum NestFault {
-    /// Its loop would be the ninth around an item.
-    TooDeep,
-    /// The nodes do not fit the buffer.
-    TooManyNodes {
-        /// How many do.
-        room: usize,
     },
 }
 
@@ -183,7 +161,7 @@ impl<'a> Nest<'a> {
             maker = Maker::new(nodes);
             maker
                 .literal(program.words(), bits.iter().copied())
-                .map_err(|fault| NestError { at: error.at, fault })?;
+                .map_err(|kind| NestError { at: error.at, kind })?;
         }
         let len = maker.into_prefix();
         Ok(Nest { nodes: &nodes[..len], words: program.words() })
@@ -219,24 +197,3 @@ impl<'a> Nest<'a> {
         })
     }
 }
-
-impl fmt::Display for NestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.at, self.fault)
-    }
-}
-
-impl fmt::Display for NestFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            NestFault::TooDeep => {
-                write!(f, "this repeat is one loop around {MAX_DEPTH}: no more are possible")
-            }
-            NestFault::TooManyNodes { room } => {
-                write!(f, "the nodes up to here are more than the {room} that there is room for")
-            }
-        }
-    }
-}
-
-impl core::error::Error for NestError {}
