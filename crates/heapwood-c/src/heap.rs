@@ -2,18 +2,14 @@
 //! is the handle of its heap, which is not ended while threads are attached.
 
 use crate::options::Options;
-use crate::placed::Placed;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
 use crate::types::TypeTable;
 use core::ptr::NonNull;
 use heapwood_gc::{Config, Heap, HeapBox, HeapError};
-use heapwood_os::SYSTEM;
+use heapwood_os::{MappedBox, SYSTEM};
 
-/// What stands behind `hw_heap`.
-pub type HeapHandle = Placed<ClientHeap>;
-
-/// A heap with what this crate keeps for it.
+/// What stands behind `hw_heap`: a heap with what this crate keeps for it.
 pub struct ClientHeap {
     /// The heap itself.
     pub heap: HeapBox,
@@ -22,11 +18,11 @@ pub struct ClientHeap {
 }
 
 impl ClientHeap {
-    fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
+    fn create(config: Config) -> Result<NonNull<ClientHeap>, Refusal> {
         // The heap takes what address space there is, and leaves little.
         let types = TypeTable::new(&SYSTEM)?;
         let heap = Heap::create(&SYSTEM, config)?;
-        Ok(Placed::new(ClientHeap { heap, types })?)
+        Ok(MappedBox::new(&SYSTEM, ClientHeap { heap, types })?.into_raw())
     }
 }
 
@@ -37,7 +33,7 @@ impl ClientHeap {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_heap_create(
     options: *const Options,
-    out: *mut *mut HeapHandle,
+    out: *mut *mut ClientHeap,
     why: *mut Failure,
 ) -> Status {
     let create = || {
@@ -66,7 +62,7 @@ pub unsafe extern "C" fn hw_heap_create(
 ///    is NULL or may be written.
 /// 2. After success neither it nor any object in it is used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut ClientHeap, why: *mut Failure) -> Status {
     let destroy = || {
         let Some(heap) = NonNull::new(heap) else { return Ok(()) };
         // SAFETY: contract 1.
@@ -75,7 +71,7 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failur
             return Err(HeapError::MutatorsAttached { count }.into());
         }
         // SAFETY: contracts 1 and 2.
-        unsafe { Placed::end(heap) };
+        drop(unsafe { MappedBox::from_raw(heap) });
         Ok(())
     };
     // SAFETY: contract 1.

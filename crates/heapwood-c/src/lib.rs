@@ -16,14 +16,12 @@
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
-//! | [`placed`] | values behind opaque handles, in mapped memory |
 
 pub mod alloc;
 pub mod barrier;
 pub mod control;
 pub mod heap;
 pub mod options;
-pub mod placed;
 pub mod refusal;
 pub mod roots;
 pub mod status;

@@ -1,6 +1,6 @@
 //! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
 
-use crate::heap::HeapHandle;
+use crate::heap::ClientHeap;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
 use crate::threads::refuse;
@@ -33,7 +33,7 @@ unsafe fn root_or_zero(result: Result<RootToken, Refusal>, why: *mut Failure) ->
 ///    collection may run, until the root is removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_root_slots(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     slots: *const usize,
     n: usize,
     why: *mut Failure,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn hw_root_slots(
 /// 2. The range stays readable until the root is removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_root_range(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     lo: usize,
     hi: usize,
     why: *mut Failure,
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn hw_root_range(
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_root_remove(heap: Option<&ClientHeap>, root: u64, why: *mut Failure) -> Status {
     let remove = || {
         let heap = heap.ok_or(Refusal::Null("heap"))?;
         heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Refusal::NoRoot(root))

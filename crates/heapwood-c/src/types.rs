@@ -4,7 +4,7 @@
 //! Invariants: an entry does not change once its number has been given out; every entry is in the index, by which a
 //! description that is known is found in a few steps, however many types there are.
 
-use crate::heap::HeapHandle;
+use crate::heap::ClientHeap;
 use crate::refusal::Refusal;
 use crate::status::{Failure, Status};
 use core::mem::MaybeUninit;
@@ -166,7 +166,7 @@ impl TypeTable {
 /// # Safety
 /// 1. `out` and `why` are NULL or may be written.
 unsafe fn register(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     describe: impl FnOnce() -> Result<TypeDescriptor, Refusal>,
     out: *mut TypeNumber,
     why: *mut Failure,
@@ -180,7 +180,7 @@ unsafe fn register(
 /// # Safety
 /// 1. `out` and `why` are NULL or may be written.
 unsafe fn register_any(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     describe: impl FnOnce(&Heap) -> Result<Description, Refusal>,
     out: *mut TypeNumber,
     why: *mut Failure,
@@ -205,7 +205,7 @@ unsafe fn register_any(
 /// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_no_pointers(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     size: usize,
     out: *mut TypeNumber,
     why: *mut Failure,
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn hw_type_no_pointers(
 /// 2. `mask` is NULL or readable for `mask_words` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_mask(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     size: usize,
     mask: *const u64,
     mask_words: usize,
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn hw_type_mask(
 /// 2. `program` is NULL or readable for `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_program(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     size: usize,
     program: *const u8,
     length: usize,
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn hw_type_program(
 /// 2. `text` is NULL or a string that ends with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_describe(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     text: *const core::ffi::c_char,
     size: *mut usize,
     out: *mut TypeNumber,
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn hw_type_describe(
 /// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_conservative(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     size: usize,
     out: *mut TypeNumber,
     why: *mut Failure,
@@ -332,7 +332,7 @@ pub unsafe extern "C" fn hw_type_conservative(
 ///    thread, does nothing else with the heap, and does not unwind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_type_trace(
-    heap: Option<&HeapHandle>,
+    heap: Option<&ClientHeap>,
     size: usize,
     trace: Option<TraceFn>,
     out: *mut TypeNumber,

@@ -11,7 +11,8 @@
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
-//! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`region`] | owned reservations and lazily committed arrays |
+//! | [`mapped_box`] | one value in mapped memory of its own |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
@@ -42,6 +43,7 @@ pub mod kernel;
 mod limits;
 pub mod linux;
 pub mod lock;
+pub mod mapped_box;
 pub mod mapped_index;
 pub mod message;
 pub mod pagemap;
@@ -62,9 +64,10 @@ pub use error::{OsError, ThreadValueError};
 pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
+pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use pagemap::Pagemap;
-pub use region::{MappedArray, MappedBox, Reservation};
+pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;
