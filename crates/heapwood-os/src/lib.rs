@@ -1,5 +1,7 @@
 //! What Heapwood asks of the operating system.
 //!
+//! Who may use it: the crates of Heapwood alone; it changes with what they need.
+//!
 //! The lowest layer: the only crate that makes system calls. Memory sits behind the [`Kernel`] trait, so that
 //! tests can refuse a request and models can stand in for it; the rest are thin, allocation-free wrappers.
 //!

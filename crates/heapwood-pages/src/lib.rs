@@ -1,5 +1,7 @@
 //! A page allocator: which 8 KiB pages of a window are free, and where the first run of `n` of them begins.
 //!
+//! Who may use it: the crates of Heapwood, and allocators of others that accept that it changes with them.
+//!
 //! A bitmap holds one bit a page; a radix tree over it holds, for every region, how many pages are free at its
 //! start, in its longest run, and at its end. Requests are served first fit by address. The crate deals in plain
 //! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage.

@@ -64,5 +64,5 @@ pub use trace::{NoPointers, Trace, TypeMap};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;
