@@ -1,6 +1,6 @@
 //! Collecting on demand, the figures of a heap, the version.
 
-use crate::heap::ClientHeap;
+use crate::handle::HeapHandle;
 use crate::options::copy_out;
 use crate::status::Status;
 use crate::threads::refuse;
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
 /// 1. `heap` is NULL or exists.
 /// 2. `released` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&ClientHeap>, released: *mut usize) -> Status {
+pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, released: *mut usize) -> Status {
     let Some(heap) = heap else { return Status::EINVAL };
     let bytes = heap.heap.release_free_memory();
     if !released.is_null() {
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&ClientHeap>, relea
 /// 1. `heap` is NULL or exists.
 /// 2. `stats` is NULL or may be written for as many bytes as its first field says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_stats_get(heap: Option<&ClientHeap>, stats: *mut Figures) -> Status {
+pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Figures) -> Status {
     let Some(heap) = heap else { return Status::EINVAL };
     if stats.is_null() {
         return Status::EINVAL;

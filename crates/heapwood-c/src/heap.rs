@@ -1,30 +1,13 @@
-//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: what a mutator's client room leads to
-//! is the handle of its heap, which is not ended while threads are attached.
+//! Making heaps and ending them. Invariant: a heap is not ended while threads are attached.
 
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::options::Options;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
-use crate::types::TypeTable;
+use crate::status::Status;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, HeapBox, HeapError};
-use heapwood_os::{MappedBox, SYSTEM};
-
-/// What stands behind `hw_heap`: a heap with what this crate keeps for it.
-pub struct ClientHeap {
-    /// The heap itself.
-    pub heap: HeapBox,
-    /// Its types.
-    pub types: TypeTable,
-}
-
-impl ClientHeap {
-    fn create(config: Config) -> Result<NonNull<ClientHeap>, Refusal> {
-        // The heap takes what address space there is, and leaves little.
-        let types = TypeTable::new(&SYSTEM)?;
-        let heap = Heap::create(&SYSTEM, config)?;
-        Ok(MappedBox::new(&SYSTEM, ClientHeap { heap, types })?.into_raw())
-    }
-}
+use heapwood_gc::HeapError;
+use heapwood_os::MappedBox;
 
 /// Makes a heap.
 ///
@@ -33,7 +16,7 @@ impl ClientHeap {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_heap_create(
     options: *const Options,
-    out: *mut *mut ClientHeap,
+    out: *mut *mut HeapHandle,
     why: *mut Failure,
 ) -> Status {
     let create = || {
@@ -46,7 +29,7 @@ pub unsafe extern "C" fn hw_heap_create(
             // SAFETY: contract 1.
             unsafe { Options::read(options)? }
         };
-        let heap = ClientHeap::create(options.config()?)?;
+        let heap = HeapHandle::create(options.config()?)?;
         // SAFETY: contract 1.
         unsafe { out.write(heap.as_ptr()) };
         Ok(())
@@ -62,7 +45,7 @@ pub unsafe extern "C" fn hw_heap_create(
 ///    is NULL or may be written.
 /// 2. After success neither it nor any object in it is used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_heap_destroy(heap: *mut ClientHeap, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failure) -> Status {
     let destroy = || {
         let Some(heap) = NonNull::new(heap) else { return Ok(()) };
         // SAFETY: contract 1.

@@ -1,8 +1,9 @@
 //! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
 
-use crate::heap::ClientHeap;
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +34,7 @@ unsafe fn root_or_zero(result: Result<RootToken, Refusal>, why: *mut Failure) ->
 ///    collection may run, until the root is removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_root_slots(
-    heap: Option<&ClientHeap>,
+    heap: Option<&HeapHandle>,
     slots: *const usize,
     n: usize,
     why: *mut Failure,
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn hw_root_slots(
 /// 2. The range stays readable until the root is removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_root_range(
-    heap: Option<&ClientHeap>,
+    heap: Option<&HeapHandle>,
     lo: usize,
     hi: usize,
     why: *mut Failure,
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn hw_root_range(
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_remove(heap: Option<&ClientHeap>, root: u64, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64, why: *mut Failure) -> Status {
     let remove = || {
         let heap = heap.ok_or(Refusal::Null("heap"))?;
         heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Refusal::NoRoot(root))

@@ -3,9 +3,10 @@
 //! Invariant: that is written before `hw_attach` returns, and stays readable after the thread was detached as long as
 //! its heap keeps the mutator.
 
-use crate::heap::ClientHeap;
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
 use heapwood_gc::{Client, Misuse, Mutator};
@@ -14,7 +15,7 @@ use std::sync::OnceLock;
 /// What this crate keeps of an attached thread.
 #[repr(C)]
 struct Attached {
-    heap: NonNull<ClientHeap>,
+    heap: NonNull<HeapHandle>,
     /// Touched by the thread itself only.
     failure: Failure,
 }
@@ -28,7 +29,7 @@ fn attached(m: &Mutator) -> *mut Attached {
 
 /// The heap that a mutator belongs to, with its types.
 #[inline]
-pub fn heap_of(m: &Mutator) -> &ClientHeap {
+pub fn heap_of(m: &Mutator) -> &HeapHandle {
     // SAFETY: hw_attach set the word, and a heap is not ended while threads are attached.
     unsafe { (*attached(m)).heap.as_ref() }
 }
@@ -55,7 +56,7 @@ pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Refusal>) -> *mut
     }
 }
 
-fn attach(heap: &ClientHeap, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, Refusal> {
+fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, Refusal> {
     let here = 0u8;
     let stack_end = (!stack_hi.is_null()).then_some(stack_hi as usize);
     if let Some(end) = stack_end
@@ -79,7 +80,7 @@ fn attach(heap: &ClientHeap, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, 
 ///    attached, and its own uses of the heap all happen on that stack.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_attach(
-    heap: Option<&ClientHeap>,
+    heap: Option<&HeapHandle>,
     stack_hi: *mut c_void,
     out: *mut *mut Mutator,
     why: *mut Failure,
@@ -120,7 +121,7 @@ pub unsafe extern "C" fn hw_detach(m: *mut Mutator) -> Status {
 /// # Safety
 /// 1. `m` is attached.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const ClientHeap {
+pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
     heap_of(m)
 }
 

@@ -10,7 +10,7 @@ const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The shared library's name for programs.
-const SONAME: &str = "libheapwood.so.0";
+const SONAME: &str = concat!("libheapwood.so.0.", env!("CARGO_PKG_VERSION_MINOR"));
 
 /// How a program is linked.
 #[derive(Clone, Copy, Debug)]

@@ -36,7 +36,7 @@ const GROWTH_SHARE: usize = 16;
 /// and by no more than this at a time unless it must (64 MiB).
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
 /// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
-/// (docs/PERFORMANCE.md).
+/// (docs/results/costs.md).
 const HUGE_FROM: usize = (8 << 20) / PAGE_SIZE;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;

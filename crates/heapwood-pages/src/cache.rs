@@ -30,7 +30,7 @@ impl PageCache {
 
     /// The largest request that is worth changing the block for; longer ones go to the allocator directly. At 8 the lock
     /// is taken a seventh as often, and two threads are about three times as fast; 12 and 15 lose to a lock nobody wants,
-    /// since a block serves few, and 16 spreads the heap by 3 to 9 % where 8 does by 1 to 3 (docs/PAGES.md).
+    /// since a block serves few, and 16 spreads the heap by 3 to 9 % where 8 does by 1 to 3 (docs/design/pages.md).
     pub const MOST: PageCount = PageCount(8);
 
     /// Takes the first run of `count` pages in the cache; `None` if it has none.

@@ -1,5 +1,7 @@
 //! A page allocator: which 8 KiB pages of a window are free, and where the first run of `n` of them begins.
 //!
+//! Who may use it: the crates of Heapwood, and allocators of others that accept that it changes with them.
+//!
 //! A bitmap holds one bit a page; a radix tree over it holds, for every region, how many pages are free at its
 //! start, in its longest run, and at its end. Requests are served first fit by address. The crate deals in plain
 //! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage. Free pages that were
@@ -9,6 +11,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`page`] | the size of a page |
 //! | [`units`] | pages, page counts, chunks: the indexes everything speaks in |
 //! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
@@ -65,6 +68,7 @@ mod lazy_array;
 #[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
 mod model;
 pub mod pacer;
+pub mod page;
 pub mod scavenge;
 pub mod shared;
 pub mod snapshot;
@@ -80,8 +84,9 @@ pub use cache::PageCache;
 pub use error::{AllocateError, ClaimError, FreeError, GrowError, NewError, SnapshotError, ValidationError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
+pub use page::{LOG_PAGE_SIZE, PAGE_SIZE};
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
 pub use snapshot::{ChunkSnapshot, Snapshot};
 pub use summary::Summary;
-pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
+pub use units::{ChunkIndex, PageCount, PageIndex};
