@@ -54,7 +54,7 @@ mod watch;
 pub use config::Config;
 pub use error::{AllocError, HeapError, Misuse, TypeError};
 pub use heap::{Heap, HeapBox};
-pub use heapwood_pages::Sample as PageSample;
+pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
 pub use roots::{HandleError, RootError, RootToken};

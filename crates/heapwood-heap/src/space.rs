@@ -16,8 +16,8 @@ use crate::shape_id::{MAX_SHAPES, WELL_KNOWN};
 use crate::shapes::Registering;
 use crate::span::Span;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
-use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, SharedPages};
+use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
+use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -86,8 +86,8 @@ pub struct Space {
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
     pub(crate) programs: Programs,
-    pub(crate) pages: Apart<SharedPages<Bits48>>,
-    pub(crate) central: Apart<TimedLock<Central>>,
+    pub(crate) pages: CachePadded<SharedPages<Bits48>>,
+    pub(crate) central: CachePadded<TimedLock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
     /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
@@ -121,12 +121,12 @@ impl Space {
             rare: Rare::new(kernel)?,
             programs: Programs::new(kernel)?,
             pages: match SharedPages::new(kernel, window) {
-                Ok(pages) => Apart(pages),
+                Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
                 Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
-            central: Apart(TimedLock::new(Central::new(kernel)?)),
+            central: CachePadded(TimedLock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
@@ -302,7 +302,7 @@ impl Space {
     }
 
     /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<Run> {
+    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<PageRun> {
         if self.is_limited() {
             let _counting = self.central.lock();
             return if self.over_limit(count) { None } else { self.pages.allocate_uncached(count).ok() };

@@ -7,15 +7,16 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`kernel`] | reserve, commit, decommit, release: the trait and its errors |
+//! | [`kernel`] | reserve, commit, decommit, release: the trait |
+//! | [`error`] | why the system refused |
 //! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
-//! | [`apart`] | values on cache lines of their own |
-//! | [`touched`] | which pages of a range were ever written to |
+//! | [`cache_padded`] | values on cache lines of their own |
+//! | [`pagemap`] | which pages of a range were ever written to |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
@@ -23,7 +24,7 @@
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
-//! | `limits` | which limit a refusal met, for its message |
+//! | `limits` | which limit a refusal met |
 //! | [`usage`] | what a process has used, and what the machine has |
 //! | [`cgroup`] | what control groups allow |
 //! | `file` | small files read into fixed buffers |
@@ -32,10 +33,11 @@
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
-pub mod apart;
+pub mod cache_padded;
 pub mod cgroup;
 pub mod clock;
 pub mod coarse;
+pub mod error;
 pub mod faulty;
 mod file;
 pub mod kernel;
@@ -44,6 +46,7 @@ pub mod linux;
 pub mod lock;
 pub mod mapped_index;
 pub mod message;
+pub mod pagemap;
 pub mod probe;
 pub mod process;
 pub mod region;
@@ -54,20 +57,20 @@ pub mod task;
 pub mod thread;
 pub mod thread_value;
 pub mod timed_lock;
-pub mod touched;
 pub mod usage;
 
-pub use apart::Apart;
-pub use kernel::{Kernel, KernelRef, OsError};
+pub use cache_padded::CachePadded;
+pub use error::{OsError, ThreadValueError};
+pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use mapped_index::MappedIndex;
+pub use pagemap::Pagemap;
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;
 pub use timed_lock::TimedLock;
-pub use touched::Touched;
 
 /// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
 pub const LEAST_KERNEL_PAGE: usize = 4096;

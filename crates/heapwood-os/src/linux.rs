@@ -1,7 +1,8 @@
 //! The kernel behind the trait: mmap to reserve, mprotect to commit (so that overcommit accounting sees what is
 //! really used), madvise to give back.
 
-use crate::kernel::{Kernel, OsError};
+use crate::error::OsError;
+use crate::kernel::Kernel;
 use crate::request::Request;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,9 +35,9 @@ unsafe impl Kernel for System {
     }
 
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
-        let fail = |errno| OsError { request: Request::Reserve, bytes: len, errno };
+        let fail = |errno| OsError::new(Request::Reserve, len, errno);
         let slack = if align > self.page_size() { align } else { 0 };
-        let total = len.checked_add(slack).ok_or(fail(libc::ENOMEM))?;
+        let total = len.checked_add(slack).ok_or_else(|| fail(libc::ENOMEM))?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
             libc::mmap(
@@ -72,13 +73,13 @@ unsafe impl Kernel for System {
     unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
         // SAFETY: the caller owns the range (contract 1), so its protection may change.
         let r = unsafe { libc::mprotect(addr as *mut _, len, libc::PROT_READ | libc::PROT_WRITE) };
-        if r == 0 { Ok(()) } else { Err(OsError { request: Request::Commit, bytes: len, errno: errno() }) }
+        if r == 0 { Ok(()) } else { Err(OsError::new(Request::Commit, len, errno())) }
     }
 
     unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
         // SAFETY: the caller no longer needs the contents (contract 2).
         let r = unsafe { libc::madvise(addr as *mut _, len, libc::MADV_DONTNEED) };
-        if r == 0 { Ok(()) } else { Err(OsError { request: Request::Decommit, bytes: len, errno: errno() }) }
+        if r == 0 { Ok(()) } else { Err(OsError::new(Request::Decommit, len, errno())) }
     }
 
     unsafe fn advise_huge(&self, addr: usize, len: usize) {

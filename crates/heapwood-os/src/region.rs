@@ -2,7 +2,8 @@
 //! and committed by index as it is needed; a box holds one value outside the ordinary heap, so that nothing in
 //! the collector depends on the allocator it may be standing in for.
 
-use crate::kernel::{KernelRef, OsError};
+use crate::error::OsError;
+use crate::kernel::KernelRef;
 use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut, Range};
@@ -20,9 +21,9 @@ pub struct Reservation {
 impl Reservation {
     /// Reserves at least `len` bytes (at least one) aligned to `align`.
     pub fn new(kernel: KernelRef, len: usize, align: usize) -> Result<Self, OsError> {
-        let too_big = OsError { request: crate::Request::Reserve, bytes: len, errno: libc::ENOMEM };
+        let too_big = || OsError::new(crate::Request::Reserve, len, libc::ENOMEM);
         let page = kernel.page_size();
-        let len = round_up(len.max(1), page).ok_or(too_big)?;
+        let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
         Ok(Reservation { kernel, page, start, len })
     }
@@ -146,11 +147,8 @@ unsafe impl<T: Sync> Sync for MappedArray<T> {}
 impl<T: Zeroed> MappedArray<T> {
     /// Reserves `len` elements.
     pub fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
-        let bytes = len.checked_mul(size_of::<T>()).ok_or(OsError {
-            request: crate::Request::Reserve,
-            bytes: usize::MAX,
-            errno: libc::ENOMEM,
-        })?;
+        let too_big = || OsError::new(crate::Request::Reserve, usize::MAX, libc::ENOMEM);
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_big)?;
         Ok(MappedArray {
             memory: Reservation::new(kernel, bytes, align_of::<T>())?,
             len,

@@ -117,7 +117,7 @@ pub enum ClaimError {
 
 /// Pages that were taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct PageRun {
     /// The first of them.
     pub first: PageIndex,
     /// How many.
@@ -282,7 +282,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The request is for nothing or for more than the window, or no run is long enough. Nothing is taken then.
     #[inline]
-    pub fn allocate(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         // Zero wraps around, so one comparison guards against it too.
         if count.0.wrapping_sub(1) >= self.free {
             return Err(self.no_run(count));
@@ -300,7 +300,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// Takes the chunk's first free page, which is the window's first: none is free below `from` in it.
     #[inline]
-    fn take_first(&mut self, chunk: usize, from: usize) -> Option<Run> {
+    fn take_first(&mut self, chunk: usize, from: usize) -> Option<PageRun> {
         let bits = self.chunks.get_mut(chunk)?;
         let old = self.tree.leaf(chunk);
         if old.max() == 0 {
@@ -314,23 +314,23 @@ impl<G: Geometry> PageAllocator<G> {
         self.free -= 1;
         self.scavenged -= scavenged;
         self.hint = page + 1;
-        Some(Run { first: PageIndex(page), count: PageCount(1), scavenged: PageCount(scavenged) })
+        Some(PageRun { first: PageIndex(page), count: PageCount(1), scavenged: PageCount(scavenged) })
     }
 
-    fn take_first_anywhere(&mut self) -> Option<Run> {
+    fn take_first_anywhere(&mut self) -> Option<PageRun> {
         match self.tree.find(self.hint, 1)? {
             Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
             Place::Chunk(chunk) => self.take_first(chunk.0, 0),
         }
     }
 
-    fn allocate_run(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn allocate_run(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         let first = self.find(count.0).ok_or_else(|| self.no_run(count))?;
         Ok(self.take_run(first, count))
     }
 
     /// Takes free pages, before which none is free directly.
-    pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> Run {
+    pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> PageRun {
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % Self::CHUNK_PAGES);
         let scavenged = match self.chunks.get_mut(chunk) {
             Some(bits) if count.0 <= Self::CHUNK_PAGES - place => {
@@ -347,7 +347,7 @@ impl<G: Geometry> PageAllocator<G> {
             _ => return self.take_exactly(first, count),
         };
         self.account_taken(first, count.0, scavenged);
-        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
+        PageRun { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
     /// The first run of `count` free pages.
@@ -371,10 +371,10 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     /// Takes free pages, wherever in a run they lie.
-    pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> Run {
+    pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> PageRun {
         let scavenged = self.mark(first, count.0);
         self.account_taken(first, count.0, scavenged);
-        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
+        PageRun { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
     /// Marks free pages used, in bits and tree; returns how many were scavenged.
@@ -416,7 +416,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
     /// then.
-    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<Run, ClaimError> {
+    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<PageRun, ClaimError> {
         if count.0 == 0 {
             return Err(ClaimError::Zero);
         }

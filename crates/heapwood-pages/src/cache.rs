@@ -7,7 +7,7 @@
 //! serve nothing, and every later request takes the lock. Here a request that the cache cannot serve changes the block,
 //! for the first one that can: the rest of the old block goes back in the same visit.
 
-use crate::allocator::{AllocateError, PageAllocator, Run};
+use crate::allocator::{AllocateError, PageAllocator, PageRun};
 use crate::chunk::{first_run, ones};
 use crate::geometry::{Geometry, Shape};
 use crate::units::{PageCount, PageIndex};
@@ -34,7 +34,7 @@ impl PageCache {
 
     /// Takes the first run of `count` pages in the cache; `None` if it has none.
     #[inline]
-    pub fn allocate(&mut self, count: PageCount) -> Option<Run> {
+    pub fn allocate(&mut self, count: PageCount) -> Option<PageRun> {
         if count.0 == 1 {
             return self.allocate_one();
         }
@@ -46,12 +46,12 @@ impl PageCache {
         let scavenged = ones(self.scavenged & mask);
         self.free &= !mask;
         self.scavenged &= !mask;
-        Some(Run { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
+        Some(PageRun { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
     }
 
     /// Takes the first page in the cache; `None` if it is empty.
     #[inline]
-    pub fn allocate_one(&mut self) -> Option<Run> {
+    pub fn allocate_one(&mut self) -> Option<PageRun> {
         let free = self.free;
         if free == 0 {
             return None;
@@ -60,7 +60,7 @@ impl PageCache {
         let scavenged = PageCount((self.scavenged >> at & 1) as usize);
         self.free = free & (free - 1);
         self.scavenged &= self.free;
-        Some(Run { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
+        Some(PageRun { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
     }
 
     /// The first page of the block.
@@ -98,7 +98,11 @@ impl<G: Geometry> PageAllocator<G> {
     /// As [`allocate`](Self::allocate), which see. What the cache held may have gone back: with it the run might have
     /// been found.
     #[inline]
-    pub fn allocate_into(&mut self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate_into(
+        &mut self,
+        cache: &mut PageCache,
+        count: PageCount,
+    ) -> Result<PageRun, AllocateError> {
         if count.0.wrapping_sub(1) >= self.free {
             return self.allocate_after_flush(cache, count);
         }
@@ -126,7 +130,7 @@ impl<G: Geometry> PageAllocator<G> {
         &mut self,
         cache: &mut PageCache,
         count: PageCount,
-    ) -> Result<Run, AllocateError> {
+    ) -> Result<PageRun, AllocateError> {
         if !cache.is_empty() && count.0 > 0 && count.0 <= self.window().0 {
             self.flush(cache);
         }

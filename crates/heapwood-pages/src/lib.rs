@@ -19,7 +19,7 @@
 //! | [`scavenge`] | which free pages to release, and what is known of them |
 //! | [`index`] | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
-//! | [`sample`] | the pages as they were at one moment, and an allocator made from that |
+//! | [`snapshot`] | the pages as they were at one moment, and an allocator made from that |
 //! | [`background`] | a scavenger of work and rest, under any clock |
 //! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
@@ -64,23 +64,23 @@ mod level;
 #[allow(unsafe_code)]
 mod model;
 pub mod pacer;
-pub mod sample;
 pub mod scavenge;
 pub mod shared;
+pub mod snapshot;
 pub mod summary;
 mod sync;
 mod tree;
 pub mod units;
 pub mod walker;
 
-pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator, Run};
+pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator, PageRun};
 pub use background::{Background, Clock};
 pub use cache::PageCache;
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
-pub use sample::{ChunkSample, Sample, SampleError};
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageFigures, SharedPages};
+pub use snapshot::{ChunkSnapshot, Snapshot, SnapshotError};
 pub use summary::Summary;
 pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
-pub use walker::Invalid;
+pub use walker::ValidationError;

@@ -6,7 +6,7 @@
 //! That a bounded number of preemptions finds nearly all errors is from Musuvathi and Qadeer, "Iterative context
 //! bounding for systematic testing of multithreaded programs".
 
-use crate::{Effort, PageCache, PageCount, PageIndex, ReleasePolicy, Run, SharedPages, Tiny};
+use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages, Tiny};
 use heapwood_os::SYSTEM;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -50,14 +50,14 @@ impl World {
         }
     }
 
-    fn take(&self, cache: &mut PageCache, count: usize, who: u32) -> Run {
+    fn take(&self, cache: &mut PageCache, count: usize, who: u32) -> PageRun {
         let run = self.pages.allocate(cache, PageCount(count)).expect("there are pages enough");
         assert_eq!(run.count.0, count);
         self.change_owner(run.first, run.count, NOBODY, who);
         run
     }
 
-    fn give(&self, run: Run, who: u32) {
+    fn give(&self, run: PageRun, who: u32) {
         self.change_owner(run.first, run.count, who, NOBODY);
         self.pages.free(run.first, run.count).unwrap();
     }

@@ -12,7 +12,7 @@
 //! has been already, and before anything that would split another. Invariant: a release is one run in one chunk, all
 //! of it marked in use.
 
-use crate::allocator::{PageAllocator, Run};
+use crate::allocator::{PageAllocator, PageRun};
 use crate::geometry::{Geometry, Shape};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 
@@ -72,7 +72,7 @@ impl<G: Geometry> PageAllocator<G> {
     pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<Release> {
         let (from, len) = self.releasable(chunk, policy)?;
         let first = chunk.first_page::<G>().0 + from;
-        let Run { first, count, scavenged } = self.take_exactly(first, PageCount(len));
+        let PageRun { first, count, scavenged } = self.take_exactly(first, PageCount(len));
         Some(Release { first, count, had_memory: PageCount(count.0 - scavenged.0) })
     }
 

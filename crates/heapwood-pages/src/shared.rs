@@ -4,7 +4,7 @@
 //!
 //! Every visit is counted, so that what sharing costs can be reported and not only timed.
 
-use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, Run, parts};
+use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, PageRun, parts};
 use crate::cache::PageCache;
 use crate::geometry::{Geometry, Shape};
 use crate::index::ScavengeIndex;
@@ -155,7 +155,7 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// Takes a run of pages and sets none aside: [`PageAllocator::allocate`].
-    pub fn allocate_uncached(&self, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate_uncached(&self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.visit().pages.allocate(count)
     }
 
@@ -170,7 +170,7 @@ impl<G: Geometry> SharedPages<G> {
     /// Takes a run of pages, out of the cache if that has one, and so without the lock:
     /// [`PageAllocator::allocate_into`].
     #[inline]
-    pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         match cache.allocate(count) {
             Some(run) => Ok(run),
             None => self.allocate_into(cache, count),
@@ -178,7 +178,7 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     #[cold]
-    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         let mut locked = self.visit();
         // The cache may give pages with memory back; an empty one has no block.
         if !cache.is_empty() {
@@ -293,7 +293,7 @@ impl<G: Geometry> SharedPages<G> {
     ///
     /// # Errors
     /// The first disagreement: [`PageAllocator::is_valid`].
-    pub fn is_valid(&self) -> Result<(), crate::Invalid> {
+    pub fn is_valid(&self) -> Result<(), crate::ValidationError> {
         let locked = self.locked.lock();
         locked.pages.is_valid()?;
         let forgotten = locked
@@ -301,7 +301,7 @@ impl<G: Geometry> SharedPages<G> {
             .chunks_with_tables()
             .find(|&chunk| locked.pages.has_releasable(chunk) && !self.index.is_noted(chunk));
         match forgotten {
-            Some(chunk) => Err(crate::Invalid::NotNoted { page: chunk.first_page::<G>() }),
+            Some(chunk) => Err(crate::ValidationError::NotNoted { page: chunk.first_page::<G>() }),
             None => Ok(()),
         }
     }

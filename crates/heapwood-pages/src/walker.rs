@@ -9,7 +9,7 @@ use core::fmt;
 
 /// What an allocator has wrong about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
+pub enum ValidationError {
     /// A bit without a page is wrong, so that what does not exist could be handed out.
     Stray {
         /// The first page of the chunk.
@@ -109,7 +109,7 @@ impl<G: Geometry> PageAllocator<G> {
     ///
     /// # Errors
     /// The first disagreement, the bits before the tree, the leaves before the levels above.
-    pub fn is_valid(&self) -> Result<(), Invalid> {
+    pub fn is_valid(&self) -> Result<(), ValidationError> {
         self.check_bits()?;
         for level in (self.tree.top()..G::LEVELS).rev() {
             for entry in self.tree.existing(level) {
@@ -120,27 +120,27 @@ impl<G: Geometry> PageAllocator<G> {
                     self.entry_from_children(level, entry)
                 };
                 if stored != computed {
-                    return Err(Invalid::Summary { level, entry, stored, computed });
+                    return Err(ValidationError::Summary { level, entry, stored, computed });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_bits(&self) -> Result<(), Invalid> {
+    fn check_bits(&self) -> Result<(), ValidationError> {
         let (mut free, mut scavenged, mut grown, mut first_free) = (0, 0, 0, None);
         for index in self.chunks.existing() {
             let Some(chunk) = self.chunks.get(index) else { continue };
             let grown_before = grown;
             let base = ChunkIndex(index).first_page::<G>();
             if !chunk.padding_is_set() {
-                return Err(Invalid::Stray { page: base });
+                return Err(ValidationError::Stray { page: base });
             }
             for place in 0..Shape::<G>::CHUNK_PAGES {
                 let page = PageIndex(base.0 + place);
                 match (chunk.is_set(place), chunk.is_scavenged(place)) {
                     (true, true) => continue,
-                    _ if page.0 >= self.window().0 => return Err(Invalid::BeyondWindow { page }),
+                    _ if page.0 >= self.window().0 => return Err(ValidationError::BeyondWindow { page }),
                     (true, false) => {}
                     (false, without) => {
                         free += 1;
@@ -154,24 +154,24 @@ impl<G: Geometry> PageAllocator<G> {
             for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
                 let entry = base.0 >> Shape::<G>::LOG_PAGES[level];
                 if self.tree.get(level, entry).is_none() {
-                    return Err(Invalid::Unreachable { page: base, level });
+                    return Err(ValidationError::Unreachable { page: base, level });
                 }
             }
         }
         if let Some(free) = first_free.filter(|page| page.0 < self.hint) {
-            return Err(Invalid::Hint { hint: self.hint(), free });
+            return Err(ValidationError::Hint { hint: self.hint(), free });
         }
         let stored = self.free_pages();
         if stored.0 != free {
-            return Err(Invalid::FreePages { stored, computed: PageCount(free) });
+            return Err(ValidationError::FreePages { stored, computed: PageCount(free) });
         }
         let stored = self.scavenged_pages();
         if stored.0 != scavenged {
-            return Err(Invalid::ScavengedPages { stored, computed: PageCount(scavenged) });
+            return Err(ValidationError::ScavengedPages { stored, computed: PageCount(scavenged) });
         }
         let stored = self.grown_pages();
         if stored.0 != grown {
-            return Err(Invalid::GrownPages { stored, computed: PageCount(grown) });
+            return Err(ValidationError::GrownPages { stored, computed: PageCount(grown) });
         }
         Ok(())
     }
@@ -196,35 +196,35 @@ impl<G: Geometry> PageAllocator<G> {
     }
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for ValidationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Invalid::Stray { page } => write!(f, "the unused bits of the chunk of {page} are wrong"),
-            Invalid::Summary { level, entry, stored, computed } => {
+            ValidationError::Stray { page } => write!(f, "the unused bits of the chunk of {page} are wrong"),
+            ValidationError::Summary { level, entry, stored, computed } => {
                 write!(f, "level {level}, entry {entry}: stored {stored:?}, computed {computed:?}")
             }
-            Invalid::Unreachable { page, level } => {
+            ValidationError::Unreachable { page, level } => {
                 write!(f, "the chunk of {page} has no entry in level {level}")
             }
-            Invalid::FreePages { stored, computed } => {
+            ValidationError::FreePages { stored, computed } => {
                 write!(f, "free: {stored} stored, {computed} counted")
             }
-            Invalid::ScavengedPages { stored, computed } => {
+            ValidationError::ScavengedPages { stored, computed } => {
                 write!(f, "scavenged: {stored} stored, {computed} counted")
             }
-            Invalid::GrownPages { stored, computed } => {
+            ValidationError::GrownPages { stored, computed } => {
                 write!(f, "grown: {stored} stored, {computed} counted")
             }
-            Invalid::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
-            Invalid::NotNoted { page } => {
+            ValidationError::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
+            ValidationError::NotNoted { page } => {
                 write!(f, "the chunk of {page} has pages to release, but the index does not say so")
             }
-            Invalid::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
+            ValidationError::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
         }
     }
 }
 
-impl core::error::Error for Invalid {}
+impl core::error::Error for ValidationError {}
 
 #[cfg(test)]
 mod tests {
@@ -250,7 +250,7 @@ mod tests {
             let wrong = Summary::new(1, computed.max() + 1, 0);
             pages.tree.store(level, entry, wrong);
             let found = pages.is_valid().unwrap_err();
-            assert_eq!(found, Invalid::Summary { level, entry, stored: wrong, computed });
+            assert_eq!(found, ValidationError::Summary { level, entry, stored: wrong, computed });
             assert!(found.to_string().starts_with(&format!("level {level}, entry {entry}: ")), "{found}");
         }
     }
@@ -261,7 +261,7 @@ mod tests {
         pages.tree.store(4, 50, Summary::all_free(9));
         let found = pages.is_valid().unwrap_err();
         let (stored, computed) = (Summary::all_free(9), Summary::FULL);
-        assert_eq!(found, Invalid::Summary { level: 4, entry: 50, stored, computed });
+        assert_eq!(found, ValidationError::Summary { level: 4, entry: 50, stored, computed });
     }
 
     #[test]
@@ -269,32 +269,32 @@ mod tests {
         let mut pages = allocator();
         *pages.chunks.get_mut(0).unwrap().word_mut(5) |= 1;
         let (stored, computed) = (PageCount(3900), PageCount(3899));
-        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
 
         let mut pages = allocator();
         // A page that does not exist looks free.
         *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
         let (stored, computed) = (PageCount(3900), PageCount(3901));
-        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
 
         let mut pages = allocator();
         pages.scavenged -= 1;
         let (stored, computed) = (PageCount(3899), PageCount(3900));
-        assert_eq!(pages.is_valid(), Err(Invalid::ScavengedPages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::ScavengedPages { stored, computed }));
 
         let mut pages = allocator();
         pages.grown += 1;
         let (stored, computed) = (PageCount(4001), PageCount(4000));
-        assert_eq!(pages.is_valid(), Err(Invalid::GrownPages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::GrownPages { stored, computed }));
 
         let mut pages = allocator();
         pages.hint = 101;
         let (hint, free) = (PageIndex(101), PageIndex(100));
-        assert_eq!(pages.is_valid(), Err(Invalid::Hint { hint, free }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::Hint { hint, free }));
 
         let mut tiny = PageAllocator::<Tiny>::new(&SYSTEM, PageCount(32)).unwrap();
         tiny.grow(PageIndex(4), PageCount(4)).unwrap();
         *tiny.chunks.get_mut(1).unwrap().word_mut(0) &= !(1 << 40);
-        assert_eq!(tiny.is_valid(), Err(Invalid::Stray { page: PageIndex(4) }));
+        assert_eq!(tiny.is_valid(), Err(ValidationError::Stray { page: PageIndex(4) }));
     }
 }

@@ -3,8 +3,8 @@
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, ReleasePolicy, Run,
-    SharedPages, Tiny,
+    AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, PageRun,
+    ReleasePolicy, SharedPages, Tiny,
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,7 +156,7 @@ impl<G: Geometry> Both<G> {
         let by_cache = self.cached_fit(cache, count);
         let fit = self.first_fit(count);
         match self.pages.allocate(&mut self.caches[cache], PageCount(count)) {
-            Ok(Run { first, count: got, scavenged }) => {
+            Ok(PageRun { first, count: got, scavenged }) => {
                 assert_eq!(got.0, count);
                 let visited = self.pages.figures().visits > visits;
                 assert_eq!(visited, !by_cache, "a visit exactly if the cache has no such run");

@@ -4,7 +4,7 @@ use crate::mutator::Attached;
 #[cfg(doc)]
 use crate::mutator::Mutator;
 use core::fmt;
-use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSample, Stats};
+use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSnapshot, Stats};
 use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
@@ -106,25 +106,25 @@ impl Heap {
 
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have set aside count as in use.
-    pub fn page_sample(&self) -> PageSample {
-        self.inner.heap.page_sample()
+    pub fn page_snapshot(&self) -> PageSnapshot {
+        self.inner.heap.page_snapshot()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_sample`] and [`Heap::collected_page_sample`] from now on.
+    /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on.
     pub fn watch_pages(&self) {
         self.inner.heap.watch_pages();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody
     /// [watches](Self::watch_pages).
-    pub fn peak_page_sample(&self) -> Option<PageSample> {
-        self.inner.heap.peak_page_sample()
+    pub fn peak_page_snapshot(&self) -> Option<PageSnapshot> {
+        self.inner.heap.peak_page_snapshot()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if nobody [watches](Self::watch_pages) or there was no collection.
-    pub fn collected_page_sample(&self) -> Option<PageSample> {
-        self.inner.heap.collected_page_sample()
+    pub fn collected_page_snapshot(&self) -> Option<PageSnapshot> {
+        self.inner.heap.collected_page_snapshot()
     }
 
     /// The figures at this moment.

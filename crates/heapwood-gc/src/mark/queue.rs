@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use heapwood_heap::marks;
 use heapwood_heap::page_table::PageEntry;
 use heapwood_heap::{ScanKind, Shape, Space, prefetch};
-use heapwood_os::{MappedArray, Touched};
+use heapwood_os::{MappedArray, Pagemap};
 use heapwood_pages::PAGE_SIZE;
 
 /// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/design/metadata.md).
@@ -30,7 +30,7 @@ pub struct Marker<'h> {
     shapes: *const Shape,
     pub(crate) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
-    pub(crate) touched: &'h Touched,
+    pub(crate) touched: &'h Pagemap,
     pub(crate) overflow: &'h MappedArray<u64>,
     /// Words of the overflow table that there are.
     pub(crate) overflow_words: usize,
@@ -51,7 +51,7 @@ impl<'h> Marker<'h> {
     pub(crate) fn new(
         space: &'h Space,
         stacks: &'h mut MarkStacks,
-        touched: &'h Touched,
+        touched: &'h Pagemap,
         (overflow, overflow_words): (&'h MappedArray<u64>, usize),
     ) -> Self {
         Marker {

@@ -5,8 +5,8 @@
 use crate::failure::Failure;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, ReleasePolicy,
-    Run, SharedPages,
+    AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, PageRun,
+    ReleasePolicy, SharedPages,
 };
 use heapwood_workloads::random::Random;
 
@@ -37,7 +37,7 @@ pub(super) fn tables_bytes(size: PageCount) -> u64 {
 pub(super) trait Allocator: Sized {
     fn made_of(pages: Bare) -> Result<Self, Failure>;
     /// Without a page cache.
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError>;
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError>;
     fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError>;
     fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError>;
     fn flush(&mut self, cache: &mut PageCache);
@@ -53,7 +53,7 @@ impl Allocator for Bare {
         Ok(pages)
     }
     #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.allocate(count)
     }
     #[inline(always)]
@@ -78,7 +78,7 @@ impl Allocator for Shared {
         SharedPages::over(&SYSTEM, pages).map_err(Failure::run)
     }
     #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.allocate_uncached(count)
     }
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::frees::BATCH;
 use super::states::{Pages, Shared, fresh};
 use crate::bench::spread::Spread;
 use crate::failure::Failure;
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
 use serde::Serialize;
 use std::sync::Barrier;
 use std::time::Instant;
@@ -132,11 +132,11 @@ impl Case {
 fn fill_and_empty(
     heap: &Shared,
     held: &mut Vec<Pages>,
-    mut allocate: impl FnMut() -> Result<Run, AllocateError>,
+    mut allocate: impl FnMut() -> Result<PageRun, AllocateError>,
 ) -> Result<(), Failure> {
     for _ in 0..TIMES {
         for _ in 0..HELD {
-            let Run { first, count, .. } = allocate().map_err(Failure::run)?;
+            let PageRun { first, count, .. } = allocate().map_err(Failure::run)?;
             held.push((first, count));
         }
         for batch in held.chunks(BATCH) {
