@@ -17,6 +17,7 @@
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
+//! | [`page`] | sizes of pages |
 //! | [`lock`] | a mutex and a wait word on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
@@ -46,6 +47,7 @@ pub mod linux;
 pub mod lock;
 pub mod mapped_index;
 pub mod message;
+pub mod page;
 pub mod pagemap;
 pub mod probe;
 pub mod process;
@@ -65,27 +67,10 @@ pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
 pub use mapped_index::MappedIndex;
+pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
 pub use region::{MappedArray, MappedBox, Reservation};
 pub use request::Request;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;
 pub use timed_lock::TimedLock;
-
-/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
-pub const LEAST_KERNEL_PAGE: usize = 4096;
-
-/// The largest pages a kernel may have under a heap, in bytes.
-pub const MOST_KERNEL_PAGE: usize = 64 << 10;
-
-/// The size of a huge page, in bytes.
-pub const HUGE_PAGE: usize = 2 << 20;
-
-/// Rounds `n` up to a multiple of `to`, a power of two; `None` on overflow.
-pub const fn round_up(n: usize, to: usize) -> Option<usize> {
-    debug_assert!(to.is_power_of_two());
-    match n.checked_add(to - 1) {
-        Some(sum) => Some(sum & !(to - 1)),
-        None => None,
-    }
-}

@@ -3,8 +3,8 @@
 
 use crate::error::OsError;
 use crate::kernel::Kernel;
+use crate::page::page_size;
 use crate::request::Request;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The running system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,16 +22,7 @@ fn errno() -> i32 {
 // (2) anonymous memory is zeroed and MADV_DONTNEED makes it so again; (3) only system calls are made.
 unsafe impl Kernel for System {
     fn page_size(&self) -> usize {
-        static KNOWN: AtomicUsize = AtomicUsize::new(0);
-        match KNOWN.load(Ordering::Relaxed) {
-            0 => {
-                // SAFETY: sysconf takes a number and returns one; the kernel passes this one to every program.
-                let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-                KNOWN.store(size, Ordering::Relaxed);
-                size
-            }
-            size => size,
-        }
+        page_size()
     }
 
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {

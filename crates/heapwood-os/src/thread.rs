@@ -8,8 +8,8 @@
 //! Invariant: only the process that started a thread joins it; a forked child has no such thread.
 
 use crate::error::OsError;
+use crate::page::{page_size, round_up};
 use crate::request::Request;
-use crate::{Kernel, SYSTEM, round_up};
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 
@@ -83,7 +83,7 @@ impl Attributes {
         // glibc takes room for the thread-local variables of all libraries out of the stack; the program may have more
         // of them than a small stack holds.
         let bytes = stack.saturating_add(thread_locals()).max(least_stack());
-        let bytes = round_up(bytes, SYSTEM.page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
+        let bytes = round_up(bytes, page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: the object is initialised by the first call, before it is used by the second.
         unsafe {

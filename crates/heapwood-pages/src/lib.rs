@@ -10,6 +10,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`page`] | the size of a page |
 //! | [`units`] | pages, page counts, chunks: the indexes everything speaks in |
 //! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
@@ -64,6 +65,7 @@ mod level;
 #[allow(unsafe_code)]
 mod model;
 pub mod pacer;
+pub mod page;
 pub mod scavenge;
 pub mod shared;
 pub mod snapshot;
@@ -78,9 +80,10 @@ pub use background::{Background, Clock};
 pub use cache::PageCache;
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
+pub use page::{LOG_PAGE_SIZE, PAGE_SIZE};
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageFigures, SharedPages};
 pub use snapshot::{ChunkSnapshot, Snapshot, SnapshotError};
 pub use summary::Summary;
-pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
+pub use units::{ChunkIndex, PageCount, PageIndex};
 pub use walker::ValidationError;

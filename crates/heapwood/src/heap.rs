@@ -1,8 +1,7 @@
 //! The heap as a value: cheap to clone, alive until its last clone, mutator and root are gone.
 
-use crate::mutator::Attached;
 #[cfg(doc)]
-use crate::mutator::Mutator;
+use crate::{Attached, Mutator};
 use core::fmt;
 use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSnapshot, Stats};
 use std::sync::{Arc, OnceLock};
@@ -67,21 +66,6 @@ impl Heap {
         let config = Config { conservative_stacks: true, ..config };
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
-    }
-
-    /// Attaches the calling thread, until what is returned is dropped.
-    ///
-    /// A thread may be attached to several heaps, but while it waits in one, to collect or to be stopped, it polls
-    /// none of the others: two threads that collect two heaps to which both are attached wait for each other for
-    /// good. Let a thread be inside [`Mutator::blocking`] of every heap but the one it is using.
-    ///
-    /// # Errors
-    /// No memory for the mutator, or the system does not say where the thread's stack ends.
-    ///
-    /// # Panics
-    /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
-    pub fn attach(&self) -> Result<Attached, HeapError> {
-        Attached::new(self.inner.clone())
     }
 
     /// What [`Mutator::alloc`] calls before it panics because no memory could be had: a program that would rather
