@@ -100,8 +100,7 @@ mod tests {
     #[test]
     fn refusals_name_what_this_command_can_do() {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
-        let reserve =
-            |bytes| no_heap(HeapError::Kernel(OsError { request: Request::Reserve, bytes, errno: 12 }));
+        let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
         assert!(reserve(1 << 30).message.ends_with("(--reserve SIZE)"));
         assert!(!reserve(MIN_WINDOW).message.contains("--reserve"));
     }

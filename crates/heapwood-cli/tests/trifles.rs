@@ -86,8 +86,8 @@ fn page_samples_are_read_back() {
     let names: Vec<&str> = moments.iter().map(|(name, _)| name.as_str()).collect();
     assert!(names.contains(&"peak") && names.contains(&"exit"), "{names:?}");
     for (name, sample) in &moments {
-        let pages = SharedPages::<Bits48>::from_sample(&SYSTEM, sample).unwrap();
-        assert!(pages.figures().grown.0 > 0 && pages.sample() == *sample, "{name}");
+        let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, sample).unwrap();
+        assert!(pages.stats().grown.0 > 0 && pages.snapshot() == *sample, "{name}");
     }
 }
 

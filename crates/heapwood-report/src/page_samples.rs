@@ -7,7 +7,7 @@ use crate::input::read_at_most;
 use crate::legible::legible;
 use crate::output::write_file;
 use heapwood::Heap;
-use heapwood_pages::{ChunkIndex, ChunkSample, PAGE_SIZE, PageCount, Sample};
+use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ struct Chunk {
 
 impl SampleFile {
     /// The samples of a run, each with the name of its moment.
-    fn new(program: String, moments: Vec<(&str, Sample)>) -> Self {
+    fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
         let moments = moments.into_iter().map(|(moment, sample)| Moment {
             moment: moment.into(),
             window_pages: sample.window.0,
@@ -58,9 +58,9 @@ impl SampleFile {
     /// [watches](Heap::watch_pages) and has collected.
     pub fn of(heap: &Heap, program: String) -> Self {
         let moments = [
-            ("peak", heap.peak_page_sample()),
-            ("exit", Some(heap.page_sample())),
-            ("collected", heap.collected_page_sample()),
+            ("peak", heap.peak_page_snapshot()),
+            ("exit", Some(heap.page_snapshot())),
+            ("collected", heap.collected_page_snapshot()),
         ];
         let taken = moments.into_iter().filter_map(|(moment, sample)| Some((moment, sample?)));
         SampleFile::new(program, taken.collect())
@@ -79,7 +79,7 @@ impl SampleFile {
     ///
     /// # Errors
     /// It cannot be read, or is no page sample, and why.
-    pub fn read(path: &Path) -> Result<(String, Vec<(String, Sample)>), Failure> {
+    pub fn read(path: &Path) -> Result<(String, Vec<(String, Snapshot)>), Failure> {
         let wrong = |why: String| {
             Failure::run(format!(
                 "{} is no page sample (made by heapwood run NAME --page-sample FILE): {why}",
@@ -97,7 +97,7 @@ impl SampleFile {
         }
         let sample = |moment: Moment| {
             let chunks = moment.chunks.iter().map(Chunk::read).collect::<Result<_, _>>()?;
-            Ok((moment.moment, Sample { window: PageCount(moment.window_pages), chunks }))
+            Ok((moment.moment, Snapshot { window: PageCount(moment.window_pages), chunks }))
         };
         let moments = file.moments.into_iter().map(sample).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         if moments.is_empty() {
@@ -108,12 +108,12 @@ impl SampleFile {
 }
 
 impl Chunk {
-    fn new(sample: &ChunkSample) -> Self {
+    fn new(sample: &ChunkSnapshot) -> Self {
         let hex = |words: &[u64]| words.iter().map(|word| format!("{word:016x}")).collect();
         Chunk { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
     }
 
-    fn read(&self) -> Result<ChunkSample, String> {
+    fn read(&self) -> Result<ChunkSnapshot, String> {
         let words = |hex: &str| {
             let word = |digits: &[u8]| u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
             hex.as_bytes()
@@ -122,7 +122,7 @@ impl Chunk {
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| format!("chunk {} has bits that are not words of 16 digits", self.chunk))
         };
-        Ok(ChunkSample {
+        Ok(ChunkSnapshot {
             chunk: ChunkIndex(self.chunk),
             in_use: words(&self.in_use)?,
             scavenged: words(&self.scavenged)?,
@@ -136,15 +136,15 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back() {
-        let chunk = |index, in_use: u64, scavenged: u64| ChunkSample {
+        let chunk = |index, in_use: u64, scavenged: u64| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: (0..8).map(|k| in_use.rotate_left(k)).collect(),
             scavenged: vec![scavenged; 8],
         };
         let chunks =
             vec![chunk(0, 1, 1 << 63), chunk(77, u64::MAX, 0), chunk(1 << 20, 0x0123_4567_89ab_cdef, 16)];
-        let sample = Sample { window: PageCount(1 << 31), chunks };
-        let empty = Sample { window: PageCount(5), chunks: vec![] };
+        let sample = Snapshot { window: PageCount(1 << 31), chunks };
+        let empty = Snapshot { window: PageCount(5), chunks: vec![] };
         let path = std::env::temp_dir().join(format!("heapwood-sample-{}", std::process::id()));
         let moments = vec![("peak", sample.clone()), ("exit", empty.clone())];
         SampleFile::new("trees 7".into(), moments).write(&path).unwrap();

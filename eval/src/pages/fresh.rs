@@ -5,7 +5,7 @@ use super::PASS;
 use super::record::{How, Record, State, Stream, What};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::timing::{Clock, Pass};
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
 use heapwood_report::Failure;
 use std::hint::black_box;
 
@@ -85,7 +85,7 @@ fn stream<A: Allocator>(
     clock: &Clock,
     record: &mut Record,
     (pages, how): (usize, How),
-    take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<Run, AllocateError>,
+    take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
 ) -> Result<(), Failure> {
     let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
     let count = PageCount(pages);
@@ -134,7 +134,7 @@ fn stream<A: Allocator>(
 pub(super) fn runs(
     most: usize,
     count: PageCount,
-    mut take: impl FnMut(PageCount) -> Result<Run, AllocateError>,
+    mut take: impl FnMut(PageCount) -> Result<PageRun, AllocateError>,
 ) -> (usize, usize) {
     let count = black_box(count);
     let mut last = 0;

@@ -8,7 +8,7 @@ use crate::args::Request;
 use crate::draw::Draw;
 use crate::moments::Pages;
 use heapwood_os::SYSTEM;
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run, Sample};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun, Snapshot};
 use heapwood_report::Failure;
 use std::hint::black_box;
 
@@ -42,8 +42,8 @@ impl Drain {
     }
 
     /// An allocator of the sample's pages.
-    pub(crate) fn make(&self, sample: &Sample) -> Result<Pages, Failure> {
-        Pages::from_sample(&SYSTEM, sample).map_err(Failure::run)
+    pub(crate) fn make(&self, sample: &Snapshot) -> Result<Pages, Failure> {
+        Pages::from_snapshot(&SYSTEM, sample).map_err(Failure::run)
     }
 
     /// Allocates until nothing is left, and returns how often.
@@ -57,11 +57,11 @@ impl Drain {
     }
 
     /// What comes of it, without a clock.
-    pub(crate) fn run(&self, sample: &Sample) -> Result<Drained, Failure> {
+    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, Failure> {
         let pages = self.make(sample)?;
         let allocations = self.all(&pages);
-        let figures = pages.figures();
-        Ok(Drained { allocations, visits: figures.visits, left: figures.free.0 })
+        let figures = pages.stats();
+        Ok(Drained { allocations, visits: figures.lock_acquisitions, left: figures.free.0 })
     }
 }
 
@@ -70,12 +70,12 @@ fn take<const CACHED: bool>(
     pages: &Pages,
     cache: &mut PageCache,
     count: PageCount,
-) -> Result<Run, AllocateError> {
+) -> Result<PageRun, AllocateError> {
     if CACHED { pages.allocate(cache, count) } else { pages.allocate_uncached(count) }
 }
 
 #[inline(always)]
-fn consume(run: Run) {
+fn consume(run: PageRun) {
     black_box(run.first);
     black_box(run.scavenged);
 }
@@ -115,16 +115,16 @@ fn mixed<const CACHED: bool>(pages: &Pages, sizes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_pages::{ChunkIndex, ChunkSample};
+    use heapwood_pages::{ChunkIndex, ChunkSnapshot};
 
     /// Two chunks, every fourth page of the first in use and the second free.
-    fn sample() -> Sample {
-        let chunk = |index, in_use| ChunkSample {
+    fn sample() -> Snapshot {
+        let chunk = |index, in_use| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: vec![in_use; 8],
             scavenged: vec![0; 8],
         };
-        Sample { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
+        Snapshot { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
     }
 
     fn drained(request: Request, cached: bool) -> Drained {
