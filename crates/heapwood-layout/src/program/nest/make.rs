@@ -3,7 +3,7 @@
 
 use super::super::check::Program;
 use super::super::ops::{Op, Ops};
-use super::{MAX_DEPTH, Node, low};
+use super::node::{MAX_DEPTH, Node, low};
 use crate::error::{NestError, NestErrorKind};
 
 /// Up to eight bytes, the first in the lowest bits.
