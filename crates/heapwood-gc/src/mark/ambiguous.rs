@@ -3,8 +3,7 @@
 //! points into, if that exists.
 
 use super::queue::Marker;
-
-const WORD: usize = size_of::<usize>();
+use heapwood_layout::WORD;
 
 impl Marker<'_> {
     /// The object that `word` points to or into, if it exists.
