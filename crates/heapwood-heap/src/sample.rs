@@ -7,7 +7,7 @@ use heapwood_pages::{PAGE_SIZE, PageIndex, Sample};
 
 impl Space {
     /// The pages, those of spans that the last marking found empty being free. The mutators must be stopped.
-    pub fn page_sample_if_swept(&self) -> Sample {
+    pub(crate) fn snapshot_if_swept(&self) -> Sample {
         let mut sample = self.pages.sample();
         let extent = self.extent() / PAGE_SIZE;
         let mut page = 0;
