@@ -81,6 +81,6 @@ pub use shape_id::{MAX_SHAPES, ShapeId};
 pub use shapes::MAX_OWN_SHAPES;
 pub use size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
 pub use space::{CLOBBER, MAX_WINDOW, MIN_WINDOW, Space, SpaceConfig, SpaceFigures, rounded_window};
-pub use span::Span;
+pub use span::{Cells, Span};
 pub use stopped::Stopped;
 pub use walker::Invalid;
