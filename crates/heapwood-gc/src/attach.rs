@@ -175,7 +175,7 @@ impl Mutator {
             mutator.gate().block();
         }
         let mut registry = heap.registry.lock();
-        heap.space.flush(&mutator.bumps());
+        mutator.owned().flush();
         let mut link = &raw mut registry.first;
         // SAFETY: the list holds attached mutators, and the registry's lock is held.
         unsafe {
