@@ -5,7 +5,7 @@ use crate::args::{Format, Run};
 use crate::figures::Clock;
 use crate::room::check_size;
 use heapwood::{AllocError, Config, Heap, HeapError};
-use heapwood_heap::space::MIN_WINDOW;
+use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
 use heapwood_report::Failure;
 use heapwood_report::output::check_writable;

@@ -13,10 +13,10 @@ use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootTok
 use crate::scavenger::{Bell, Scavenger};
 use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
+#[cfg(feature = "inspect")]
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::space::{MIN_WINDOW, rounded_window};
-use heapwood_heap::{Object, Space, SpaceConfig};
+use heapwood_heap::{Address, MIN_WINDOW, Object, Space, SpaceConfig, rounded_window};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
@@ -72,6 +72,7 @@ pub struct Heap {
     /// What the scavenger waits for, and the bytes it has released.
     pub(crate) bell: Bell,
     pub(crate) released: AtomicU64,
+    #[cfg(feature = "inspect")]
     pub(crate) watch: Watch,
     #[cfg(feature = "plant")]
     pub(crate) plant: crate::plant::Plant,
@@ -163,6 +164,7 @@ impl Heap {
             goal: AtomicUsize::new(first.goal),
             bell: Bell::default(),
             released: AtomicU64::new(0),
+            #[cfg(feature = "inspect")]
             watch: Watch::new(),
             #[cfg(feature = "plant")]
             plant: Default::default(),
@@ -257,7 +259,7 @@ impl Heap {
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space.find(addr)
+        self.space.find(Address::new(addr))
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only

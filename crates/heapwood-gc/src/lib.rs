@@ -19,14 +19,13 @@
 //! | [`roots`] | global slots and ranges, handles |
 //! | [`mark`] | the marking loop, its rings, its bounded stack |
 //! | [`cycle`] | one collection, from the sweep before it to the resume |
-//! | `watch` | pictures of the pages, for those who study heaps |
+//! | `watch` | pictures of the pages, for those who study heaps (feature `inspect`) |
 //! | [`pace`] | when the next collection is due, and how often near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //! | `scavenger` | the thread that gives memory back, and sweeps for it |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
-//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;
@@ -45,15 +44,16 @@ pub mod roots;
 mod scavenger;
 pub mod stats;
 pub mod stop;
-mod sync;
 mod thread;
 pub mod types;
 pub mod verify;
+#[cfg(feature = "inspect")]
 mod watch;
 
 pub use config::Config;
 pub use error::{AllocError, HeapError, Misuse, TypeError};
 pub use heap::{Heap, HeapBox};
+#[cfg(feature = "inspect")]
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};

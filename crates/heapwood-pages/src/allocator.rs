@@ -111,6 +111,13 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.existing().map(crate::ChunkIndex)
     }
 
+    /// Whether the page exists and is in use.
+    #[inline]
+    pub fn is_in_use(&self, page: PageIndex) -> bool {
+        let place = page.in_chunk::<G>();
+        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
+    }
+
     /// Adds `count` free pages from `first` on, anywhere in the window. They count as scavenged.
     ///
     /// # Errors

@@ -14,13 +14,6 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(page.in_chunk::<G>()))
     }
 
-    /// Whether the page exists and is in use.
-    #[inline]
-    pub fn is_in_use(&self, page: PageIndex) -> bool {
-        let place = page.in_chunk::<G>();
-        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
-    }
-
     /// Whether the page is free and scavenged.
     #[inline]
     pub fn is_scavenged(&self, page: PageIndex) -> bool {

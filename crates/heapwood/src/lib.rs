@@ -58,7 +58,9 @@ pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSnapshot, Stats};
+#[cfg(feature = "inspect")]
+pub use heapwood_gc::PageSnapshot;
+pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, Stats};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;
