@@ -28,13 +28,13 @@ mod tables;
 mod threads;
 
 use crate::args::Pages;
-use crate::timing::{Clock, Enough, rounds};
+use crate::timing::{Clock, rounds};
 use frees::Orders;
 use heapwood_pages::PageCount;
 use heapwood_report::Failure;
 use heapwood_report::Progress;
+use heapwood_report::legible::complain;
 use heapwood_report::machine::available_memory;
-use heapwood_report::program::complain;
 use heapwood_report::size::{exact, show};
 use holes::Holes;
 use mix::Mix;
@@ -42,14 +42,10 @@ use record::{How, Record, State};
 use report::{Report, Skipped};
 use sharing::Sharing;
 use states::{Bare, Fresh, Shared, tables_bytes};
-use std::time::Duration;
 use threads::Threads;
 
 /// How many heaps of a size there are at once: three that stay, and one that is made anew in every round.
 const AT_ONCE: u64 = 4;
-
-/// A pass over a heap is long enough with this.
-const PASS: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
 
 pub(crate) fn run(args: &Pages) -> Result<(), Failure> {
     let bar = Progress::new();

@@ -2,15 +2,16 @@
 
 mod bench;
 mod layout;
+mod workload;
 
-pub(crate) use bench::NO_PEER;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+pub(crate) use bench::{Bench, NO_PEER};
 use clap::{Parser, Subcommand};
-use heapwood_report::arguments::{a_file, a_picture};
+use heapwood_report::arguments::a_file;
 use heapwood_report::size::{exact, parse_size, show};
 use heapwood_workloads::Workload;
 pub(crate) use layout::{Check, Layout, Show};
 use std::path::PathBuf;
+use workload::{parse_count, workloads};
 
 /// A garbage-collected heap: run workloads on it and see what it does.
 #[derive(Parser)]
@@ -106,81 +107,10 @@ impl Run {
 }
 
 #[derive(Parser)]
-pub(crate) struct Bench {
-    /// Which workload
-    #[arg(value_parser = workloads())]
-    pub(crate) workload: &'static Workload,
-
-    /// How much of it, as said of the workload
-    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
-    pub(crate) n: Option<u64>,
-
-    /// Compare with these only, separated by commas: a name such as java-serial, or a family such as java; none runs
-    /// Heapwood alone [default: every peer that has the workload]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) peers: Option<Vec<String>>,
-
-    /// How often each program runs, after the warm-up
-    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) runs: u32,
-
-    /// Run Heapwood a second time with the growth percentage at which its max RSS is that of PEER
-    #[arg(long, value_name = "PEER")]
-    pub(crate) equal_rss: Option<String>,
-
-    /// Print one JSON object instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Draw a picture, too
-    #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
-    pub(crate) plot: Option<PathBuf>,
-
-    /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) peers_dir: Option<PathBuf>,
-
-    /// Where the peers are built [default: the folder peers in the target folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) build_dir: Option<PathBuf>,
-}
-
-#[derive(Parser)]
 pub(crate) struct Doctor {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The names of all workloads, each with its line of help and what N is.
-fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
-    let names = heapwood_workloads::ALL.iter().map(|w| {
-        PossibleValue::new(w.name).help(format!("{}; N: {} [default: {}]", w.about, w.n.unit, w.n.usual))
-    });
-    PossibleValuesParser::new(names)
-        .map(|name| Workload::find(&name).expect("the parser lets through only the names it was given"))
-}
-
-/// What N is, workload by workload.
-fn sizes() -> String {
-    let each =
-        heapwood_workloads::ALL.iter().map(|w| format!("the {} of {} ({})", w.n.unit, w.name, w.n.usual));
-    each.collect::<Vec<_>>().join(", ")
-}
-
-fn parse_count(text: &str) -> Result<u64, String> {
-    match text.parse::<u64>() {
-        Ok(0) => Err("it must be at least 1".into()),
-        Ok(n) => Ok(n),
-        Err(_) if text.starts_with('-') && text[1..].parse::<u64>().is_ok() => {
-            Err("it must not be negative".into())
-        }
-        Err(_) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-            Err("it is larger than any number this program counts to".into())
-        }
-        Err(_) => Err(format!("it must be a whole number: {}", sizes())),
-    }
 }
 
 fn parse_reserve(text: &str) -> Result<usize, String> {
@@ -208,14 +138,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn counts_say_what_is_wrong() {
-        assert_eq!(parse_count("21"), Ok(21));
-        assert!(parse_count("-1").unwrap_err().contains("negative"));
-        assert!(parse_count("many").unwrap_err().contains("whole number"));
-        assert!(parse_count("99999999999999999999999").unwrap_err().contains("larger"));
-        assert!(parse_count("0").is_err() && parse_count("").is_err() && parse_count("1.5").is_err());
     }
 }

@@ -5,9 +5,23 @@
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Write as _};
 use std::io::Write as _;
+use std::sync::OnceLock;
+
+/// What this program is called in its messages.
+static NAME: OnceLock<&'static str> = OnceLock::new();
+
+/// From now on messages begin with this name; only the first call counts.
+pub fn name(program: &'static str) {
+    let _ = NAME.set(program);
+}
+
+/// Writes a message to standard error behind the program's name.
+pub fn complain(text: impl Display) {
+    as_it_is(format_args!("{}: {text}", NAME.get().unwrap_or(&"heapwood")));
+}
 
 /// Writes lines to standard error. If that cannot be done, there is nobody to tell.
-pub fn complain(text: impl Display) {
+pub fn as_it_is(text: impl Display) {
     let mut lines = Lines { bytes: [0; 512], len: 0 };
     let _ = writeln!(lines, "{text}");
     lines.flush();

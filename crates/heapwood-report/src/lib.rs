@@ -14,12 +14,13 @@
 //! | [`header`] | what was measured, when and on what |
 //! | [`machine`] | the machine, as far as the kernel tells |
 //! | [`tables`] | tables for people |
-//! | [`picture`] | what pictures have in common |
+//! | [`picture`], [`bars`] | what pictures have in common, and one of them |
 //! | [`progress`] | the bar on a terminal |
 //! | [`page_samples`] | the pages of a heap as files |
 //! | `testing` | running a program and looking at what it says (feature `testing`) |
 
 pub mod arguments;
+pub mod bars;
 pub mod failure;
 pub mod header;
 pub mod input;

@@ -2,8 +2,7 @@
 //! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
 
 use crate::failure::Failure;
-use crate::legible::legible;
-use crate::program::complain;
+use crate::legible::{complain, legible};
 use serde::Serialize;
 use std::fmt::{Arguments, Display};
 use std::io::Write;

@@ -6,17 +6,13 @@ use crate::legible::{self, escaped};
 use crate::output::written;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::OnceLock;
-
-static NAME: OnceLock<&'static str> = OnceLock::new();
 
 /// Parses the command line and runs the program that is called so. Call it first in `main`.
 pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
     restore_broken_pipe();
-    let _ = NAME.set(name);
+    legible::name(name);
     let args = match A::try_parse() {
         Ok(args) => args,
         Err(answer) => return self::answer(answer),
@@ -24,15 +20,10 @@ pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), Fai
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            complain(&failure.message);
+            legible::complain(&failure.message);
             failure.code()
         }
     }
-}
-
-/// Writes a message to standard error behind the program's name.
-pub fn complain(text: impl Display) {
-    legible::complain(format_args!("{}: {text}", NAME.get().unwrap_or(&"heapwood")));
 }
 
 /// Lets the process end quietly when nobody reads its output any more (`| head -1`), as other commands do. Rust's
@@ -47,7 +38,7 @@ fn answer(answer: clap::Error) -> ExitCode {
     let code = ExitCode::from(answer.exit_code() as u8);
     if answer.use_stderr() {
         // Without styles: a terminal could not tell them from those in an argument that the message repeats.
-        legible::complain(quoting(answer).render().to_string().trim_end());
+        legible::as_it_is(quoting(answer).render().to_string().trim_end());
     } else {
         written(answer.print().and_then(|()| std::io::stdout().flush()));
     }

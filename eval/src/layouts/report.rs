@@ -3,14 +3,12 @@
 
 use super::forms::{Forms, Kind, kind};
 use super::objects::Objects;
-use super::tables;
 use super::types::Quoted;
 use crate::args::Layouts;
 use crate::patterns::Pattern;
 use heapwood_layout::WORD;
 use heapwood_report::{Header, Spread};
 use serde::Serialize;
-use std::fmt;
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -117,11 +115,5 @@ impl Report {
                 .collect(),
             rates: patterns.iter().filter_map(RateRow::of).collect(),
         }
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        tables::write(f, self)
     }
 }

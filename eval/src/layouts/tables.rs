@@ -6,22 +6,25 @@ use heapwood_report::Spread;
 use heapwood_report::tables::{number, show, table};
 use std::fmt::{self, Formatter};
 
-pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    writeln!(f, "{}", report.header)?;
-    writeln!(f)?;
-    writeln!(
-        f,
-        "Median (least-most) of {} rounds, one stretch of everything in each, after a round that only warms up. PtrK: K",
-        report.header.runs
-    )?;
-    writeln!(
-        f,
-        "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
-    )?;
-    writeln!(f, "Quoted columns were measured by others on other machines; nothing here makes them.")?;
-    allocation(f, report)?;
-    layouts(f, report)?;
-    rates(f, report)
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let report = self;
+        writeln!(f, "{}", report.header)?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "Median (least-most) of {} rounds, one stretch of everything in each, after a round that only warms up. PtrK: K",
+            report.header.runs
+        )?;
+        writeln!(
+            f,
+            "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
+        )?;
+        writeln!(f, "Quoted columns were measured by others on other machines; nothing here makes them.")?;
+        allocation(f, report)?;
+        layouts(f, report)?;
+        rates(f, report)
+    }
 }
 
 fn cell(spread: Spread) -> String {

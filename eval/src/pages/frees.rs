@@ -1,9 +1,8 @@
 //! Streams of frees out of a heap of which every page is in use. Invariant: after a pass whatever it freed is in use
 //! again, and a new cycle has begun, so that the first free of a chunk makes its note for the scavenger in every pass.
 
-use super::PASS;
 use super::fresh::MOST;
-use super::record::{How, Record, State, Stream, What};
+use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Allocator, CHUNK, ONE, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;

@@ -1,8 +1,7 @@
 //! Streams of allocations out of pages that were never used, bare, with the lock and through a page cache. Invariant:
 //! a pass asks for no more than there is, so that no failed request is among those timed.
 
-use super::PASS;
-use super::record::{How, Record, State, Stream, What};
+use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::timing::{Clock, Pass};
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};

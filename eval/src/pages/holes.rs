@@ -2,9 +2,8 @@
 //! is made once, and after each pass the runs that the pass took are freed. Invariant: before every pass the heap has
 //! the same holes; which runs a stream takes is found out once, by trying it.
 
-use super::PASS;
 use super::fresh::{MOST, runs};
-use super::record::{How, Record, State, Stream, What};
+use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Pages, Shared};
 use crate::timing::Clock;
 use heapwood_pages::{PageCache, PageCount};

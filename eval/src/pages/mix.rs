@@ -2,8 +2,7 @@
 //! again. It is done without a lock, since only the bare allocator can be told which pages to take, and so can be
 //! brought back to where it began. Invariant: before every pass the heap and the list of runs are the same.
 
-use super::PASS;
-use super::record::{How, Record, State, Stream, What};
+use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Bare, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;

@@ -2,8 +2,12 @@
 //! Invariant: a series has one value a round, but for the first round, which only warms up and leaves behind how many
 //! operations a pass has.
 
-use crate::timing::Pass;
+use crate::timing::{Enough, Pass};
 use serde::Serialize;
+use std::time::Duration;
+
+/// A pass over a heap is long enough with this.
+pub(super) const PASS: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
 
 /// The states heaps are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

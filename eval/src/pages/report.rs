@@ -3,14 +3,13 @@
 
 use super::record::{How, Record, State, Stream};
 use super::states::tables_bytes;
-use super::{sharing, tables, threads};
+use super::{sharing, threads};
 use crate::args::Pages;
 use crate::timing::Clock;
 use heapwood_pages::PageCount;
 use heapwood_report::size::exact;
 use heapwood_report::{Header, Spread};
 use serde::Serialize;
-use std::fmt;
 
 /// Flatness is told of streams up to this many pages.
 const MOST_FLAT: usize = 17;
@@ -97,12 +96,6 @@ impl Report {
             threads,
             sharing,
         }
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        tables::write(f, self)
     }
 }
 

@@ -12,77 +12,80 @@ use heapwood_report::size::exact;
 use heapwood_report::tables::{number, show, table};
 use std::fmt::{self, Formatter};
 
-pub(super) fn write(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    writeln!(f, "{}", report.header)?;
-    writeln!(f)?;
-    writeln!(
-        f,
-        "Nanoseconds an operation: median (least-most) of {} passes, one of each kind on each heap in every round, after",
-        report.header.runs
-    )?;
-    writeln!(
-        f,
-        "a round that only warms up. Heaps are tables only. What makes a heap ready is not timed, short passes are"
-    )?;
-    writeln!(
-        f,
-        "repeated, and the {:.0} ns of a look at the clock are taken off. -: fewer than {LEAST} operations fit.",
-        report.clock_ns
-    )?;
-    let most = report.heaps.iter().map(|heap| heap.bytes).max().unwrap_or(0);
-    let tables = report.heaps.iter().map(|heap| heap.tables_bytes).max().unwrap_or(0);
-    writeln!(
-        f,
-        "The tables of the largest heap, {}, take {}.",
-        exact(most),
-        heapwood_report::size::show(tables)
-    )?;
-    if report.heaps.iter().any(|heap| heap.pages >= LARGE.0) {
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let report = self;
+        writeln!(f, "{}", report.header)?;
+        writeln!(f)?;
         writeln!(
             f,
-            "From {} on pages never used lie above those of the passes before, in smaller heaps first in it.",
-            exact(LARGE.bytes())
+            "Nanoseconds an operation: median (least-most) of {} passes, one of each kind on each heap in every round, after",
+            report.header.runs
         )?;
-    }
+        writeln!(
+            f,
+            "a round that only warms up. Heaps are tables only. What makes a heap ready is not timed, short passes are"
+        )?;
+        writeln!(
+            f,
+            "repeated, and the {:.0} ns of a look at the clock are taken off. -: fewer than {LEAST} operations fit.",
+            report.clock_ns
+        )?;
+        let most = report.heaps.iter().map(|heap| heap.bytes).max().unwrap_or(0);
+        let tables = report.heaps.iter().map(|heap| heap.tables_bytes).max().unwrap_or(0);
+        writeln!(
+            f,
+            "The tables of the largest heap, {}, take {}.",
+            exact(most),
+            heapwood_report::size::show(tables)
+        )?;
+        if report.heaps.iter().any(|heap| heap.pages >= LARGE.0) {
+            writeln!(
+                f,
+                "From {} on pages never used lie above those of the passes before, in smaller heaps first in it.",
+                exact(LARGE.bytes())
+            )?;
+        }
 
-    let cached = format!(
-        "Pages never used, through a page cache, which is filled for requests up to {}; longer ones take the lock:",
-        PageCache::MOST
-    );
-    for (how, title) in [
-        (How::Bare, "Pages never used, allocated without the lock:"),
-        (How::Lock, "Pages never used, with the lock, which nobody else wants:"),
-        (How::Cached, cached.as_str()),
-    ] {
-        section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
-    }
-    section(
-        f,
-        report,
-        "Frees, all pages in use before, nanoseconds a page. Random pages are from the whole heap: where its tables are \
+        let cached = format!(
+            "Pages never used, through a page cache, which is filled for requests up to {}; longer ones take the lock:",
+            PageCache::MOST
+        );
+        for (how, title) in [
+            (How::Bare, "Pages never used, allocated without the lock:"),
+            (How::Lock, "Pages never used, with the lock, which nobody else wants:"),
+            (How::Cached, cached.as_str()),
+        ] {
+            section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
+        }
+        section(
+            f,
+            report,
+            "Frees, all pages in use before, nanoseconds a page. Random pages are from the whole heap: where its tables are \
          larger than\nthe processor's caches, that is what is seen.",
-        |stream| stream.state == State::Full,
-    )?;
-    section(
-        f,
-        report,
-        "Checkerboard: every other page in use; the only run is in the last 64 pages of the last chunk:",
-        |stream| stream.state == State::Checkerboard,
-    )?;
-    section(
-        f,
-        report,
-        "90 % of the pages in use. In the mix they are in runs of 1 to 16 pages:",
-        |stream| matches!(stream.state, State::RandomPages | State::RandomRuns),
-    )?;
-    threads(f, report)?;
-    sharing(f, report)?;
-    flatness(f, report)?;
-    for skipped in &report.skipped {
-        writeln!(f)?;
-        writeln!(f, "Skipped: a heap of {}: {}", exact(skipped.bytes), skipped.why)?;
+            |stream| stream.state == State::Full,
+        )?;
+        section(
+            f,
+            report,
+            "Checkerboard: every other page in use; the only run is in the last 64 pages of the last chunk:",
+            |stream| stream.state == State::Checkerboard,
+        )?;
+        section(
+            f,
+            report,
+            "90 % of the pages in use. In the mix they are in runs of 1 to 16 pages:",
+            |stream| matches!(stream.state, State::RandomPages | State::RandomRuns),
+        )?;
+        threads(f, report)?;
+        sharing(f, report)?;
+        flatness(f, report)?;
+        for skipped in &report.skipped {
+            writeln!(f)?;
+            writeln!(f, "Skipped: a heap of {}: {}", exact(skipped.bytes), skipped.why)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn section(f: &mut Formatter<'_>, report: &Report, title: &str, of: impl Fn(&Stream) -> bool) -> fmt::Result {

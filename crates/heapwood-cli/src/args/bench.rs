@@ -1,6 +1,10 @@
-//! What `heapwood bench` is told of peers.
+//! What can be said to `heapwood bench`.
 
-use super::Bench;
+use super::workload::{parse_count, workloads};
+use clap::Parser;
+use heapwood_report::arguments::a_picture;
+use heapwood_workloads::Workload;
+use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
 Peers are built into the target folder first; one whose toolchain is missing is named, with what to install, and \
@@ -13,6 +17,47 @@ Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 
 
 /// What stands for no peer at all.
 pub(crate) const NO_PEER: &str = "none";
+
+#[derive(Parser)]
+pub(crate) struct Bench {
+    /// Which workload
+    #[arg(value_parser = workloads())]
+    pub(crate) workload: &'static Workload,
+
+    /// How much of it, as said of the workload
+    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
+    pub(crate) n: Option<u64>,
+
+    /// Compare with these only, separated by commas: a name such as java-serial, or a family such as java; none runs
+    /// Heapwood alone [default: every peer that has the workload]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) peers: Option<Vec<String>>,
+
+    /// How often each program runs, after the warm-up
+    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+
+    /// Run Heapwood a second time with the growth percentage at which its max RSS is that of PEER
+    #[arg(long, value_name = "PEER")]
+    pub(crate) equal_rss: Option<String>,
+
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Draw a picture, too
+    #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peers_dir: Option<PathBuf>,
+
+    /// Where the peers are built [default: the folder peers in the target folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) build_dir: Option<PathBuf>,
+}
 
 impl Bench {
     /// The peers that were asked for, if not all; none of them have a name of their own.
