@@ -32,4 +32,6 @@ pub mod trace;
 pub mod types;
 
 #[cfg(test)]
+mod generated;
+#[cfg(test)]
 mod header;

@@ -14,12 +14,7 @@ const WORD: usize = size_of::<usize>();
 
 /// A heap that collects when it is told to, and knows no roots but those registered.
 fn quiet() -> HeapBox {
-    let config = Config {
-        conservative_stacks: false,
-        min_heap: 4 << 30,
-        background_release: false,
-        ..Config::DEFAULT
-    };
+    let config = Config::DEFAULT.conservative_stacks(false).min_heap(4 << 30).background_release(false);
     Heap::create(&heapwood_os::SYSTEM, config).expect("a heap")
 }
 

@@ -54,7 +54,10 @@ pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::Heap;
 pub use heapwood_derive::{NoPointers, Shared, Trace};
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSample, Stats};
+pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
+pub use heapwood_gc::{
+    AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo, PageSample,
+};
 pub use keep::{Kept, keep_alive};
 pub use mutator::{Attached, Mutator};
 pub use root::Root;
