@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Config, Heap, HeapError, Misuse, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Heap, HeapError, Misuse, Mutator, ObjectType};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
