@@ -2,8 +2,9 @@
 //! keeps its default, what the library does not know must be zero going in and is zero coming out. The options are those of
 //! the collector's list, in its order; 0 stands for what the heap finds itself.
 
+use crate::failure::Failure;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use heapwood_gc::{Config, OPTIONS};
 
 /// An option's type as a field of `hw_options`.

@@ -89,7 +89,7 @@ impl Refusal {
             ) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
-            Refusal::Heap(HeapError::Option(_)) => Status::EINVAL,
+            Refusal::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,

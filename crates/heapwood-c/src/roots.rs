@@ -1,8 +1,9 @@
 //! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
 
-use crate::heap::HeapHandle;
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -113,7 +113,7 @@ impl core::error::Error for Misuse {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapError {
     /// An option is out of range.
-    Option(OptionError),
+    OutOfRange(OptionError),
     /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
     /// The kernel has larger pages than heaps can use.
@@ -144,7 +144,7 @@ pub enum HeapError {
 impl fmt::Display for HeapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HeapError::Option(e) => e.fmt(f),
+            HeapError::OutOfRange(e) => e.fmt(f),
             HeapError::Kernel(e) => e.fmt(f),
             HeapError::KernelPages { bytes } => write!(
                 f,
@@ -183,7 +183,7 @@ impl From<OsError> for HeapError {
 
 impl From<OptionError> for HeapError {
     fn from(e: OptionError) -> Self {
-        HeapError::Option(e)
+        HeapError::OutOfRange(e)
     }
 }
 

@@ -1,5 +1,8 @@
 //! The collector under Heapwood: stopping, roots, marking, pacing, verification.
 //!
+//! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
+//! programs take `heapwood` or `heapwood-c`.
+//!
 //! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
 //! [`Mutator`]; a collection stops them at polls, marks from the roots, and leaves sweeping to allocation. This
 //! crate speaks of addresses and shapes; typed pointers are the business of those above.
@@ -56,7 +59,7 @@ mod watch;
 pub use environment::VARIABLE;
 pub use error::{AllocError, HeapError, Misuse, OptionError, SettingError, SizeError, TypeError};
 pub use heap::{Heap, HeapBox};
-pub use heapwood_pages::Sample as PageSample;
+pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
 pub use options::{Config, OPTIONS, OptionInfo};

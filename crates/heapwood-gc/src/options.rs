@@ -58,7 +58,7 @@ macro_rules! options_list {
             background_release: bool = true, Switch 0..=1, Everyone;
 
             /// The most words of a type given as a program or as text that is kept as a mask, which is faster
-            /// (docs/LAYOUT.md).
+            /// (docs/design/layout.md).
             mask_words: u32 = MAX_MASK_WORDS as u32, Words 0..=MAX_MASK_WORDS as u64, Tests;
 
             /// How many edges the mark stack holds before it overflows to the slower way.
@@ -274,7 +274,7 @@ macro_rules! config {
         /// ```
         ///
         /// Sizes are bytes. Values out of range are refused, by name, when a heap is made. With the defaults binary trees
-        /// take no more memory than in Go, and a quarter of the CPU time or less (docs/PERFORMANCE.md).
+        /// take no more memory than in Go, and a quarter of the CPU time or less (docs/results/costs.md).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Config {

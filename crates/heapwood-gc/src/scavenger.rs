@@ -112,7 +112,7 @@ fn run(heap: &Heap) {
         if seen & STOP != 0 {
             return;
         }
-        let more = background.bout(&heap.bell, || release_some(heap, &mut far));
+        let more = background.work_slice(&heap.bell, || release_some(heap, &mut far));
         background.rest(&heap.bell, || heap.bell.is_stopped());
         match far.look(heap) {
             _ if more => {}

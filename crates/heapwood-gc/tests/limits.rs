@@ -129,7 +129,7 @@ fn a_full_window_is_an_error_and_recovers() {
 #[test]
 fn bad_settings_are_errors() {
     let refused = |config| match Heap::create(&SYSTEM, config).err() {
-        Some(HeapError::Option(e)) => (e.option.name, e.value),
+        Some(HeapError::OutOfRange(e)) => (e.option.name, e.value),
         other => panic!("{config:?}: {other:?}"),
     };
     assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));

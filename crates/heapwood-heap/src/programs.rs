@@ -4,7 +4,7 @@
 
 use core::fmt;
 use core::mem::MaybeUninit;
-use heapwood_layout::program::{Nest, NestError, NestFault, Node, Program};
+use heapwood_layout::program::{Nest, NestError, NestErrorKind, Node, Program};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
@@ -161,8 +161,8 @@ impl Programs {
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
         // SAFETY: committed above, and used under the lock alone.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
-        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
-            NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
+        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.kind {
+            NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
             _ => ProgramRefused::Nest(e),
         })?;
         // SAFETY: committed just now.
@@ -286,7 +286,7 @@ mod tests {
         let (bytes, words) = deep(16, 2);
         assert!(words > MOST_UNROLLED as u64);
         let refused = programs.register(Program::check(&bytes, words).unwrap()).unwrap_err();
-        assert!(matches!(refused, ProgramRefused::Nest(e) if e.fault == NestFault::TooDeep), "{refused}");
+        assert!(matches!(refused, ProgramRefused::Nest(e) if e.kind == NestErrorKind::TooDeep), "{refused}");
         let one = Builder::<8>::new().pointer().finish();
         assert_eq!(programs.register(one.program()).unwrap().index(), 0);
     }

@@ -1,5 +1,7 @@
 //! Where the pointers of a type are.
 //!
+//! Who may use it: the crates of Heapwood, and precise collectors of others that accept that it changes with them.
+//!
 //! A collector that knows which words of an object are pointers follows those and no others. This crate describes
 //! that, and knows nothing of objects, heaps or garbage: it takes and returns sizes, offsets and words of bits. It
 //! has no `unsafe`, allocates nothing, and needs no standard library.

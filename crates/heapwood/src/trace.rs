@@ -187,7 +187,7 @@ tuples! {
 /// it in a `const` block, and it will not compile instead:
 ///
 /// ```
-/// use heapwood::trace::descriptor_of;
+/// use heapwood::descriptor_of;
 /// assert_eq!(const { descriptor_of::<[u64; 3]>() }.size(), 24);
 /// ```
 ///
@@ -197,7 +197,7 @@ tuples! {
 /// unsafe impl heapwood::Trace for Leaky {
 ///     const MAP: heapwood::TypeMap = heapwood::TypeMap::NO_POINTERS;
 /// }
-/// const _: () = { heapwood::trace::descriptor_of::<Leaky>(); };
+/// const _: () = { heapwood::descriptor_of::<Leaky>(); };
 /// ```
 pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
     assert!(

@@ -1,10 +1,10 @@
-//! Samples: an allocator made from one is in the same state, behaves in the same way and gives the same sample; samples
+//! Samples: an allocator made from one is in the same state, behaves in the same way and gives the same snapshot; snapshots
 //! that contradict themselves are refused with the chunk at fault.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    Bits48, ChunkIndex, ChunkSample, Effort, Geometry, GrowError, PageAllocator, PageCache, PageCount,
-    PageIndex, ReleasePolicy, Sample, SampleError, SharedPages, Tiny,
+    Bits48, ChunkIndex, ChunkSnapshot, Effort, Geometry, GrowError, PageAllocator, PageCache, PageCount,
+    PageIndex, ReleasePolicy, SharedPages, Snapshot, SnapshotError, Tiny,
 };
 use proptest::prelude::*;
 
@@ -30,14 +30,14 @@ fn lived_in<G: Geometry>(window: usize, steps: &[(u8, usize, usize)]) -> SharedP
 }
 
 fn check<G: Geometry>(pages: &SharedPages<G>) {
-    let sample = pages.sample();
-    let again = SharedPages::<G>::from_sample(&SYSTEM, &sample).unwrap();
+    let snapshot = pages.snapshot();
+    let again = SharedPages::<G>::from_snapshot(&SYSTEM, &snapshot).unwrap();
     again.is_valid().unwrap();
-    assert_eq!(again.sample(), sample);
-    let (figures, then) = (again.figures(), pages.figures());
+    assert_eq!(again.snapshot(), snapshot);
+    let (figures, then) = (again.stats(), pages.stats());
     assert_eq!((figures.grown, figures.free, figures.scavenged), (then.grown, then.free, then.scavenged));
-    assert_eq!((sample.grown_pages(), sample.free_pages()), (then.grown, then.free));
-    assert_eq!(sample.releasable_pages().0, then.free.0 - then.scavenged.0);
+    assert_eq!((snapshot.grown_pages(), snapshot.free_pages()), (then.grown, then.free));
+    assert_eq!(snapshot.releasable_pages().0, then.free.0 - then.scavenged.0);
     assert_eq!(again.in_use(), pages.in_use());
     for count in [3, 1, 64, 2, 1, 1, 17] {
         assert_eq!(again.allocate_uncached(PageCount(count)), pages.allocate_uncached(PageCount(count)));
@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn an_allocator_made_from_a_sample_is_the_same(steps in steps()) {
+    fn an_allocator_made_from_a_snapshot_is_the_same(steps in steps()) {
         check(&lived_in::<Bits48>(4096, &steps));
         let small: Vec<_> = steps.iter().map(|&(what, page, count)| (what, page, count % 9)).collect();
         check(&lived_in::<Tiny>(32, &small));
@@ -66,49 +66,49 @@ fn distant_chunks_cost_what_they_hold() {
     pages.grow(PageIndex(100), PageCount(1000)).unwrap();
     pages.grow(PageIndex((1 << 31) - 700), PageCount(700)).unwrap();
     pages.allocate_uncached(PageCount(900)).unwrap();
-    let sample = pages.sample();
-    assert_eq!(sample.chunks.len(), 5);
+    let snapshot = pages.snapshot();
+    assert_eq!(snapshot.chunks.len(), 5);
     check(&pages);
 }
 
-fn empty(chunk: usize) -> ChunkSample {
-    ChunkSample { chunk: ChunkIndex(chunk), in_use: vec![0; 8], scavenged: vec![0; 8] }
+fn empty(chunk: usize) -> ChunkSnapshot {
+    ChunkSnapshot { chunk: ChunkIndex(chunk), in_use: vec![0; 8], scavenged: vec![0; 8] }
 }
 
 #[test]
-fn a_sample_that_contradicts_itself_is_refused() {
-    let make = |window: usize, chunks: Vec<ChunkSample>| {
-        PageAllocator::<Bits48>::from_sample(&SYSTEM, &Sample { window: PageCount(window), chunks })
+fn a_snapshot_that_contradicts_itself_is_refused() {
+    let make = |window: usize, chunks: Vec<ChunkSnapshot>| {
+        PageAllocator::<Bits48>::from_snapshot(&SYSTEM, &Snapshot { window: PageCount(window), chunks })
     };
     let chunk = ChunkIndex(1);
     let twice = make(2048, vec![empty(1), empty(1)]).unwrap_err();
-    assert_eq!(twice, SampleError::Grow { chunk, cause: GrowError::AlreadyGrown { page: PageIndex(512) } });
+    assert_eq!(twice, SnapshotError::Grow { chunk, cause: GrowError::AlreadyGrown { page: PageIndex(512) } });
     let outside = make(1000, vec![empty(1)]).unwrap_err();
     assert_eq!(
         outside,
-        SampleError::Grow { chunk, cause: GrowError::BeyondWindow { page: PageIndex(1000) } }
+        SnapshotError::Grow { chunk, cause: GrowError::BeyondWindow { page: PageIndex(1000) } }
     );
-    assert_eq!(outside.to_string(), "chunk 1 of the sample: page 1000 is not in the window");
+    assert_eq!(outside.to_string(), "chunk 1 of the snapshot: page 1000 is not in the window");
     let far = make(1000, vec![empty(usize::MAX / 3)]).unwrap_err();
-    assert!(matches!(far, SampleError::Grow { cause: GrowError::BeyondWindow { .. }, .. }), "{far}");
-    let short = ChunkSample { in_use: vec![0; 7], ..empty(1) };
-    assert_eq!(make(2048, vec![short]).unwrap_err(), SampleError::Words { chunk, expected: 8 });
-    assert!(matches!(make(1 << 40, vec![]).unwrap_err(), SampleError::New(_)));
+    assert!(matches!(far, SnapshotError::Grow { cause: GrowError::BeyondWindow { .. }, .. }), "{far}");
+    let short = ChunkSnapshot { in_use: vec![0; 7], ..empty(1) };
+    assert_eq!(make(2048, vec![short]).unwrap_err(), SnapshotError::Words { chunk, expected: 8 });
+    assert!(matches!(make(1 << 40, vec![]).unwrap_err(), SnapshotError::New(_)));
     assert_eq!(make(2048, vec![]).unwrap().grown_pages(), PageCount(0));
 }
 
 #[test]
-fn pages_of_a_sample_are_freed() {
+fn pages_of_a_snapshot_are_freed() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(512), PageCount(1024)).unwrap();
     pages.grow(PageIndex(512_000), PageCount(512)).unwrap();
     pages.allocate_uncached(PageCount(1024)).unwrap();
     pages.allocate_uncached(PageCount(512)).unwrap();
-    let mut sample = pages.sample();
+    let mut snapshot = pages.snapshot();
     for (first, count) in [(600, 1), (1000, 50), (512_000, 1), (512_511, 1)] {
-        sample.free(PageIndex(first), PageCount(count));
+        snapshot.free(PageIndex(first), PageCount(count));
         pages.free(PageIndex(first), PageCount(count)).unwrap();
-        assert_eq!(sample, pages.sample());
+        assert_eq!(snapshot, pages.snapshot());
     }
     check(&pages);
 }

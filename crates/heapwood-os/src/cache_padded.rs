@@ -6,9 +6,9 @@ use core::ops::{Deref, DerefMut};
 /// A value apart from its neighbours.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Apart<T>(pub T);
+pub struct CachePadded<T>(pub T);
 
-impl<T> Deref for Apart<T> {
+impl<T> Deref for CachePadded<T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
@@ -16,7 +16,7 @@ impl<T> Deref for Apart<T> {
     }
 }
 
-impl<T> DerefMut for Apart<T> {
+impl<T> DerefMut for CachePadded<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0

@@ -1,60 +1,39 @@
 //! A picture of an allocator's pages at one moment, and an allocator made from one: so that layouts of real heaps can be
-//! kept, replayed and experimented with. Invariant: an allocator made from a sample has the sample's pages, each in the
-//! same state, and gives the same sample. To benchmark out of samples of real heaps is from the Go page allocator
+//! kept, replayed and experimented with. Invariant: an allocator made from a snapshot has the snapshot's pages, each in the
+//! same state, and gives the same snapshot. To benchmark out of snapshots of real heaps is from the Go page allocator
 //! proposal.
 //!
-//! Here memory is allocated: a sample is for observers, never for the allocator itself.
+//! Here memory is allocated: a snapshot is for observers, never for the allocator itself.
 
-use crate::allocator::{GrowError, NewError, PageAllocator};
-use crate::geometry::{Geometry, Shape};
+use crate::allocator::PageAllocator;
+use crate::error::{NewError, SnapshotError};
+use crate::geometry::{Geometry, TreeShape};
 use crate::shared::SharedPages;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
-use core::fmt;
 use heapwood_os::KernelRef;
 
 /// The pages of one chunk, a bit each, the lowest page in the lowest bit of the first word. Both bits together say that
 /// the page does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkSample {
+pub struct ChunkSnapshot {
     /// Which chunk it is.
     pub chunk: ChunkIndex,
     /// Pages in use.
     pub in_use: Vec<u64>,
-    /// Free pages without memory behind them.
+    /// Free pages that are scavenged.
     pub scavenged: Vec<u64>,
 }
 
 /// The pages of an allocator at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct Snapshot {
     /// The pages the window has room for.
     pub window: PageCount,
     /// The chunks of which some page exists, in order.
-    pub chunks: Vec<ChunkSample>,
+    pub chunks: Vec<ChunkSnapshot>,
 }
 
-/// Why no allocator can be made from a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SampleError {
-    /// The tables cannot be made.
-    New(NewError),
-    /// The chunk's pages cannot be added: it is there twice, or outside the window, or the kernel refuses memory.
-    Grow {
-        /// The chunk.
-        chunk: ChunkIndex,
-        /// Why.
-        cause: GrowError,
-    },
-    /// The chunk has another number of words than the geometry's chunks.
-    Words {
-        /// The chunk.
-        chunk: ChunkIndex,
-        /// The words it should have.
-        expected: usize,
-    },
-}
-
-impl Sample {
+impl Snapshot {
     /// The pages that exist.
     pub fn grown_pages(&self) -> PageCount {
         self.count(|in_use, scavenged| !(in_use & scavenged))
@@ -65,15 +44,15 @@ impl Sample {
         self.count(|in_use, _| !in_use)
     }
 
-    /// The free pages that may have memory behind them.
+    /// The free pages that may be resident.
     pub fn releasable_pages(&self) -> PageCount {
         self.count(|in_use, scavenged| !(in_use | scavenged))
     }
 
-    /// Says that pages are free and may have memory behind them. Only for geometries with whole words a chunk.
+    /// Says that pages are free and may be resident. Only for geometries with whole words a chunk.
     pub fn free(&mut self, first: PageIndex, count: PageCount) {
         let (first, end) = (first.0, first.0 + count.0);
-        let ends_before = |c: &ChunkSample| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
+        let ends_before = |c: &ChunkSnapshot| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
         let at = self.chunks.partition_point(ends_before);
         for chunk in &mut self.chunks[at..] {
             let base = chunk.chunk.0 * chunk.in_use.len() * 64;
@@ -94,38 +73,38 @@ impl Sample {
 
 impl<G: Geometry> PageAllocator<G> {
     /// The pages as they are now.
-    pub fn sample(&self) -> Sample {
+    pub fn snapshot(&self) -> Snapshot {
         let chunks = self.chunks.existing().filter_map(|index| {
             let (in_use, scavenged) = self.chunks.get(index)?.words();
             let exists =
                 in_use.iter().zip(scavenged).any(|(in_use, scavenged)| in_use & scavenged != u64::MAX);
-            exists.then(|| ChunkSample {
+            exists.then(|| ChunkSnapshot {
                 chunk: ChunkIndex(index),
                 in_use: in_use.to_vec(),
                 scavenged: scavenged.to_vec(),
             })
         });
-        Sample { window: self.window(), chunks: chunks.collect() }
+        Snapshot { window: self.window(), chunks: chunks.collect() }
     }
 
-    /// An allocator whose pages are those of a sample.
+    /// An allocator whose pages are those of a snapshot.
     ///
     /// # Errors
-    /// The sample contradicts itself or the geometry, or the kernel refuses memory for the tables.
-    pub fn from_sample(kernel: KernelRef, sample: &Sample) -> Result<Self, SampleError> {
-        let mut pages = PageAllocator::new(kernel, sample.window).map_err(SampleError::New)?;
-        for ChunkSample { chunk, in_use, scavenged } in &sample.chunks {
-            let expected = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+    /// The snapshot contradicts itself or the geometry, or the kernel refuses memory for the tables.
+    pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let mut pages = PageAllocator::new(kernel, snapshot.window).map_err(SnapshotError::New)?;
+        for ChunkSnapshot { chunk, in_use, scavenged } in &snapshot.chunks {
+            let expected = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
             if in_use.len() != expected || scavenged.len() != expected {
-                return Err(SampleError::Words { chunk: *chunk, expected });
+                return Err(SnapshotError::Words { chunk: *chunk, expected });
             }
             let exists = |page: usize| in_use[page / 64] & scavenged[page / 64] & (1 << (page % 64)) == 0;
-            for (first, count) in runs(Shape::<G>::CHUNK_PAGES, exists) {
+            for (first, count) in runs(TreeShape::<G>::CHUNK_PAGES, exists) {
                 let first =
-                    chunk.0.checked_mul(Shape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
+                    chunk.0.checked_mul(TreeShape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
                 pages
                     .grow(PageIndex(first), PageCount(count))
-                    .map_err(|cause| SampleError::Grow { chunk: *chunk, cause })?;
+                    .map_err(|cause| SnapshotError::Grow { chunk: *chunk, cause })?;
             }
             pages.restore(*chunk, in_use, scavenged);
         }
@@ -136,35 +115,35 @@ impl<G: Geometry> PageAllocator<G> {
     /// Brings a chunk of free and scavenged pages into the state that the words say; pages that do not exist stay away.
     fn restore(&mut self, chunk: ChunkIndex, in_use: &[u64], scavenged: &[u64]) {
         let Some(bits) = self.chunks.get_mut(chunk.0) else { return };
-        let (mut taken, mut backed) = (0, 0);
+        let (mut taken, mut resident) = (0, 0);
         for word in 0..in_use.len() {
             let exists = !(in_use[word] & scavenged[word]);
             let (free, _) = bits.take_word(word);
             let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
             bits.give_word(word, back, without);
             taken += (exists & in_use[word]).count_ones() as usize;
-            backed += (back & !without).count_ones() as usize;
+            resident += (back & !without).count_ones() as usize;
         }
         let new = bits.summarize();
         self.tree.taken(chunk.0, new);
         self.free -= taken;
-        self.scavenged -= taken + backed;
+        self.scavenged -= taken + resident;
     }
 }
 
 impl<G: Geometry> SharedPages<G> {
     /// The pages as they are now; those in caches are in use.
-    pub fn sample(&self) -> Sample {
-        self.with(PageAllocator::sample)
+    pub fn snapshot(&self) -> Snapshot {
+        self.with(PageAllocator::snapshot)
     }
 
-    /// An allocator whose pages are those of a sample.
+    /// An allocator whose pages are those of a snapshot.
     ///
     /// # Errors
-    /// As [`PageAllocator::from_sample`].
-    pub fn from_sample(kernel: KernelRef, sample: &Sample) -> Result<Self, SampleError> {
-        let pages = PageAllocator::from_sample(kernel, sample)?;
-        Self::over(kernel, pages).map_err(|cause| SampleError::New(NewError::Refused(cause)))
+    /// As [`PageAllocator::from_snapshot`].
+    pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let pages = PageAllocator::from_snapshot(kernel, snapshot)?;
+        Self::over(kernel, pages).map_err(|cause| SnapshotError::New(NewError::Refused(cause)))
     }
 }
 
@@ -179,17 +158,3 @@ fn runs(end: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     }
     found
 }
-
-impl fmt::Display for SampleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SampleError::New(cause) => write!(f, "{cause}"),
-            SampleError::Grow { chunk, cause } => write!(f, "{chunk} of the sample: {cause}"),
-            SampleError::Words { chunk, expected } => {
-                write!(f, "{chunk} of the sample does not have {expected} words of either kind")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SampleError {}

@@ -49,20 +49,20 @@ const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() ==
 
 /// The kernel's page tables of this process, opened when they are first asked about. Not to be kept: see above.
 #[derive(Debug)]
-pub struct Touched {
+pub struct Pagemap {
     file: OnceCell<i32>,
 }
 
-impl Default for Touched {
+impl Default for Pagemap {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Touched {
+impl Pagemap {
     /// Nothing is opened yet.
     pub const fn new() -> Self {
-        Touched { file: OnceCell::new() }
+        Pagemap { file: OnceCell::new() }
     }
 
     fn file(&self) -> i32 {
@@ -136,7 +136,7 @@ impl Touched {
     }
 }
 
-impl Drop for Touched {
+impl Drop for Pagemap {
     fn drop(&mut self) {
         if let Some(&file @ 0..) = self.file.get() {
             // SAFETY: this owner opened the file, and closes it once.
@@ -168,7 +168,7 @@ mod tests {
         let size = SYSTEM.page_size();
         let memory = Reservation::new(&SYSTEM, PAGES * size, size).unwrap();
         memory.commit(0..memory.len()).unwrap();
-        let touched = Touched::new();
+        let touched = Pagemap::new();
         let base = memory.start();
         let whole = base..base + memory.len();
         assert_eq!(touched.first(whole.clone()), None);
@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(all(whole.clone(), |range| touched.read(&range).unwrap()), with_zeros);
         }
         // Without an answer everything may have been.
-        let blind = Touched { file: OnceCell::from(-1) };
+        let blind = Pagemap { file: OnceCell::from(-1) };
         assert_eq!(blind.first(whole.clone()), Some(whole));
         // What was given back is untouched again.
         // SAFETY: nobody needs what is in it.
