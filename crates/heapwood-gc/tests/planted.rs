@@ -6,7 +6,6 @@ mod common;
 mod shadow;
 
 use common::*;
-use heapwood_gc::Config;
 use heapwood_gc::plant::Planted;
 use shadow::program::play;
 use shadow::settings::ALL;
