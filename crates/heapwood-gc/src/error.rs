@@ -2,7 +2,7 @@
 
 use crate::options::{OPTIONS, OptionInfo, OptionUnit};
 use core::fmt;
-use heapwood_heap::{Refused, ShapeRefused};
+use heapwood_heap::{NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};
 use heapwood_os::OsError;
 
@@ -22,12 +22,7 @@ pub enum AllocError {
         put_off: bool,
     },
     /// The heap's address range has no room of this size.
-    Window {
-        /// What was asked for.
-        bytes: usize,
-        /// The size of the range.
-        window: usize,
-    },
+    Window(NoRoom),
     /// The memory that the process may have is used up.
     Memory {
         /// What was asked for, in bytes.
@@ -40,7 +35,7 @@ pub enum AllocError {
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
-    Layout(ShapeRefused),
+    Layout(ShapeError),
     /// The heap cannot be used here and now.
     Misuse(Misuse),
 }
@@ -65,7 +60,7 @@ impl fmt::Display for AllocError {
                 "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
                  allows (memory.max), and {live} were alive after the last collection; raise it or keep less alive"
             ),
-            AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
+            AllocError::Window(e) => e.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
         }
@@ -306,7 +301,7 @@ pub enum TypeError {
     /// The program is wrong.
     Program(ProgramError),
     /// The description is right, but the heap has no room for it, or cannot use it.
-    Shape(ShapeRefused),
+    Shape(ShapeError),
 }
 
 impl fmt::Display for TypeError {

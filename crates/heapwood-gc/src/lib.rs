@@ -28,7 +28,6 @@
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`], `histogram` | what the collector has done |
-//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;
@@ -50,7 +49,6 @@ mod scavenger;
 pub mod size;
 pub mod stats;
 pub mod stop;
-mod sync;
 mod thread;
 pub mod types;
 pub mod verify;

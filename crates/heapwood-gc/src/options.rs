@@ -7,7 +7,7 @@ use crate::error::OptionError;
 use crate::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
-use heapwood_heap::space::{MAX_WINDOW, MIN_WINDOW};
+use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
 use heapwood_layout::MAX_MASK_WORDS;
 
 /// Gives the list to the macro `$to`: of each option a help text, name, type, default, unit, range, who needs it, and, where

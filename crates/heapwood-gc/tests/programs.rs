@@ -132,13 +132,13 @@ fn play(config: Config, seed: u64, rounds: usize) {
             for (&word, &target) in edges {
                 assert_eq!(get(object, word), target);
             }
-            assert_eq!(heap.find(object + 8).map(|o| o.base), Some(object));
+            assert_eq!(heap.find(object + 8).map(|o| o.base.get()), Some(object));
         }
         assert_eq!(heap.stats().live_objects, model.len());
     }
     heap.space().finish_sweep();
     drop(mutator);
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 /// A slice of so many elements after a word of length; where its first element begins.
@@ -291,7 +291,7 @@ fn sparse_array() {
                 assert_eq!(get(get(object, slot), 2), k);
             }
         }
-        assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base), Some(object));
+        assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base.get()), Some(object));
         // It goes, and what comes next finds zeros.
         roots.set(0, 0);
         mutator.collect().unwrap();

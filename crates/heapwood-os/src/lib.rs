@@ -19,7 +19,9 @@
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
 //! | [`page`] | sizes of pages |
-//! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`futex`] | threads that sleep until a word changes |
+//! | [`sync`] | atomics and futexes, or loom's in their place |
+//! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
@@ -42,6 +44,7 @@ pub mod coarse;
 pub mod error;
 pub mod faulty;
 mod file;
+pub mod futex;
 pub mod kernel;
 mod limits;
 pub mod linux;
@@ -57,6 +60,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod sync;
 pub mod task;
 pub mod thread;
 pub mod thread_value;

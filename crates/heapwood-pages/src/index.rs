@@ -8,9 +8,9 @@
 //! index.
 
 use crate::geometry::{Geometry, TreeShape};
-use crate::sync::{AtomicU32, AtomicUsize, Ordering, Words};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::marker::PhantomData;
+use heapwood_os::sync::{AtomicArray, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, OsError};
 
 /// Pages were freed that may be resident.
@@ -36,7 +36,7 @@ const BITS: usize = usize::BITS as usize;
 
 /// The words of the chunks of a window.
 pub struct ScavengeIndex<G> {
-    words: Words,
+    words: AtomicArray,
     chunks: usize,
     /// A bit for each granule of words that exists; none is taken away.
     committed: [AtomicUsize; GRANULES / BITS],
@@ -51,7 +51,7 @@ impl<G: Geometry> ScavengeIndex<G> {
         let chunks = window.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
         let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
         Ok(ScavengeIndex {
-            words: Words::new(kernel, chunks.next_multiple_of(granule))?,
+            words: AtomicArray::new(kernel, chunks.next_multiple_of(granule))?,
             chunks,
             committed: core::array::from_fn(|_| AtomicUsize::new(0)),
             log_granule: granule.ilog2(),

@@ -27,7 +27,6 @@
 //! | [`error`] | why an operation was refused, and what an allocator has wrong about itself |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
-//! | `sync` | what the index is made of, or loom's in its place |
 //! | `lazy_array` | lazily committed arrays; with `index`, the crate's only unsafe code |
 //! | `tree` | finding a run, and keeping the summaries true |
 //!
@@ -73,7 +72,6 @@ pub mod scavenge;
 pub mod shared;
 pub mod snapshot;
 pub mod summary;
-mod sync;
 mod tree;
 pub mod units;
 pub mod walker;
