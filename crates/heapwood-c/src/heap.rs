@@ -1,13 +1,13 @@
 //! Making heaps and ending them. Invariant: a heap is not ended while threads are attached.
 
 use crate::failure::Failure;
-use crate::handle::{ClientHeap, HeapHandle};
+use crate::handle::HeapHandle;
 use crate::options::Options;
-use crate::placed::Placed;
 use crate::refusal::Refusal;
 use crate::status::Status;
 use core::ptr::NonNull;
 use heapwood_gc::HeapError;
+use heapwood_os::MappedBox;
 
 /// Makes a heap.
 ///
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn hw_heap_create(
             // SAFETY: contract 1.
             unsafe { Options::read(options)? }
         };
-        let heap = ClientHeap::create(options.config()?)?;
+        let heap = HeapHandle::create(options.config()?)?;
         // SAFETY: contract 1.
         unsafe { out.write(heap.as_ptr()) };
         Ok(())
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failur
             return Err(HeapError::MutatorsAttached { count }.into());
         }
         // SAFETY: contracts 1 and 2.
-        unsafe { Placed::end(heap) };
+        drop(unsafe { MappedBox::from_raw(heap) });
         Ok(())
     };
     // SAFETY: contract 1.

@@ -18,7 +18,6 @@
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
-//! | [`placed`] | values behind opaque handles, in mapped memory |
 
 pub mod alloc;
 pub mod barrier;
@@ -27,7 +26,6 @@ pub mod failure;
 pub mod handle;
 pub mod heap;
 pub mod options;
-pub mod placed;
 pub mod refusal;
 pub mod roots;
 pub mod status;

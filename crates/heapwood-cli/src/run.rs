@@ -9,7 +9,7 @@ use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
 use crate::room::check_size;
 use heapwood::{AllocError, Config, Heap, HeapError};
-use heapwood_heap::space::MIN_WINDOW;
+use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
 use heapwood_workloads::Line;
 use std::io::Write;

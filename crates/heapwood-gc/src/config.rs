@@ -77,7 +77,7 @@ impl Config {
             return Err(HeapError::LimitTooSmall { limit });
         }
         if let Some(bytes) = self.reserve
-            && bytes > heapwood_heap::space::MAX_WINDOW
+            && bytes > heapwood_heap::MAX_WINDOW
         {
             return Err(HeapError::ReserveTooLarge { bytes });
         }

@@ -15,8 +15,7 @@ use crate::stats::{Histogram, Stats};
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::space::{MIN_WINDOW, rounded_window};
-use heapwood_heap::{Object, Space, SpaceConfig};
+use heapwood_heap::{Address, MIN_WINDOW, Object, Space, SpaceConfig, rounded_window};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
@@ -257,7 +256,7 @@ impl Heap {
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space.find(addr)
+        self.space.find(Address::new(addr))
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only

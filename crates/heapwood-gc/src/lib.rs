@@ -26,7 +26,6 @@
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
-//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;
@@ -45,7 +44,6 @@ pub mod roots;
 mod scavenger;
 pub mod stats;
 pub mod stop;
-mod sync;
 mod thread;
 pub mod types;
 pub mod verify;

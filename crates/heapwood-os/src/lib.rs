@@ -13,12 +13,15 @@
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
-//! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`region`] | owned reservations and lazily committed arrays |
+//! | [`mapped_box`] | one value in mapped memory of its own |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
 //! | [`page`] | sizes of pages |
-//! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`futex`] | threads that sleep until a word changes |
+//! | [`sync`] | atomics and futexes, or loom's in their place |
+//! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
@@ -41,10 +44,12 @@ pub mod coarse;
 pub mod error;
 pub mod faulty;
 mod file;
+pub mod futex;
 pub mod kernel;
 mod limits;
 pub mod linux;
 pub mod lock;
+pub mod mapped_box;
 pub mod mapped_index;
 pub mod message;
 pub mod page;
@@ -55,6 +60,7 @@ pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod sync;
 pub mod task;
 pub mod thread;
 pub mod thread_value;
@@ -66,10 +72,11 @@ pub use error::{OsError, ThreadValueError};
 pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
+pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
-pub use region::{MappedArray, MappedBox, Reservation};
+pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;

@@ -6,8 +6,7 @@ use crate::error::OsError;
 use crate::kernel::KernelRef;
 use crate::round_up;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut, Range};
-use core::ptr::NonNull;
+use core::ops::Range;
 
 /// Address space that is released when this is dropped. Its ends are those of kernel pages, whatever their size.
 pub struct Reservation {
@@ -217,52 +216,6 @@ impl<T: Zeroed> MappedArray<T> {
     }
 }
 
-/// One value in mapped memory of its own.
-pub struct MappedBox<T> {
-    _memory: Reservation,
-    value: NonNull<T>,
-}
-
-// SAFETY: the box owns its value, so it may move as the value may.
-unsafe impl<T: Send> Send for MappedBox<T> {}
-// SAFETY: the box gives shared access to its value only.
-unsafe impl<T: Sync> Sync for MappedBox<T> {}
-
-impl<T> MappedBox<T> {
-    /// Maps memory for `value` and moves it there.
-    pub fn new(kernel: KernelRef, value: T) -> Result<Self, OsError> {
-        let memory = Reservation::new(kernel, size_of::<T>(), align_of::<T>())?;
-        memory.commit(0..size_of::<T>())?;
-        let place = memory.start as *mut T;
-        // SAFETY: the memory is committed, aligned, large enough, and ours alone.
-        unsafe { place.write(value) };
-        let value = NonNull::new(place).expect("the kernel maps nothing at address zero");
-        Ok(MappedBox { _memory: memory, value })
-    }
-}
-
-impl<T> Deref for MappedBox<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        // SAFETY: the value was written in `new` and lives until drop.
-        unsafe { self.value.as_ref() }
-    }
-}
-
-impl<T> DerefMut for MappedBox<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as for deref, and the borrow of the box is exclusive.
-        unsafe { self.value.as_mut() }
-    }
-}
-
-impl<T> Drop for MappedBox<T> {
-    fn drop(&mut self) {
-        // SAFETY: the value is dropped once, before its memory is released with the reservation.
-        unsafe { self.value.as_ptr().drop_in_place() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,16 +329,6 @@ mod tests {
                 assert!((0..a.len()).all(|i| at(i) == if i < keep { 7 } else { 0 }), "{page} {keep}");
             }
         }
-    }
-
-    #[test]
-    fn a_box_drops_its_value_once() {
-        use std::rc::Rc;
-        let witness = Rc::new(());
-        let b = MappedBox::new(&SYSTEM, witness.clone()).unwrap();
-        assert_eq!(Rc::strong_count(&b), 2);
-        drop(b);
-        assert_eq!(Rc::strong_count(&witness), 1);
     }
 
     #[test]

@@ -169,9 +169,9 @@ mod tests {
         // SAFETY: the tests pass a `Shared` that outlives the thread.
         let shared = unsafe { &*shared.cast::<Shared>() };
         shared.number.store(crate::stack::thread_id(), Ordering::Release);
-        crate::lock::wake(&shared.number, 1);
+        crate::futex::wake(&shared.number, 1);
         while shared.leave.load(Ordering::Acquire) == 0 {
-            crate::lock::wait(&shared.leave, 0);
+            crate::futex::wait(&shared.leave, 0);
         }
         core::ptr::null_mut()
     }
@@ -182,11 +182,11 @@ mod tests {
         let thread =
             unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
         while shared.number.load(Ordering::Acquire) == 0 {
-            crate::lock::wait(&shared.number, 0);
+            crate::futex::wait(&shared.number, 0);
         }
         let result = look(shared.number.load(Ordering::Acquire));
         shared.leave.store(1, Ordering::Release);
-        crate::lock::wake(&shared.leave, 1);
+        crate::futex::wake(&shared.leave, 1);
         thread.join();
         result
     }
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
         assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         shared.leave.store(1, Ordering::Release);
-        crate::lock::wake(&shared.leave, 1);
+        crate::futex::wake(&shared.leave, 1);
         thread.join();
     }
 }

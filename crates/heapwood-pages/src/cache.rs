@@ -5,11 +5,12 @@
 //!
 //! What differs: Go keeps a cache until it is empty, so that a stream of 15-page requests leaves four pages that
 //! serve nothing, and every later request takes the lock. Here a request that the cache cannot serve changes the block,
-//! for the first one that can: the rest of the old block goes back in the same visit.
+//! for the first one that can: the rest of the old block goes back under the same lock acquisition.
 
-use crate::allocator::{AllocateError, PageAllocator, PageRun};
+use crate::allocator::{PageAllocator, PageRun};
 use crate::chunk::{first_run, ones};
-use crate::geometry::{Geometry, Shape};
+use crate::error::AllocateError;
+use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
 /// Pages set aside for one mutator.
@@ -79,7 +80,7 @@ impl PageCache {
         self.free == 0
     }
 
-    /// Whether the page is in the cache, and if so, whether it has no memory behind it.
+    /// Whether the page is in the cache, and if so, whether it is scavenged.
     pub fn get(&self, page: PageIndex) -> Option<bool> {
         let at = page.0.checked_sub(self.base.0).filter(|&at| at < Self::BLOCK)?;
         (self.free >> at & 1 == 1).then_some(self.scavenged >> at & 1 == 1)
@@ -88,8 +89,11 @@ impl PageCache {
 
 impl<G: Geometry> PageAllocator<G> {
     /// The pages of a block: those of a word, or of a chunk that has fewer.
-    const BLOCK_PAGES: usize =
-        if PageCache::BLOCK < Shape::<G>::CHUNK_PAGES { PageCache::BLOCK } else { Shape::<G>::CHUNK_PAGES };
+    const BLOCK_PAGES: usize = if PageCache::BLOCK < TreeShape::<G>::CHUNK_PAGES {
+        PageCache::BLOCK
+    } else {
+        TreeShape::<G>::CHUNK_PAGES
+    };
 
     /// Takes a run of `count` pages, for a cache that could not serve the request itself. A small request fills the
     /// cache with the rest of the block where the first such run lies, and what the cache held before goes back.
@@ -110,7 +114,7 @@ impl<G: Geometry> PageAllocator<G> {
             return self.allocate(count).or_else(|_| self.allocate_after_flush(cache, count));
         }
         let Some(first) = self.find(count.0) else { return self.allocate_after_flush(cache, count) };
-        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (Shape::<G>::CHUNK_PAGES - 1));
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (TreeShape::<G>::CHUNK_PAGES - 1));
         if place % Self::BLOCK_PAGES + count.0 > Self::BLOCK_PAGES {
             // The run lies across blocks.
             return Ok(self.take_run(first, count));

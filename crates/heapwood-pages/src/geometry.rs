@@ -77,9 +77,9 @@ impl Geometry for Tiny {
 }
 
 /// What follows from a geometry, computed at compile time.
-pub(crate) struct Shape<G>(PhantomData<G>);
+pub(crate) struct TreeShape<G>(PhantomData<G>);
 
-impl<G: Geometry> Shape<G> {
+impl<G: Geometry> TreeShape<G> {
     /// The pages of a chunk.
     pub(crate) const CHUNK_PAGES: usize = 1 << G::LOG_CHUNK_PAGES;
 
@@ -128,9 +128,9 @@ impl<G: Geometry> Shape<G> {
 }
 
 const _: () = {
-    assert!(Shape::<Bits48>::ALL_PAGES == 1 << (48 - LOG_PAGE_SIZE));
-    assert!(Shape::<Bits48>::LOG_PAGES[0] == 21);
-    assert!(Shape::<Bits48>::CHUNK_PAGES * PAGE_SIZE == 4 << 20);
-    assert!(Shape::<Bits32>::ALL_PAGES == 1 << (32 - LOG_PAGE_SIZE));
-    assert!(Shape::<Tiny>::ALL_PAGES == 32);
+    assert!(TreeShape::<Bits48>::ALL_PAGES == 1 << (48 - LOG_PAGE_SIZE));
+    assert!(TreeShape::<Bits48>::LOG_PAGES[0] == 21);
+    assert!(TreeShape::<Bits48>::CHUNK_PAGES * PAGE_SIZE == 4 << 20);
+    assert!(TreeShape::<Bits32>::ALL_PAGES == 1 << (32 - LOG_PAGE_SIZE));
+    assert!(TreeShape::<Tiny>::ALL_PAGES == 32);
 };

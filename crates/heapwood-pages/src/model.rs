@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// All of so many pages are free, the lowest `touched` with memory.
+    /// All of so many pages are free, the lowest `touched` resident.
     fn new(pages: usize, touched: usize) -> Self {
         let world = World {
             pages: SharedPages::new(&SYSTEM, PageCount(pages)).unwrap(),
@@ -77,7 +77,7 @@ impl World {
     /// Everybody has left.
     fn check_left(&self) {
         self.pages.is_valid().unwrap();
-        let figures = self.pages.figures();
+        let figures = self.pages.stats();
         assert_eq!(figures.free, figures.grown, "pages were lost");
     }
 }

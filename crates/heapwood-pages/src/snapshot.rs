@@ -5,11 +5,11 @@
 //!
 //! Here memory is allocated: a snapshot is for observers, never for the allocator itself.
 
-use crate::allocator::{GrowError, NewError, PageAllocator};
-use crate::geometry::{Geometry, Shape};
+use crate::allocator::PageAllocator;
+use crate::error::{NewError, SnapshotError};
+use crate::geometry::{Geometry, TreeShape};
 use crate::shared::SharedPages;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
-use core::fmt;
 use heapwood_os::KernelRef;
 
 /// The pages of one chunk, a bit each, the lowest page in the lowest bit of the first word. Both bits together say that
@@ -20,7 +20,7 @@ pub struct ChunkSnapshot {
     pub chunk: ChunkIndex,
     /// Pages in use.
     pub in_use: Vec<u64>,
-    /// Free pages without memory behind them.
+    /// Free pages that are scavenged.
     pub scavenged: Vec<u64>,
 }
 
@@ -31,27 +31,6 @@ pub struct Snapshot {
     pub window: PageCount,
     /// The chunks of which some page exists, in order.
     pub chunks: Vec<ChunkSnapshot>,
-}
-
-/// Why no allocator can be made from a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SnapshotError {
-    /// The tables cannot be made.
-    New(NewError),
-    /// The chunk's pages cannot be added: it is there twice, or outside the window, or the kernel refuses memory.
-    Grow {
-        /// The chunk.
-        chunk: ChunkIndex,
-        /// Why.
-        cause: GrowError,
-    },
-    /// The chunk has another number of words than the geometry's chunks.
-    Words {
-        /// The chunk.
-        chunk: ChunkIndex,
-        /// The words it should have.
-        expected: usize,
-    },
 }
 
 impl Snapshot {
@@ -65,12 +44,12 @@ impl Snapshot {
         self.count(|in_use, _| !in_use)
     }
 
-    /// The free pages that may have memory behind them.
+    /// The free pages that may be resident.
     pub fn releasable_pages(&self) -> PageCount {
         self.count(|in_use, scavenged| !(in_use | scavenged))
     }
 
-    /// Says that pages are free and may have memory behind them. Only for geometries with whole words a chunk.
+    /// Says that pages are free and may be resident. Only for geometries with whole words a chunk.
     pub fn free(&mut self, first: PageIndex, count: PageCount) {
         let (first, end) = (first.0, first.0 + count.0);
         let ends_before = |c: &ChunkSnapshot| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
@@ -115,14 +94,14 @@ impl<G: Geometry> PageAllocator<G> {
     pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
         let mut pages = PageAllocator::new(kernel, snapshot.window).map_err(SnapshotError::New)?;
         for ChunkSnapshot { chunk, in_use, scavenged } in &snapshot.chunks {
-            let expected = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+            let expected = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
             if in_use.len() != expected || scavenged.len() != expected {
                 return Err(SnapshotError::Words { chunk: *chunk, expected });
             }
             let exists = |page: usize| in_use[page / 64] & scavenged[page / 64] & (1 << (page % 64)) == 0;
-            for (first, count) in runs(Shape::<G>::CHUNK_PAGES, exists) {
+            for (first, count) in runs(TreeShape::<G>::CHUNK_PAGES, exists) {
                 let first =
-                    chunk.0.checked_mul(Shape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
+                    chunk.0.checked_mul(TreeShape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
                 pages
                     .grow(PageIndex(first), PageCount(count))
                     .map_err(|cause| SnapshotError::Grow { chunk: *chunk, cause })?;
@@ -136,19 +115,19 @@ impl<G: Geometry> PageAllocator<G> {
     /// Brings a chunk of free and scavenged pages into the state that the words say; pages that do not exist stay away.
     fn restore(&mut self, chunk: ChunkIndex, in_use: &[u64], scavenged: &[u64]) {
         let Some(bits) = self.chunks.get_mut(chunk.0) else { return };
-        let (mut taken, mut backed) = (0, 0);
+        let (mut taken, mut resident) = (0, 0);
         for word in 0..in_use.len() {
             let exists = !(in_use[word] & scavenged[word]);
             let (free, _) = bits.take_word(word);
             let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
             bits.give_word(word, back, without);
             taken += (exists & in_use[word]).count_ones() as usize;
-            backed += (back & !without).count_ones() as usize;
+            resident += (back & !without).count_ones() as usize;
         }
         let new = bits.summarize();
         self.tree.taken(chunk.0, new);
         self.free -= taken;
-        self.scavenged -= taken + backed;
+        self.scavenged -= taken + resident;
     }
 }
 
@@ -179,17 +158,3 @@ fn runs(end: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     }
     found
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SnapshotError::New(cause) => write!(f, "{cause}"),
-            SnapshotError::Grow { chunk, cause } => write!(f, "{chunk} of the snapshot: {cause}"),
-            SnapshotError::Words { chunk, expected } => {
-                write!(f, "{chunk} of the snapshot does not have {expected} words of either kind")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SnapshotError {}

@@ -2,76 +2,10 @@
 //! disagreement. It shares no counting with the code it checks, so that an error in a bit trick cannot hide itself.
 
 use crate::allocator::PageAllocator;
-use crate::geometry::{Geometry, Shape};
+use crate::error::ValidationError;
+use crate::geometry::{Geometry, TreeShape};
 use crate::summary::Summary;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
-use core::fmt;
-
-/// What an allocator has wrong about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValidationError {
-    /// A bit without a page is wrong, so that what does not exist could be handed out.
-    Stray {
-        /// The first page of the chunk.
-        page: PageIndex,
-    },
-    /// A summary differs from what the bits below it say.
-    Summary {
-        /// The level, 0 being the root.
-        level: usize,
-        /// The entry in that level.
-        entry: usize,
-        /// What it holds.
-        stored: Summary,
-        /// What it should hold.
-        computed: Summary,
-    },
-    /// A page exists that the search cannot reach, since an entry above it does not.
-    Unreachable {
-        /// The first page of the chunk.
-        page: PageIndex,
-        /// The level of the missing entry.
-        level: usize,
-    },
-    /// The count of free pages is wrong.
-    FreePages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// The count of free pages without memory is wrong.
-    ScavengedPages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// The count of existing pages is wrong.
-    GrownPages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// A page below the hint is free.
-    Hint {
-        /// The hint.
-        hint: PageIndex,
-        /// The free page.
-        free: PageIndex,
-    },
-    /// A chunk has pages to release, but no note of it in the index.
-    NotNoted {
-        /// The first page of the chunk.
-        page: PageIndex,
-    },
-    /// A page outside the window exists.
-    BeyondWindow {
-        /// The page.
-        page: PageIndex,
-    },
-}
 
 /// The free runs of the pages seen so far.
 #[derive(Clone, Copy, Default)]
@@ -114,7 +48,7 @@ impl<G: Geometry> PageAllocator<G> {
         for level in (self.tree.top()..G::LEVELS).rev() {
             for entry in self.tree.existing(level) {
                 let stored = self.tree.get(level, entry).unwrap_or(Summary::FULL);
-                let computed = if level == Shape::<G>::LEAF {
+                let computed = if level == TreeShape::<G>::LEAF {
                     self.leaf_from_bits(entry)
                 } else {
                     self.entry_from_children(level, entry)
@@ -136,7 +70,7 @@ impl<G: Geometry> PageAllocator<G> {
             if !chunk.padding_is_set() {
                 return Err(ValidationError::Stray { page: base });
             }
-            for place in 0..Shape::<G>::CHUNK_PAGES {
+            for place in 0..TreeShape::<G>::CHUNK_PAGES {
                 let page = PageIndex(base.0 + place);
                 match (chunk.is_set(place), chunk.is_scavenged(place)) {
                     (true, true) => continue,
@@ -152,7 +86,7 @@ impl<G: Geometry> PageAllocator<G> {
             }
             // The tree must reach everything that exists.
             for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
-                let entry = base.0 >> Shape::<G>::LOG_PAGES[level];
+                let entry = base.0 >> TreeShape::<G>::LOG_PAGES[level];
                 if self.tree.get(level, entry).is_none() {
                     return Err(ValidationError::Unreachable { page: base, level });
                 }
@@ -179,7 +113,7 @@ impl<G: Geometry> PageAllocator<G> {
     fn leaf_from_bits(&self, index: usize) -> Summary {
         let Some(chunk) = self.chunks.get(index) else { return Summary::FULL };
         let mut runs = Runs::default();
-        for place in 0..Shape::<G>::CHUNK_PAGES {
+        for place in 0..TreeShape::<G>::CHUNK_PAGES {
             runs.push(Runs::page(!chunk.is_set(place)));
         }
         runs.packed()
@@ -187,7 +121,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// The children have been checked against the bits before.
     fn entry_from_children(&self, level: usize, entry: usize) -> Summary {
-        let pages = 1 << Shape::<G>::LOG_PAGES[level + 1];
+        let pages = 1 << TreeShape::<G>::LOG_PAGES[level + 1];
         let mut runs = Runs::default();
         for child in self.tree.children(level + 1, entry) {
             runs.push(Runs { pages, start: child.start(), max: child.max(), end: child.end() });
@@ -195,36 +129,6 @@ impl<G: Geometry> PageAllocator<G> {
         runs.packed()
     }
 }
-
-impl fmt::Display for ValidationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ValidationError::Stray { page } => write!(f, "the unused bits of the chunk of {page} are wrong"),
-            ValidationError::Summary { level, entry, stored, computed } => {
-                write!(f, "level {level}, entry {entry}: stored {stored:?}, computed {computed:?}")
-            }
-            ValidationError::Unreachable { page, level } => {
-                write!(f, "the chunk of {page} has no entry in level {level}")
-            }
-            ValidationError::FreePages { stored, computed } => {
-                write!(f, "free: {stored} stored, {computed} counted")
-            }
-            ValidationError::ScavengedPages { stored, computed } => {
-                write!(f, "scavenged: {stored} stored, {computed} counted")
-            }
-            ValidationError::GrownPages { stored, computed } => {
-                write!(f, "grown: {stored} stored, {computed} counted")
-            }
-            ValidationError::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
-            ValidationError::NotNoted { page } => {
-                write!(f, "the chunk of {page} has pages to release, but the index does not say so")
-            }
-            ValidationError::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
-        }
-    }
-}
-
-impl core::error::Error for ValidationError {}
 
 #[cfg(test)]
 mod tests {

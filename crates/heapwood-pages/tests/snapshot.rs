@@ -34,7 +34,7 @@ fn check<G: Geometry>(pages: &SharedPages<G>) {
     let again = SharedPages::<G>::from_snapshot(&SYSTEM, &snapshot).unwrap();
     again.is_valid().unwrap();
     assert_eq!(again.snapshot(), snapshot);
-    let (figures, then) = (again.figures(), pages.figures());
+    let (figures, then) = (again.stats(), pages.stats());
     assert_eq!((figures.grown, figures.free, figures.scavenged), (then.grown, then.free, then.scavenged));
     assert_eq!((snapshot.grown_pages(), snapshot.free_pages()), (then.grown, then.free));
     assert_eq!(snapshot.releasable_pages().0, then.free.0 - then.scavenged.0);
@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn an_allocator_made_from_a_sample_is_the_same(steps in steps()) {
+    fn an_allocator_made_from_a_snapshot_is_the_same(steps in steps()) {
         check(&lived_in::<Bits48>(4096, &steps));
         let small: Vec<_> = steps.iter().map(|&(what, page, count)| (what, page, count % 9)).collect();
         check(&lived_in::<Tiny>(32, &small));
@@ -76,7 +76,7 @@ fn empty(chunk: usize) -> ChunkSnapshot {
 }
 
 #[test]
-fn a_sample_that_contradicts_itself_is_refused() {
+fn a_snapshot_that_contradicts_itself_is_refused() {
     let make = |window: usize, chunks: Vec<ChunkSnapshot>| {
         PageAllocator::<Bits48>::from_snapshot(&SYSTEM, &Snapshot { window: PageCount(window), chunks })
     };
@@ -98,7 +98,7 @@ fn a_sample_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn pages_of_a_sample_are_freed() {
+fn pages_of_a_snapshot_are_freed() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(512), PageCount(1024)).unwrap();
     pages.grow(PageIndex(512_000), PageCount(512)).unwrap();

@@ -39,6 +39,8 @@
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
 //! | `shared` | [`Shared`](trait@Shared) |
 
+#[doc(hidden)]
+pub mod __private;
 mod attach;
 mod gc;
 mod gc_cell;
@@ -50,8 +52,6 @@ mod shared;
 mod slice;
 mod trace;
 
-#[doc(hidden)]
-pub use crate::trace::__private;
 pub use attach::Attached;
 pub use gc::Gc;
 pub use gc_cell::GcCell;

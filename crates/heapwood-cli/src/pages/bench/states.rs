@@ -271,13 +271,13 @@ mod tests {
     fn states_are_what_they_are_called() {
         let board = checkerboard(SIZE).unwrap();
         board.is_valid().unwrap();
-        assert_eq!(board.figures().free, PageCount(SIZE.0 / 2 + 32));
+        assert_eq!(board.stats().free, PageCount(SIZE.0 / 2 + 32));
         assert_eq!(board.allocate_uncached(PageCount(2)).unwrap().first, PageIndex(SIZE.0 - 64));
         assert!(board.allocate_uncached(PageCount(63)).is_err());
 
         let pages = random_pages(PageCount(200 * CHUNK)).unwrap();
         pages.is_valid().unwrap();
-        let share = pages.figures().free.0 as f64 / (200 * CHUNK) as f64;
+        let share = pages.stats().free.0 as f64 / (200 * CHUNK) as f64;
         assert!((share - 0.1).abs() < 0.01, "{share}");
 
         let (pages, some) = random_runs(PageCount(200 * CHUNK), 1000).unwrap();
@@ -295,7 +295,7 @@ mod tests {
     fn fresh_heaps_have_no_page_with_memory() {
         let heap: Shared = fresh(SIZE).unwrap();
         heap.is_valid().unwrap();
-        assert_eq!((heap.figures().free, heap.figures().scavenged), (SIZE, SIZE));
+        assert_eq!((heap.stats().free, heap.stats().scavenged), (SIZE, SIZE));
     }
 
     #[test]

@@ -54,8 +54,8 @@ impl Drain {
             (true, Request::Mix) => mixed::<true>(&pages, &self.sizes),
         };
         let ns = monotonic_ns() - begin;
-        let figures = pages.figures();
-        Ok(Drained { allocations, visits: figures.visits, left: figures.free.0, ns })
+        let figures = pages.stats();
+        Ok(Drained { allocations, visits: figures.lock_acquisitions, left: figures.free.0, ns })
     }
 }
 

@@ -96,7 +96,7 @@ impl Heap {
         let &(_, index) = self.order.last()?;
         let before = self.chunks[&index].state;
         let release = self.pages.begin_release(ChunkIndex(index), self.policy.within_chunk())?;
-        let (first, count, pages) = (release.first(), release.count(), release.had_memory().0);
+        let (first, count, pages) = (release.first(), release.count(), release.resident().0);
         self.pages.end_release(release, true);
         let (from, to) = (first.in_chunk::<Bits48>(), first.in_chunk::<Bits48>() + count.0);
         if let Some(chunk) = self.chunks.get_mut(&index) {

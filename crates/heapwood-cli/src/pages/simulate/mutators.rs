@@ -198,7 +198,7 @@ mod tests {
             }
             let (live, most) = (turns.live.pages(), live_pages(&sample));
             assert!(live <= most && live + 128 > most, "{live} of {most}");
-            let in_use = |pages: &Pages| pages.figures().grown.0 - pages.figures().free.0;
+            let in_use = |pages: &Pages| pages.stats().grown.0 - pages.stats().free.0;
             let cached: usize = turns.caches.iter().map(|cache| cache.pages().0).sum();
             assert_eq!(in_use(&turns.pages), live + cached);
             assert!(turns.footprint() >= live);

@@ -1,11 +1,8 @@
 //! Why a type cannot be built: said with its numbers where there is a caller to print them, and without in constants, where
 //! it is a compile error.
 
-use crate::WORD;
+use crate::limits::MAX_WORDS;
 use core::fmt;
-
-/// The words of the largest type that there can be.
-pub const MAX_WORDS: u64 = (isize::MAX as usize / WORD) as u64;
 
 /// Why a builder refuses an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

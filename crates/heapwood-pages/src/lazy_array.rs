@@ -22,7 +22,7 @@ const GRANULES: usize = 512;
 /// with their first granule, which changes nothing here).
 ///
 /// Invariant: where a granule's bit is set, all its elements lie inside the array and are committed.
-pub(crate) struct Sparse<T> {
+pub(crate) struct LazyArray<T> {
     array: Option<MappedArray<T>>,
     /// The elements asked for; granules round the array up.
     len: usize,
@@ -30,10 +30,10 @@ pub(crate) struct Sparse<T> {
     committed: [u64; GRANULES / 64],
 }
 
-impl<T: Zeroed> Sparse<T> {
+impl<T: Zeroed> LazyArray<T> {
     /// The array of no elements, which reserves nothing.
     pub(crate) const NONE: Self =
-        Sparse { array: None, len: 0, log_granule: usize::BITS - 1, committed: [0; GRANULES / 64] };
+        LazyArray { array: None, len: 0, log_granule: usize::BITS - 1, committed: [0; GRANULES / 64] };
 
     /// Reserves at least `len` elements; none exists yet.
     pub(crate) fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
@@ -41,7 +41,7 @@ impl<T: Zeroed> Sparse<T> {
         let granule =
             (len.div_ceil(GRANULES)).next_power_of_two().max(const { LEAST_KERNEL_PAGE / size_of::<T>() });
         let array = MappedArray::new(kernel, len.next_multiple_of(granule))?;
-        Ok(Sparse { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
+        Ok(LazyArray { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
     }
 
     /// Makes the elements `range` exist, zero. On refusal some more elements may exist than before.
@@ -137,7 +137,7 @@ impl<T: Zeroed> Sparse<T> {
     }
 }
 
-impl<T: Zeroed + Copy> Sparse<T> {
+impl<T: Zeroed + Copy> LazyArray<T> {
     /// Makes the elements `range` exist; whatever is new has the value.
     pub(crate) fn commit_filled(&mut self, range: Range<usize>, value: T) -> Result<(), OsError> {
         self.commit_with(range, |array, new| {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn only_committed_elements_exist() {
-        let mut a = Sparse::<u64>::new(&SYSTEM, 10_000).unwrap();
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 10_000).unwrap();
         assert!(a.get(0).is_none() && a.get_mut(9_999).is_none() && a.block(0, 8).is_empty());
         a.commit(5_000..5_001).unwrap();
         assert_eq!(a.get(5_000), Some(&0));
@@ -183,18 +183,18 @@ mod tests {
 
     #[test]
     fn nothing_exists_beyond_the_end() {
-        let mut a = Sparse::<u64>::new(&SYSTEM, 1).unwrap();
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1).unwrap();
         a.commit(0..1).unwrap();
         assert!(a.get(511).is_some());
         for far in [512, 1 << 20, usize::MAX] {
             assert!(a.get(far).is_none() && a.block(far, 1).is_empty(), "{far}");
         }
-        assert!(Sparse::<u64>::NONE.get(0).is_none() && Sparse::<u64>::NONE.get(usize::MAX).is_none());
+        assert!(LazyArray::<u64>::NONE.get(0).is_none() && LazyArray::<u64>::NONE.get(usize::MAX).is_none());
     }
 
     #[test]
     fn long_arrays_have_long_granules() {
-        let mut a = Sparse::<u64>::new(&SYSTEM, 1 << 26).unwrap();
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 26).unwrap();
         a.commit((1 << 26) - 1..1 << 26).unwrap();
         assert_eq!(a.existing().count(), 1 << 17);
         a.fill((1 << 26) - 2..1 << 26, 3);
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn committing_asks_only_for_what_is_missing() {
         let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
-        let mut a = Sparse::<u64>::new(kernel, 1 << 14).unwrap();
+        let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
         a.commit(512..1024).unwrap();
         let before = kernel.requests();
         a.commit(600..700).unwrap();
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn new_elements_have_the_value_asked_for() {
-        let mut a = Sparse::<u64>::new(&SYSTEM, 1 << 14).unwrap();
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 14).unwrap();
         a.commit_filled(512..513, 7).unwrap();
         *a.get_mut(600).unwrap() = 8;
         a.commit_filled(0..1024, 9).unwrap();

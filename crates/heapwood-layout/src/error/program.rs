@@ -8,13 +8,13 @@ pub struct ProgramError {
     /// The offset of the byte at fault: of the instruction, or of the part of it that is wrong.
     pub at: usize,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub kind: ProgramErrorKind,
 }
 
 /// What is wrong with a byte of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ProgramErrorKind {
     /// The program ends where an instruction should begin.
     NoEnd,
     /// It ends inside an instruction.
@@ -65,44 +65,46 @@ pub enum Fault {
 
 impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.at, self.fault)
+        write!(f, "byte {}: {}", self.at, self.kind)
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ProgramErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Fault::NoEnd => write!(f, "the program ends without an end instruction (byte 00)"),
-            Fault::Truncated { missing } => {
+            ProgramErrorKind::NoEnd => write!(f, "the program ends without an end instruction (byte 00)"),
+            ProgramErrorKind::Truncated { missing } => {
                 write!(
                     f,
                     "the program ends inside an instruction: at least {missing} more bytes were expected"
                 )
             }
-            Fault::LongVarint => {
+            ProgramErrorKind::LongVarint => {
                 write!(f, "a count is larger than 2^64 - 1 or does not end within ten bytes")
             }
-            Fault::EmptyLiteral => write!(f, "a literal of no bits: at least one was expected"),
-            Fault::Padding { used } => {
+            ProgramErrorKind::EmptyLiteral => write!(f, "a literal of no bits: at least one was expected"),
+            ProgramErrorKind::Padding { used } => {
                 write!(
                     f,
                     "only the lowest {used} bits of this byte are part of the literal; zeros were expected above"
                 )
             }
-            Fault::RepeatOfNothing => write!(f, "a repeat of the last 0 bits: at least 1 was expected"),
-            Fault::RepeatOfMore { last, emitted } => {
+            ProgramErrorKind::RepeatOfNothing => {
+                write!(f, "a repeat of the last 0 bits: at least 1 was expected")
+            }
+            ProgramErrorKind::RepeatOfMore { last, emitted } => {
                 write!(f, "a repeat of the last {last} bits, but only {emitted} were emitted before")
             }
-            Fault::RepeatNever => write!(f, "a repeat 0 more times: at least 1 was expected"),
-            Fault::TooLong { words, emitted } => write!(
+            ProgramErrorKind::RepeatNever => write!(f, "a repeat 0 more times: at least 1 was expected"),
+            ProgramErrorKind::TooLong { words, emitted } => write!(
                 f,
                 "this instruction emits more than the {} bits that are left of the type's {words} words",
                 words.saturating_sub(emitted)
             ),
-            Fault::TooShort { words, emitted } => {
+            ProgramErrorKind::TooShort { words, emitted } => {
                 write!(f, "the program ends after {emitted} bits, but the type has {words} words")
             }
-            Fault::Trailing { bytes } => {
+            ProgramErrorKind::Trailing { bytes } => {
                 write!(f, "{bytes} bytes follow the end of the program: none was expected")
             }
         }
