@@ -86,7 +86,8 @@ fn allocate(m: &Mutator, ty: ObjectType) -> Option<usize> {
 fn garbage(limit: Option<usize>, percent: usize, lists: usize) -> Result<Option<Outcome>, Failure> {
     // Roots that the heap reads until it goes.
     let mut heads = vec![0usize; lists];
-    let config = Config { limit, conservative_stacks: false, background_release: false, ..Config::DEFAULT };
+    let mut config = Config::DEFAULT.conservative_stacks(false).background_release(false);
+    config.limit = limit;
     let attached = Attached::alone(config)?;
     let (heap, m) = (attached.heap(), attached.mutator());
     let ty = TypeDescriptor::masked(OBJECT, &[1]).map_err(Failure::run)?;

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::RwLock;
 use std::sync::mpsc::{self, Sender};
 
-const CONFIG: Config = Config { min_heap: 1 << 30, background_release: false, ..Config::DEFAULT };
+const CONFIG: Config = Config::DEFAULT.min_heap(1 << 30).background_release(false);
 
 #[derive(Serialize)]
 struct Report {

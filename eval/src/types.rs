@@ -16,8 +16,7 @@ use std::fmt;
 use std::hint::black_box;
 
 /// A heap that collects when it is told to, and knows no roots but those registered.
-const QUIET: Config =
-    Config { conservative_stacks: false, min_heap: 4 << 30, background_release: false, ..Config::DEFAULT };
+const QUIET: Config = Config::DEFAULT.conservative_stacks(false).min_heap(4 << 30).background_release(false);
 
 /// All words of the objects that are marked in one chain.
 const CHAIN: usize = 2_500_000;

@@ -60,7 +60,9 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
 #[cfg(feature = "inspect")]
 pub use heapwood_gc::PageSnapshot;
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, Stats};
+pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
+#[doc(inline)]
+pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;
