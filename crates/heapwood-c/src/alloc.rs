@@ -129,5 +129,5 @@ pub unsafe extern "C" fn hw_base(m: &Mutator, address: usize, size: *mut usize) 
         // SAFETY: contract 2.
         unsafe { size.write(object.bytes) };
     }
-    object.base as *mut u8
+    object.base.get() as *mut u8
 }

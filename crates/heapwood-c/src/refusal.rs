@@ -3,8 +3,8 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, RootError, TypeError};
-use heapwood_heap::{ProgramRefused, ShapeRefused};
+use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, OptionError, RootError, TypeError};
+use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
 use heapwood_os::OsError;
@@ -18,8 +18,6 @@ pub enum Refusal {
     OptionsSize(usize),
     /// An option that this version does not know is set.
     UnknownOption,
-    /// A switch is neither 0 nor 1.
-    Option(&'static str, u32),
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
     /// The heap has no type with this number.
@@ -71,7 +69,6 @@ impl Refusal {
             Refusal::Null(_)
             | Refusal::OptionsSize(_)
             | Refusal::UnknownOption
-            | Refusal::Option(..)
             | Refusal::StackEnd(_)
             | Refusal::NoType(_)
             | Refusal::NoObject(_)
@@ -92,12 +89,7 @@ impl Refusal {
             ) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
-            Refusal::Heap(
-                HeapError::Percent { .. }
-                | HeapError::LimitTooSmall { .. }
-                | HeapError::MaskWords { .. }
-                | HeapError::ReserveTooLarge { .. },
-            ) => Status::EINVAL,
+            Refusal::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
@@ -105,9 +97,9 @@ impl Refusal {
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
             Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
-                ShapeRefused::Program(ProgramRefused::Nest(_)) => Status::EDESC,
-                ShapeRefused::Program(ProgramRefused::TooMany) | ShapeRefused::TooMany => Status::EFULL,
-                ShapeRefused::Program(ProgramRefused::Kernel(_)) | ShapeRefused::Kernel(_) => Status::ENOMEM,
+                ShapeError::Program(RegisterProgramError::Nest(_)) => Status::EDESC,
+                ShapeError::Program(RegisterProgramError::TooMany) | ShapeError::TooMany => Status::EFULL,
+                _ => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
         }
@@ -122,7 +114,6 @@ impl fmt::Display for Refusal {
             Refusal::UnknownOption => {
                 write!(f, "an option is set that this version of the library does not know")
             }
-            Refusal::Option(name, value) => write!(f, "options.{name} is {value}: out of range"),
             Refusal::StackEnd(end) => {
                 write!(
                     f,
@@ -180,6 +171,12 @@ impl From<Misuse> for Refusal {
     }
 }
 
+impl From<OptionError> for Refusal {
+    fn from(e: OptionError) -> Self {
+        Refusal::Heap(e.into())
+    }
+}
+
 impl From<HeapError> for Refusal {
     fn from(e: HeapError) -> Self {
         Refusal::Heap(e)
@@ -226,8 +223,8 @@ mod tests {
             (Refusal::Root(RootError::Full { most: 65536 }), "65536 roots"),
             (Refusal::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Refusal::TooManyTypes(262143), "262143 different types"),
-            (Refusal::Type(TypeError::Shape(ShapeRefused::TooMany)), "16075 different layouts"),
-            (Refusal::Alloc(AllocError::Layout(ShapeRefused::TooMany)), "16075 different layouts"),
+            (Refusal::Type(TypeError::Shape(ShapeError::TooMany)), "16075 different layouts"),
+            (Refusal::Alloc(AllocError::Layout(ShapeError::TooMany)), "16075 different layouts"),
         ];
         for (refusal, words) in full {
             assert_eq!(refusal.status(), Status::EFULL);

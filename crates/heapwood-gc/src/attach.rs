@@ -20,7 +20,6 @@ const SPARE: usize = 16;
 pub(crate) struct Registry {
     /// The attached ones.
     pub(crate) first: *const Mutator,
-    pub(crate) count: usize,
     /// Those of threads that were detached.
     spare: *const Mutator,
     spares: usize,
@@ -31,7 +30,7 @@ unsafe impl Send for Registry {}
 
 impl Registry {
     pub(crate) const EMPTY: Registry =
-        Registry { first: core::ptr::null(), count: 0, spare: core::ptr::null(), spares: 0 };
+        Registry { first: core::ptr::null(), spare: core::ptr::null(), spares: 0 };
 
     fn take_spare(&mut self) -> Option<NonNull<Mutator>> {
         let mutator = NonNull::new(self.spare.cast_mut())?;
@@ -139,7 +138,7 @@ impl Mutator {
         let mut registry = heap.registry.lock();
         m.next.set(registry.first);
         registry.first = m;
-        registry.count += 1;
+        heap.attached.fetch_add(1, Ordering::Relaxed);
         Ok(mutator)
     }
 
@@ -175,7 +174,7 @@ impl Mutator {
             mutator.gate().block();
         }
         let mut registry = heap.registry.lock();
-        heap.space.flush(&mutator.bumps());
+        mutator.owned().flush();
         let mut link = &raw mut registry.first;
         // SAFETY: the list holds attached mutators, and the registry's lock is held.
         unsafe {
@@ -184,7 +183,7 @@ impl Mutator {
             }
             *link = mutator.next.get();
         }
-        registry.count -= 1;
+        heap.attached.fetch_sub(1, Ordering::Relaxed);
         mutator.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, so that whoever uses it after this is told.
         // SAFETY: it has just left the list, and by contract 2 its thread uses it no more.

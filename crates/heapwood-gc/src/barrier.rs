@@ -7,6 +7,7 @@
 
 use crate::mutator::Mutator;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{Address, ObjectRef};
 
 impl Mutator {
     /// Stores `value` into `slot` of the object at `object`.
@@ -15,13 +16,13 @@ impl Mutator {
     /// 1. `object` is the first byte of an object of this heap that exists, and `slot` an aligned word in it.
     /// 2. `value` is what the slot may hold: null, an address outside the heap, or an object's address.
     #[inline(always)]
-    pub unsafe fn write(&self, object: usize, slot: *mut usize, value: usize) {
+    pub unsafe fn write(&self, object: ObjectRef, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, 1);
+            self.note_store(object, slot.into(), 1);
         }
         // Who finds the pointer sees the object as it was made.
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
     }
 
     /// Stores `value` into `slot`, whose object is found from its address if the store must be noted. A slot outside
@@ -31,12 +32,12 @@ impl Mutator {
     /// 1. `slot` is an aligned word of an object of this heap, or outside it.
     /// 2. As for [`Mutator::write`], for the value.
     #[inline(always)]
-    pub unsafe fn write_inside(&self, slot: *mut usize, value: usize) {
+    pub unsafe fn write_inside(&self, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store_inside(slot);
+            self.note_store_inside(slot.into());
         }
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
     }
 
     /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.
@@ -44,9 +45,9 @@ impl Mutator {
     /// # Safety
     /// 1. As for [`Mutator::write`], for every slot and the value that it gets.
     /// 2. The source is readable.
-    pub unsafe fn copy(&self, object: usize, slot: *mut usize, source: *const usize, words: usize) {
+    pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, words);
+            self.note_store(object, slot.into(), words);
         }
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
         let copy = |i: usize| {
@@ -70,44 +71,46 @@ impl Mutator {
     #[inline]
     pub unsafe fn cas(
         &self,
-        object: usize,
+        object: ObjectRef,
         slot: *mut usize,
-        expected: usize,
-        value: usize,
-    ) -> Result<(), usize> {
+        expected: Address,
+        value: Address,
+    ) -> Result<(), Address> {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, 1);
+            self.note_store(object, slot.into(), 1);
         }
         // SAFETY: contract 1.
         let slot = unsafe { AtomicUsize::from_ptr(slot) };
-        slot.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire).map(|_| ())
+        slot.compare_exchange(expected.get(), value.get(), Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
+            .map_err(Address::new)
     }
 
     /// Says that `words` words from `start` on, of the object at `object`, are about to be written for the first time since
     /// it was made, with plain stores: for an object that is filled between allocations, as collections may have seen it.
     /// The stores follow before the next poll or allocation; the words held zeros.
     #[inline(always)]
-    pub fn note_init(&self, object: usize, start: *mut usize, words: usize) {
+    pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, start, words);
+            self.note_store(object, start.into(), words);
         }
     }
 
     /// Out of line: every store of a program would else hold a copy of the search, and save registers for it.
     #[cold]
     #[inline(never)]
-    fn note_store_inside(&self, slot: *mut usize) {
-        if let Some(object) = self.heap().space.find(slot as usize) {
+    fn note_store_inside(&self, slot: Address) {
+        if let Some(object) = self.heap().space.find(slot) {
             self.note_store(object.base, slot, 1);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_store(&self, object: usize, slot: *mut usize, words: usize) {
+    fn note_store(&self, object: ObjectRef, slot: Address, words: usize) {
         let heap = self.heap();
         if let Some(verify) = &heap.verify {
-            verify.note_store(&heap.space, object, slot as usize, words);
+            verify.note_store(&heap.space, object, slot, words);
         }
     }
 }

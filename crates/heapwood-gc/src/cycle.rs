@@ -15,6 +15,7 @@ use crate::roots::table::RootKind;
 use core::fmt;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
+use heapwood_heap::Stopped;
 use heapwood_os::message::write_line;
 use heapwood_os::stack::thread_pointer;
 use heapwood_os::task::describe_task;
@@ -89,33 +90,34 @@ impl Heap {
         others().for_each(|m| self.await_stopped(m));
         let stopped = clock::monotonic_ns();
 
-        let suspended = self.space.suspend_sweeping();
+        // SAFETY: all others have stopped, and none attaches while the registry's lock is held; one thread collects.
+        let world = unsafe { self.space.stopped() };
         for mutator in mutators(registry.first) {
-            self.space.flush(&mutator.bumps());
+            mutator.owned().flush();
         }
-        self.space.finish_sweep();
+        world.finish_sweep();
         self.watch.before_marking(self);
         if let Some(verify) = &self.verify {
-            verify.before_marking(self, registry.first);
+            verify.before_marking(self, &world, registry.first);
         }
         let marking = clock::monotonic_ns();
         self.marking.store(thread_pointer(), Ordering::Relaxed);
-        let marked = self.mark(collector, registry.first);
+        let marked = self.mark(&world, collector, registry.first);
         self.marking.store(0, Ordering::Relaxed);
         let marked_at = clock::monotonic_ns();
         let pace = pace::pace(marked.bytes, self.percent.load(Ordering::Relaxed), bounds);
         self.live.store(marked.bytes, Ordering::Relaxed);
         self.goal.store(pace.goal, Ordering::Relaxed);
-        self.space.end_marking(pace.budget);
-        self.watch.after_marking(self);
+        world.end_marking(pace.budget);
+        self.watch.after_marking(&world);
         #[cfg(feature = "plant")]
-        self.plant.free_survivors(&self.space);
+        self.plant.free_survivors(&world);
         if let Some(verify) = &self.verify {
-            verify.after_marking(self, registry.first);
+            verify.after_marking(self, &world, registry.first);
         }
         self.cycles.fetch_add(1, Ordering::Release);
 
-        drop(suspended);
+        drop(world);
         others().for_each(|m| m.gate().resume());
         drop(registry);
         let ended = clock::monotonic_ns();
@@ -148,7 +150,7 @@ impl Heap {
         }
     }
 
-    fn mark(&self, collector: &mut Collector, first: *const Mutator) -> Marked {
+    fn mark(&self, world: &Stopped<'_>, collector: &mut Collector, first: *const Mutator) -> Marked {
         let pages = self.space.extent() / heapwood_pages::PAGE_SIZE;
         let words = pages.div_ceil(64);
         if collector.overflow.commit(collector.overflow_words..words).is_ok() {
@@ -156,7 +158,7 @@ impl Heap {
         }
         let table = (&collector.overflow, collector.overflow_words);
         let touched = Pagemap::new();
-        let mut marker = Marker::new(&self.space, &mut collector.stacks, &touched, table);
+        let mut marker = Marker::new((&self.space, world), &mut collector.stacks, &touched, table);
         #[cfg(feature = "plant")]
         {
             marker.plant = Some(&self.plant);

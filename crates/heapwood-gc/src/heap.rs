@@ -2,21 +2,21 @@
 //! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
 
 use crate::attach::Registry;
-use crate::config::Config;
 use crate::error::HeapError;
+use crate::histogram::Histogram;
 use crate::mark::MarkStacks;
 use crate::mutator::Mutator;
+use crate::options::Config;
 use crate::pace::{self, Bounds, CollectorShare};
 use crate::room::{self, Room};
 use crate::roots::table::RootKind;
 use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
 use crate::scavenger::{Bell, Scavenger};
-use crate::stats::{Histogram, Stats};
+use crate::stats::Stats;
 use crate::verify::Verify;
 use crate::watch::Watch;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::space::{MIN_WINDOW, rounded_window};
-use heapwood_heap::{Object, Space, SpaceConfig};
+use heapwood_heap::{Address, MIN_WINDOW, Object, Space, SpaceConfig, rounded_window};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
 use heapwood_pages::PAGE_SIZE;
@@ -56,6 +56,9 @@ pub struct Heap {
     pub(crate) percent: AtomicU32,
     pub(crate) space: Space,
     pub(crate) registry: TimedLock<Registry>,
+    /// How many threads are attached: a collection holds the registry's lock while it waits for them, and none of them may
+    /// wait for that lock then.
+    pub(crate) attached: AtomicUsize,
     pub(crate) collector: Lock<Collector>,
     pub(crate) roots: TimedLock<Roots>,
     pub(crate) handles: TimedLock<Handles>,
@@ -132,9 +135,10 @@ impl Heap {
             config,
             percent: AtomicU32::new(config.percent),
             registry: TimedLock::new(Registry::EMPTY),
+            attached: AtomicUsize::new(0),
             collector: Lock::new(Collector {
                 stacks: match config.mark_stack {
-                    Some(edges) => MarkStacks::new(kernel, edges)?,
+                    Some(edges) => MarkStacks::new(kernel, edges as usize)?,
                     None => MarkStacks::usual(kernel, space.window_bytes())?,
                 },
                 overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
@@ -194,9 +198,7 @@ impl Heap {
 
     /// Changes the growth percentage, from the next collection on.
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
-        if percent == 0 || percent > Config::MAX_PERCENT {
-            return Err(HeapError::Percent { percent });
-        }
+        Config::DEFAULT.percent(percent).check()?;
         self.percent.store(percent, Ordering::Relaxed);
         Ok(())
     }
@@ -207,9 +209,15 @@ impl Heap {
         crate::thread::mutator_of(self).map(|mutator| unsafe { mutator.as_ref() })
     }
 
-    /// How many threads are attached.
+    /// How many threads are attached. If it is none, the last has done all it does here.
     pub fn mutators(&self) -> usize {
-        self.registry.lock().count
+        match self.attached.load(Ordering::Relaxed) {
+            0 => {
+                let _detaching = self.registry.lock();
+                self.attached.load(Ordering::Relaxed)
+            }
+            some => some,
+        }
     }
 
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
@@ -257,7 +265,7 @@ impl Heap {
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space.find(addr)
+        self.space.find(Address::new(addr))
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
@@ -307,8 +315,9 @@ impl Heap {
             backed_bytes: figures.backed,
             released_bytes: self.released.load(Ordering::Relaxed),
             spans: figures.spans,
-            span_visits: figures.span_visits,
-            page_visits: figures.page_visits,
+            span_lock_acquisitions: figures.span_visits,
+            page_lock_acquisitions: figures.page_visits,
+            threads: self.attached.load(Ordering::Relaxed),
             collect_cpu_ns: record.collect_cpu_ns,
             pause_p50_ns: record.pauses.quantile(0.5),
             pause_p99_ns: record.pauses.quantile(0.99),

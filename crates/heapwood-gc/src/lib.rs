@@ -9,7 +9,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`config`], [`error`] | what a heap is made with; why something was refused |
+//! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
+//! | [`size`] | sizes as people write them |
+//! | [`error`] | why something was refused |
 //! | [`heap`] | the heap |
 //! | [`types`] | the types of its objects |
 //! | [`mutator`] | a thread's part in a heap: allocation, polls, frames |
@@ -25,23 +27,26 @@
 //! | `scavenger` | the thread that gives memory back, and sweeps for it |
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
-//! | [`stats`] | what the collector has done |
+//! | [`stats`], `histogram` | what the collector has done |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;
 pub mod barrier;
-pub mod config;
 pub mod cycle;
+mod environment;
 pub mod error;
 pub mod heap;
+mod histogram;
 pub mod mark;
 pub mod mutator;
+pub mod options;
 pub mod pace;
 #[cfg(feature = "plant")]
 pub mod plant;
 mod room;
 pub mod roots;
 mod scavenger;
+pub mod size;
 pub mod stats;
 pub mod stop;
 mod thread;
@@ -49,12 +54,13 @@ pub mod types;
 pub mod verify;
 mod watch;
 
-pub use config::Config;
-pub use error::{AllocError, HeapError, Misuse, TypeError};
+pub use environment::VARIABLE;
+pub use error::{AllocError, HeapError, Misuse, OptionError, SettingError, SizeError, TypeError};
 pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
+pub use options::{Config, OPTIONS, OptionInfo};
 pub use roots::{HandleError, RootError, RootToken};
-pub use stats::Stats;
+pub use stats::{STATISTICS, Stats};
 pub use types::{Described, ObjectType};

@@ -12,7 +12,9 @@ use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_heap::{Bump, Bumps, Local, MAX_SHAPES, Refused, Scan, ScanKind, ShapeId, SizeClass};
+use heapwood_heap::{
+    Address, Bump, Local, MAX_SHAPES, Owner, Scan, ScanKind, ShapeId, SizeClass, SpaceError,
+};
 use heapwood_os::Reservation;
 use heapwood_os::stack::{self, thread_pointer};
 use heapwood_os::sync::Futex;
@@ -133,22 +135,23 @@ impl Mutator {
 
     /// The object that `addr` points to or into: as [`Heap::find`], and exact for objects that this thread made.
     pub fn find(&self, addr: usize) -> Option<heapwood_heap::Object> {
-        self.heap().space.find_own(&self.bumps(), addr)
+        self.owned().find(Address::new(addr))
     }
 
+    /// The right to its bumps: who has a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
-    pub(crate) fn bumps(&self) -> Bumps {
-        // SAFETY: the array is part of this mutator and as long as Bumps wants it.
+    pub(crate) fn owned(&self) -> Owner<'_> {
+        // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
+        // this heap only. A mutator is neither Send nor Sync, and a collector uses those that have stopped.
         unsafe {
-            Bumps::new(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), NonNull::from(&self.local))
+            self.heap().space.owner(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), &self.local)
         }
     }
 
     /// Where this thread allocates objects of `shape`.
     #[inline(always)]
     pub fn bump(&self, shape: ShapeId) -> &Bump {
-        debug_assert!(shape.index() < MAX_SHAPES);
-        // SAFETY: shape numbers are below MAX_SHAPES.
+        // SAFETY: shape numbers are below MAX_SHAPES (their invariant).
         unsafe { self.bumps.get_unchecked(shape.index()) }
     }
 
@@ -213,7 +216,7 @@ impl Mutator {
         self.with_stack(|| {
             if self.heap().verify.is_some() {
                 // So that inline allocation inside the region comes to where it is refused.
-                self.heap().space.flush(&self.bumps());
+                self.owned().flush();
             }
             self.gate().block();
             // A panic must not leave the thread blocked for good.
@@ -307,10 +310,10 @@ impl Mutator {
         let bump = self.bump(shape);
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = self.poll.load(Ordering::Relaxed) == 0 && self.check().is_ok();
-        if goes_on && self.heap().space.continue_run(bump, shape, self.whole.get()) {
+        if goes_on && self.owned().continue_run(shape, self.whole.get()) {
             return Ok(bump.peek(cell).expect("a run has a cell"));
         }
-        self.retry(cell, |heap| heap.space.refill(&self.bumps(), shape, self.whole.get()))?;
+        self.retry(cell, |_| self.owned().refill(shape, self.whole.get()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 
@@ -320,7 +323,8 @@ impl Mutator {
         match ty.cell_size() {
             Some(cell) => {
                 let object = self.reserve(ty.shape, cell)?;
-                self.bump(ty.shape).commit(object, cell);
+                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                unsafe { self.bump(ty.shape).commit(object, cell) };
                 Ok(object)
             }
             None => self.allocate_large(ty.shape, ty.size, false),
@@ -349,19 +353,23 @@ impl Mutator {
         bytes: usize,
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
-        let large = self.retry(bytes, |heap| heap.space.take_large(shape, bytes, zeroed))?;
         let space = &self.heap().space;
+        let large = self.retry(bytes, |_| space.take_large(shape, bytes, zeroed))?;
         if large.bytes_to_zero() < LONG_TO_ZERO {
-            space.zero_large(&large);
-        } else if self.blocking(|| space.zero_large(&large)).is_err() {
+            large.zero();
+        } else if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.
-            space.zero_large(&large);
+            large.zero();
         }
-        Ok(space.finish_large(large))
+        Ok(large.finish())
     }
 
     /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
-    fn retry<R>(&self, bytes: usize, attempt: impl Fn(&Heap) -> Result<R, Refused>) -> Result<R, AllocError> {
+    fn retry<R>(
+        &self,
+        bytes: usize,
+        attempt: impl Fn(&Heap) -> Result<R, SpaceError>,
+    ) -> Result<R, AllocError> {
         let heap = self.heap();
         self.check().map_err(AllocError::Misuse)?;
         self.safepoint();
@@ -378,11 +386,11 @@ impl Mutator {
             match refused {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
-                Refused::CollectionDue if !heap.may_collect_near_limit() => {
+                SpaceError::CollectionDue if !heap.may_collect_near_limit() => {
                     heap.space.put_off_collection(cycle);
                     continue;
                 }
-                Refused::CollectionDue => {}
+                SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
                 _ if collections > 0 && (collections == MOST_COLLECTIONS || !heap.was_used_up(seen))
                     || !heap.may_collect_near_limit() =>
@@ -397,23 +405,23 @@ impl Mutator {
     }
 
     #[cold]
-    fn give_up(&self, bytes: usize, refused: Refused, put_off: bool) -> AllocError {
+    fn give_up(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
         match refused {
-            Refused::Limit { limit, .. } => {
+            SpaceError::Limit { limit, .. } => {
                 AllocError::Limit { bytes, limit, live: self.heap().live.load(Ordering::Relaxed), put_off }
             }
-            Refused::Memory { most, .. } => {
+            SpaceError::Memory { most, .. } => {
                 AllocError::Memory { bytes, most, live: self.heap().live.load(Ordering::Relaxed) }
             }
-            Refused::Window { bytes, window } => AllocError::Window { bytes, window },
-            Refused::Kernel(e) => AllocError::Kernel(e),
-            Refused::CollectionDue => unreachable!("retry goes on while a collection is due"),
+            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::Kernel(e) => AllocError::Kernel(e),
+            SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
         }
     }
 }
 
 pub(crate) const fn empty_recent() -> Recent {
-    Recent { scan: None, shape: ShapeId::from_index(0), class: 0 }
+    Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }
 }
 
 fn scan_hash(scan: &Scan) -> usize {

@@ -2,7 +2,7 @@
 //! to skip a root, or to free an object that lives. A test suite that does not notice is worth nothing.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use heapwood_heap::Space;
+use heapwood_heap::{ObjectRef, Stopped};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +59,15 @@ impl Plant {
     }
 
     /// Goes through the survivors of a marking that has just ended.
-    pub(crate) fn free_survivors(&self, space: &Space) {
+    pub(crate) fn free_survivors(&self, world: &Stopped<'_>) {
         if self.what.load(Ordering::Relaxed) != Planted::WrongFree as u32 {
             return;
         }
-        space.for_each_span(|_, span| {
+        world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for cell in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
-                if space.marks().is_allocated(cell) && self.strikes(Planted::WrongFree) {
-                    space.marks().forget_allocated(cell);
+                if world.is_allocated(ObjectRef::new(cell)) && self.strikes(Planted::WrongFree) {
+                    world.forget_allocated(ObjectRef::new(cell));
                 }
             }
         });

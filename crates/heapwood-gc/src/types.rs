@@ -3,7 +3,7 @@
 
 use crate::error::TypeError;
 use crate::heap::Heap;
-use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeId, ShapeRefused, SizeClass};
+use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass};
 use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// A type as a heap knows it: its size and its shape.
@@ -101,7 +101,7 @@ impl Heap {
     }
 
     fn program_number(&self, program: Program<'_>) -> Result<ProgramId, TypeError> {
-        self.space.register_program(program).map_err(|e| TypeError::Shape(ShapeRefused::Program(e)))
+        self.space.register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
     }
 
     /// The program of a type of so many bytes. Those are checked first, whatever the program says.

@@ -14,7 +14,7 @@ use crate::roots::table::RootKind;
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_heap::{MOST_UNROLLED, ScanKind, Space};
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space, Stopped};
 use heapwood_layout::Program;
 use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
@@ -77,14 +77,15 @@ impl Verify {
     }
 
     /// A store of `words` words from `slot` on went through the barrier.
-    pub(crate) fn note_store(&self, space: &Space, object: usize, slot: usize, words: usize) {
+    pub(crate) fn note_store(&self, space: &Space, object: ObjectRef, slot: Address, words: usize) {
         self.commit(space);
         // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
         // start is enough here.
-        let span = space.find_span(object);
-        let Some(span) = span.filter(|span| space.cell_in(span, object) == Some(object)) else {
+        let span = space.find_span(object.into());
+        let Some(span) = span.filter(|span| space.cell_in(span, object.into()) == Some(object.into())) else {
             corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
         };
+        let (object, slot) = (object.get(), slot.get());
         let end = object + span.object_bytes();
         if slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
             corrupt(format_args!(
@@ -92,13 +93,13 @@ impl Verify {
             ));
         }
         for word in 0..words {
-            Self::set(&self.stored, (slot - space.base()) / WORD + word);
+            Self::set(&self.stored, (slot - space.base().get()) / WORD + word);
         }
     }
 
     /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
     /// stopped, flushed and swept.
-    pub(crate) fn before_marking(&self, heap: &Heap, first: *const Mutator) {
+    pub(crate) fn before_marking(&self, heap: &Heap, world: &Stopped<'_>, first: *const Mutator) {
         let space = &heap.space;
         self.commit(space);
         for_each_root(heap, first, |what, at, value| {
@@ -106,11 +107,12 @@ impl Verify {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
-        space.for_each_object(|object, bytes| {
+        world.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
-            let is_old = space.marks().is_allocated(object);
+            let is_old = world.is_allocated(object);
+            let object = object.get();
             for_each_slot(space, object, bytes, |slot| {
-                let index = (slot - space.base()) / WORD;
+                let index = (slot - space.base().get()) / WORD;
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
@@ -137,18 +139,18 @@ impl Verify {
     }
 
     /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
-    pub(crate) fn after_marking(&self, heap: &Heap, first: *const Mutator) {
+    pub(crate) fn after_marking(&self, heap: &Heap, world: &Stopped<'_>, first: *const Mutator) {
         let space = &heap.space;
         let alive = |from: &str, at: usize, addr: usize| {
-            if addr.wrapping_sub(space.base()) < space.extent() && !space.marks().is_allocated(addr) {
+            if space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr)) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
         };
         for_each_root(heap, first, alive);
-        space.for_each_span(|_, span| {
+        world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for object in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
-                if !space.marks().is_allocated(object) {
+                if !world.is_allocated(ObjectRef::new(object)) {
                     continue;
                 }
                 for_each_slot(space, object, bytes, |slot| {
@@ -157,13 +159,13 @@ impl Verify {
                 });
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
-                    let copy = self.copy.at((object - space.base()) / WORD);
+                    let copy = self.copy.at((object - space.base().get()) / WORD);
                     copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
                 }
             }
         });
-        space.finish_sweep();
-        if let Err(invalid) = space.is_valid() {
+        world.finish_sweep();
+        if let Err(invalid) = world.is_valid() {
             corrupt(format_args!("{invalid}"));
         }
     }
@@ -179,12 +181,13 @@ enum Wrong {
 impl Wrong {
     /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
     fn about(space: &Space, value: usize) -> Option<Wrong> {
-        if value.wrapping_sub(space.base()) >= space.extent() {
+        let value = Address::new(value);
+        if !space.contains(value) {
             return None;
         }
         match space.find(value) {
-            Some(object) if object.base == value => None,
-            Some(object) => Some(Wrong::Inside { object: object.base, bytes: object.bytes }),
+            Some(object) if Address::from(object.base) == value => None,
+            Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
             None if space.find_span(value).is_some() => Some(Wrong::Free),
             None => Some(Wrong::NoSpan),
         }
@@ -234,9 +237,13 @@ fn for_each_root(heap: &Heap, first: *const Mutator, mut f: impl FnMut(&str, usi
 /// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
 /// share a mistake with the marker.
 fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
-    let Some(span) = space.find_span(object) else { return };
+    let Some(span) = space.find_span(Address::new(object)) else { return };
     let shape = match space.shape(span.shape()) {
-        shape if shape.kind() == ScanKind::Numbered => space.shape(space.pointer_bits().shape(object)),
+        shape if shape.kind() == ScanKind::Numbered => {
+            // SAFETY: the object is one of a span of such a shape.
+            let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
+            space.shape(entry.shape())
+        }
         shape => shape,
     };
     let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
@@ -261,7 +268,8 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
             let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
             for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
-        ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
+        // SAFETY: the object is one of a span of such a shape.
+        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::heap::Heap;
 use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_heap::Stopped;
 use heapwood_os::Lock;
 use heapwood_pages::Snapshot;
 
@@ -36,7 +37,7 @@ impl Watch {
         if !self.is_on() {
             return;
         }
-        let in_use = heap.space().pages().in_use().0;
+        let in_use = heap.space().pages_in_use().0;
         let mut kept = self.kept.lock();
         if in_use > kept.most_in_use {
             kept.most_in_use = in_use;
@@ -45,11 +46,11 @@ impl Watch {
     }
 
     /// A collection ends; the mutators are stopped, and nothing has been swept yet.
-    pub(crate) fn after_marking(&self, heap: &Heap) {
+    pub(crate) fn after_marking(&self, world: &Stopped<'_>) {
         if !self.is_on() {
             return;
         }
-        let sample = heap.space().page_snapshot_if_swept();
+        let sample = world.snapshot_if_swept();
         let free = sample.releasable_pages().0;
         let mut kept = self.kept.lock();
         if free > kept.most_free {
@@ -62,7 +63,7 @@ impl Watch {
 impl Heap {
     /// The pages as they are now. Those that mutators have set aside count as in use.
     pub fn page_snapshot(&self) -> Snapshot {
-        self.space().pages().snapshot()
+        self.space().snapshot()
     }
 
     /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world

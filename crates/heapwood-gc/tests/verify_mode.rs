@@ -6,9 +6,9 @@ mod common;
 use common::*;
 use core::hint::black_box;
 use heapwood_gc::Config;
-use heapwood_heap::space::CLOBBER;
+use heapwood_heap::{Address, CLOBBER, ObjectRef};
 
-const VERIFY: Config = Config { verify: true, ..PRECISE };
+const VERIFY: Config = PRECISE.verify(true);
 
 /// Three nodes in root slots that have outlived a collection; `store` changes word 0 of the first. Returns the
 /// violations that the next collections find.
@@ -59,14 +59,22 @@ fn stores_through_the_barrier_are_not_reported() {
     assert_eq!(
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object, and the source a local.
-            unsafe { m.copy(object, object as *mut usize, &raw const to, 1) }
+            unsafe { m.copy(ObjectRef::new(object), object as *mut usize, &raw const to, 1) }
         }),
         0
     );
     assert_eq!(
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object.
-            unsafe { m.cas(object, object as *mut usize, get(object, 0), to) }.unwrap();
+            unsafe {
+                m.cas(
+                    ObjectRef::new(object),
+                    object as *mut usize,
+                    Address::new(get(object, 0)),
+                    Address::new(to),
+                )
+            }
+            .unwrap();
         }),
         0
     );
@@ -117,7 +125,7 @@ fn a_plain_store_into_an_object_that_a_frame_refers_to_is_reported() {
 
 #[test]
 fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
-    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let heap = heap(VERIFY.conservative_stacks(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let object = black_box(new(&mutator, node));
@@ -130,7 +138,7 @@ fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
 
 #[test]
 fn a_store_into_a_new_object_is_not_reported() {
-    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let heap = heap(VERIFY.conservative_stacks(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);
@@ -281,7 +289,7 @@ fn child_keeps_a_wild_pointer() {
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, object);
         // A page in which no object has ever been.
-        put(object, 0, heap.space().base() + heap.space().extent() - 4096);
+        put(object, 0, heap.space().base().get() + heap.space().extent() - 4096);
         mutator.collect().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use heapwood_pages::{PAGE_SIZE, PageIndex, Snapshot};
 
 impl Space {
     /// The pages, those of spans that the last marking found empty being free. The mutators must be stopped.
-    pub fn page_snapshot_if_swept(&self) -> Snapshot {
+    pub(crate) fn snapshot_if_swept(&self) -> Snapshot {
         let mut sample = self.pages.snapshot();
         let extent = self.extent() / PAGE_SIZE;
         let mut page = 0;

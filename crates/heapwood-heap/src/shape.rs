@@ -286,6 +286,11 @@ mod tests {
             }
         }
         assert_eq!(ShapeId::well_known(48, &[1, 0, 0, 0]), None);
+        assert_eq!(
+            ShapeId::well_known(16, &[1 << 40, 0, 0, 0]),
+            None,
+            "no type of this size has such a mask"
+        );
         assert_eq!(ShapeId::well_known(48, &[0; 4]), Some(ShapeId::no_pointers(SizeClass::of(48))));
     }
 }

@@ -23,10 +23,8 @@
 pub mod reference;
 
 pub use crate::error::{DescribeError, DescribeErrorKind, Expected, ParseError};
+pub use crate::limits::MAX_NESTING;
 use crate::program::Builder;
-
-/// How many structs and arrays may lie in each other.
-pub const MAX_NESTING: usize = 16;
 
 /// An item of a description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

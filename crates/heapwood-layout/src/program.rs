@@ -43,10 +43,8 @@ pub mod reference;
 pub mod text;
 
 pub use crate::error::{BuildError, NestError, NestErrorKind, ProgramError, ProgramErrorKind};
+pub use crate::limits::MAX_WORDS;
 pub use build::{Body, Builder, Field, Part, ProgramBuf};
 pub use check::Program;
 pub use nest::{Cursor, Nest, Node, Piece};
 pub use ops::{Op, Ops};
-
-/// The words of the largest type that there can be.
-pub const MAX_WORDS: u64 = (isize::MAX as usize / crate::WORD) as u64;

@@ -39,6 +39,8 @@
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
 //! | `shared` | [`Shared`](trait@Shared) |
 
+#[doc(hidden)]
+pub mod __private;
 mod attach;
 mod gc;
 mod gc_cell;
@@ -50,15 +52,17 @@ mod shared;
 mod slice;
 mod trace;
 
-#[doc(hidden)]
-pub use crate::trace::__private;
 pub use attach::Attached;
 pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSnapshot, Stats};
+pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
+#[doc(inline)]
+pub use heapwood_gc::{
+    AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo, PageSnapshot,
+};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;

@@ -10,8 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::fmt;
 use core::ptr::NonNull;
 use heapwood_gc::AllocError;
-use heapwood_heap::size_class::MAX_TABLED;
-use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
+use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
 
@@ -157,7 +156,7 @@ impl Mutator {
             if const { !matches!(Slice::<T>::SCAN, Scan::Layout(Layout::NoPointers)) } {
                 // The closure may have allocated, so a collection may have seen the slice, on this stack.
                 let words = const { size_of::<T>() / size_of::<usize>() };
-                self.raw().note_init(slice.as_ptr() as usize, place.cast(), words);
+                self.raw().note_init(slice.into(), place.cast(), words);
             }
             // SAFETY: as above; the element was zero or without pointers so far.
             unsafe { place.write(value) };
@@ -196,9 +195,12 @@ impl Mutator {
                 None => self.raw().reserve_slow(shape, cell)?,
             };
             let slice = object.cast::<Slice<T>>();
-            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
-            unsafe { Slice::set_len(slice, len) };
-            bump.commit(object, cell);
+            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on, the elements zero if
+            // they may hold pointers.
+            unsafe {
+                Slice::set_len(slice, len);
+                bump.commit(object, cell);
+            }
             return Ok(slice);
         }
         self.empty_long_slice(len)
@@ -208,17 +210,16 @@ impl Mutator {
     #[inline(never)]
     fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
-            return Err(AllocError::Window {
-                bytes: usize::MAX,
-                window: self.raw().heap().space().window_bytes(),
-            });
+            let window = self.raw().heap().space().window_bytes();
+            return Err(AllocError::Window(NoRoom::new(usize::MAX, window)));
         };
         let class = SizeClass::of(bytes);
         let shape = self.slice_shape::<T>(class, bytes)?;
         let object = match class.map(SizeClass::cell_size) {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;
-                self.raw().bump(shape).commit(object, cell);
+                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                unsafe { self.raw().bump(shape).commit(object, cell) };
                 object
             }
             None => self.raw().allocate_large(shape, bytes, false)?,

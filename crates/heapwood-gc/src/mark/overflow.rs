@@ -5,8 +5,8 @@
 
 use super::queue::Marker;
 use super::stack::Range;
-use heapwood_heap::ScanKind;
-use heapwood_pages::PageIndex;
+use heapwood_heap::{ObjectRef, ScanKind};
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 const WORD_BITS: usize = 64;
 
@@ -35,7 +35,7 @@ impl Marker<'_> {
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
         }
-        let page = self.space.page_of(addr).0 - entry.back().0;
+        let page = (addr - self.base) / PAGE_SIZE - entry.back().0;
         if page / WORD_BITS < self.overflow_words {
             // SAFETY: these words of the table are committed.
             unsafe { *self.overflow.at(page / WORD_BITS) |= 1 << (page % WORD_BITS) };
@@ -60,8 +60,8 @@ impl Marker<'_> {
             }
         }
         if core::mem::take(&mut self.overflow_beyond) {
-            let space = self.space;
-            space.for_each_span(|page, _| {
+            let world = self.world;
+            world.for_each_span(|page, _| {
                 if page.0 / WORD_BITS >= self.overflow_words {
                     self.rescan_span(page);
                 }
@@ -74,7 +74,7 @@ impl Marker<'_> {
         for cell in (span.cells_start()..span.cells_start() + span.cells() * span.object_bytes())
             .step_by(span.object_bytes())
         {
-            if self.space.marks().is_marked(cell) {
+            if self.world.is_marked(ObjectRef::new(cell)) {
                 let entry = self.entry(cell);
                 if self.space.shape(span.shape()).cell_size == 0 {
                     self.scan_large_now(cell);

@@ -8,9 +8,7 @@
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use core::mem::MaybeUninit;
-use heapwood_heap::marks;
-use heapwood_heap::page_table::PageEntry;
-use heapwood_heap::{ScanKind, Shape, Space, prefetch};
+use heapwood_heap::{MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
 use heapwood_os::{MappedArray, Pagemap};
 use heapwood_pages::PAGE_SIZE;
 
@@ -23,11 +21,12 @@ const LOOP_PUSHES: usize = 64;
 /// One marking under way. The heap is stopped as long as it exists.
 pub struct Marker<'h> {
     pub(crate) space: &'h Space,
-    pub(crate) marks: marks::Marker,
+    pub(crate) world: &'h Stopped<'h>,
+    pub(crate) marks: MarkSide,
     pub(crate) base: usize,
     pub(crate) extent: usize,
     entries: *const PageEntry,
-    shapes: *const Shape,
+    pub(super) shapes: *const Shape,
     pub(crate) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
     pub(crate) touched: &'h Pagemap,
@@ -49,17 +48,18 @@ pub struct Marker<'h> {
 impl<'h> Marker<'h> {
     /// A marker for a space that is stopped, flushed and swept.
     pub(crate) fn new(
-        space: &'h Space,
+        (space, world): (&'h Space, &'h Stopped<'h>),
         stacks: &'h mut MarkStacks,
         touched: &'h Pagemap,
         (overflow, overflow_words): (&'h MappedArray<u64>, usize),
     ) -> Self {
         Marker {
             space,
-            marks: space.marks().marker(),
-            base: space.base(),
+            world,
+            marks: world.mark_side(),
+            base: space.base().get(),
             extent: space.extent(),
-            entries: space.page_table().as_ptr(),
+            entries: space.page_entries(),
             shapes: space.shapes(),
             stacks,
             touched,
@@ -115,7 +115,7 @@ impl<'h> Marker<'h> {
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(crate) fn follow_all(&mut self) {
         let marker = self;
-        heapwood_heap::by_cpu!(marker.space.marks().cpu(), Marker::follow, (marker: &mut Marker<'_>))
+        heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, (marker: &mut Marker<'_>))
     }
 
     #[inline(always)]

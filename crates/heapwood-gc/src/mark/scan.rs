@@ -3,9 +3,7 @@
 
 use super::queue::Marker;
 use super::stack::Range;
-use heapwood_heap::page_table::PageEntry;
-use heapwood_heap::span::Span;
-use heapwood_heap::{ScanKind, Shape};
+use heapwood_heap::{ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -50,7 +48,7 @@ impl<'h> Marker<'h> {
 
     /// The span of the object at `addr`.
     pub(crate) fn span_of(&self, addr: usize) -> &Span {
-        let first = self.space.page_of(addr).0 - self.entry(addr).back().0;
+        let first = (addr - self.base) / PAGE_SIZE - self.entry(addr).back().0;
         self.space.span(PageIndex(first))
     }
 
@@ -127,14 +125,19 @@ impl<'h> Marker<'h> {
                 let end = match self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::ShortBits)) {
                     true => {
                         let mut last = end;
-                        space.pointer_bits().for_each(addr..end, |slot| last = slot);
+                        // SAFETY: the page's entry says that objects here have bits.
+                        unsafe { space.pointer_bits().for_each(addr..end, |slot| last = slot) };
                         last
                     }
                     false => end,
                 };
-                space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)));
+                // SAFETY: the page's entry says that objects here have bits.
+                unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
             }
-            ScanKind::Numbered => self.scan(addr, self.space.numbered_entry(addr)),
+            ScanKind::Numbered => {
+                // SAFETY: the page's entry says that objects here have numbers.
+                self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
+            }
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let context = (&raw mut *self).cast::<TraceContext>();
@@ -226,7 +229,8 @@ impl<'h> Marker<'h> {
     }
 
     pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {
-        self.space.shape(heapwood_heap::ShapeId::from_index(number))
+        // SAFETY: the numbers in ranges came from the entries of pages, which hold those of registered shapes.
+        unsafe { &*self.shapes.add(number as usize) }
     }
 
     pub(crate) fn scan_piece(&mut self, range: Range) {

@@ -1,7 +1,7 @@
 //! Why a type cannot be built: said with its numbers where there is a caller to print them, and without in constants, where
 //! it is a compile error.
 
-use crate::program::MAX_WORDS;
+use crate::limits::MAX_WORDS;
 use core::fmt;
 
 /// Why a builder refuses an operation.

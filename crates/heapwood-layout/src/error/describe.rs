@@ -1,7 +1,7 @@
 //! Why a list of items, or a text, is no type: the item or byte at fault, and what was expected there.
 
 use super::BuildError;
-use crate::describe::MAX_NESTING;
+use crate::limits::MAX_NESTING;
 use core::fmt;
 
 /// Why a list of items is no type.

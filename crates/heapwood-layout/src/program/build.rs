@@ -17,11 +17,10 @@
 //! Each operation comes twice: as a method of the builder by value, which panics where it must refuse (a compile error
 //! in a constant), and as `push_..`, which returns an error.
 
-use super::MAX_WORDS;
 use super::Program;
 use super::emit::{Emitter, ok};
-use crate::MASK_BLOCKS;
 use crate::error::BuildError;
+use crate::limits::{MASK_BLOCKS, MAX_WORDS};
 use crate::mask::last_bit;
 
 /// A type in the making, in `N` bytes.
