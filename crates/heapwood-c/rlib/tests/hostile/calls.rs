@@ -11,8 +11,7 @@ use heapwood_c::alloc::{hw_alloc_array, hw_alloc_zeroed, hw_base};
 use heapwood_c::control::hw_collect;
 use heapwood_c::failure::Failure;
 use heapwood_c::handle::HeapHandle;
-use heapwood_c::heap::{hw_heap_create, hw_heap_destroy};
-use heapwood_c::options::{Options, hw_options_defaults};
+use heapwood_c::heap::hw_heap_destroy;
 use heapwood_c::roots::{
     hw_handle_free, hw_handle_new, hw_handle_set, hw_root_range, hw_root_remove, hw_root_slots,
 };
@@ -21,9 +20,9 @@ use heapwood_c::threads::{hw_attach, hw_detach};
 use heapwood_c::types::{
     hw_type_conservative, hw_type_describe, hw_type_mask, hw_type_no_pointers, hw_type_program,
 };
-use heapwood_gc::Mutator;
+use heapwood_gc::{Config, Mutator};
 
-const LIMIT: u64 = 8 << 20;
+const LIMIT: usize = 8 << 20;
 /// No result: nothing that succeeds returns this.
 const NONE: u32 = u32::MAX;
 /// Larger objects would be refused by the limit, and looking at them takes long.
@@ -83,16 +82,11 @@ fn checked(status: Status, why: &Failure) -> bool {
 
 impl World {
     fn new() -> Self {
-        let (mut heap, mut m, mut why) = (null_mut(), null_mut(), Failure::NONE);
-        let mut options = Options::DEFAULT;
+        let config = Config::DEFAULT.limit(LIMIT).reserve(8 * LIMIT).background_release(false).verify(true);
+        let heap = HeapHandle::create(config).unwrap_or_else(|refusal| panic!("{refusal}")).as_ptr();
+        let (mut m, mut why) = (null_mut(), Failure::NONE);
         // SAFETY: the pointers are to values of their types, and this thread uses the heap on this stack.
-        unsafe {
-            hw_options_defaults(&mut options, size_of::<Options>());
-            (options.limit, options.reserve, options.background_release) = (LIMIT, 64 << 20, 0);
-            options.verify = 1;
-            assert!(checked(hw_heap_create(&options, &mut heap, &mut why), &why));
-            assert!(checked(hw_attach(heap.as_ref(), null_mut(), &mut m, &mut why), &why));
-        }
+        unsafe { assert!(checked(hw_attach(heap.as_ref(), null_mut(), &mut m, &mut why), &why)) };
         World { heap, m, types: Vec::new(), handles: Vec::new(), roots: Vec::new(), slots: Box::new([0; 64]) }
     }
 
