@@ -6,8 +6,7 @@ use crate::status::{Failure, Status};
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::roots::Handle;
-use heapwood_gc::{Frame, Mutator, RootToken};
+use heapwood_gc::{Frame, Handle, Mutator, RootToken};
 
 const WORD: usize = size_of::<usize>();
 

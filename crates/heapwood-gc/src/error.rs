@@ -7,6 +7,7 @@ use heapwood_os::OsError;
 
 /// Why no object could be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocError {
     /// What is alive leaves no room under the heap's limit.
     Limit {
@@ -41,7 +42,7 @@ pub enum AllocError {
     /// The heap has no room for the type's layout, or cannot use it.
     Layout(ShapeRefused),
     /// The heap cannot be used here and now.
-    Misuse(Misuse),
+    Misuse(MisuseError),
 }
 
 impl fmt::Display for AllocError {
@@ -75,7 +76,8 @@ impl core::error::Error for AllocError {}
 
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
+#[non_exhaustive]
+pub enum MisuseError {
     /// Its thread is inside a blocking region.
     Blocked,
     /// Its thread is inside a trace function.
@@ -88,17 +90,17 @@ pub enum Misuse {
     OtherStack,
 }
 
-impl fmt::Display for Misuse {
+impl fmt::Display for MisuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Misuse::Blocked => "the heap is used inside a blocking region: end the region first",
-            Misuse::Tracing => {
+            MisuseError::Blocked => "the heap is used inside a blocking region: end the region first",
+            MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
                  pointers"
             }
-            Misuse::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
-            Misuse::OtherThread => "this mutator is another thread's: each thread attaches for itself",
-            Misuse::OtherStack => {
+            MisuseError::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
+            MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
+            MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
                  attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
             }
@@ -106,10 +108,11 @@ impl fmt::Display for Misuse {
     }
 }
 
-impl core::error::Error for Misuse {}
+impl core::error::Error for MisuseError {}
 
 /// Why a heap could not be made, or a thread not attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HeapError {
     /// The growth percentage is out of range.
     Percent {
@@ -211,8 +214,65 @@ impl From<OsError> for HeapError {
     }
 }
 
+/// Why a root was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RootError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootError::Full { most } => write!(
+                f,
+                "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
+                 keep objects in an array that one root leads to"
+            ),
+            RootError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RootError {}
+
+/// Why no handle was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleError::Full { most } => write!(
+                f,
+                "{most} handles are held, as many as this heap can have: free some, or keep objects in an array that one \
+                 handle leads to"
+            ),
+            HandleError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for HandleError {}
+
 /// Why a type could not be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TypeError {
     /// The description is wrong.
     Layout(LayoutError),

@@ -2,10 +2,10 @@
 //!
 //! Every such store names the object, the slot and the value, which is what concurrent marking and a remembered
 //! set will need; while neither runs, the check of one flag is all it costs. In verify mode each store is noted, so
-//! that stores which went around the barrier can be told. Stores that initialise a new object need no barrier until
-//! the next poll or allocation.
+//! that stores which went around the barrier can be told. Invariant: of the objects of the last collection only such
+//! stores change pointer slots; stores that initialise a new object need no barrier until the next poll or allocation.
 
-use crate::mutator::Mutator;
+use super::Mutator;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 impl Mutator {
@@ -33,7 +33,7 @@ impl Mutator {
     #[inline(always)]
     pub unsafe fn write_inside(&self, slot: *mut usize, value: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0
-            && let Some(object) = self.heap().space.find(slot as usize)
+            && let Some(object) = self.shared().space().find(slot as usize)
         {
             self.note_store(object.base, slot, 1);
         }
@@ -97,9 +97,8 @@ impl Mutator {
 
     #[cold]
     fn note_store(&self, object: usize, slot: *mut usize, words: usize) {
-        let heap = self.heap();
-        if let Some(verify) = &heap.verify {
-            verify.note_store(&heap.space, object, slot as usize, words);
+        if let Some(stores) = self.shared().stores() {
+            stores.note(self.shared().space(), object, slot as usize, words);
         }
     }
 }

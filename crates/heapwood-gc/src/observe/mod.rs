@@ -1,0 +1,20 @@
+//! Looking at a heap, from outside and from inside.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`stats`] | the figures, and histograms of pauses |
+//! | `record` | what collections did and how long it took, as they tell it |
+//! | `verify` | the checks of verify mode |
+//! | `snapshot` | snapshots of the pages, for those who study heaps |
+//!
+//! Invariant: nothing of a heap depends on what is seen here.
+
+mod record;
+mod snapshot;
+pub mod stats;
+mod verify;
+
+pub(crate) use record::{Record, Times};
+pub(crate) use snapshot::PageSnapshots;
+pub use stats::Stats;
+pub(crate) use verify::Verify;
