@@ -5,6 +5,7 @@ use super::kinds::{Kinds, Slots, WORD};
 use super::model::{Edge, Id, Masked, Model, Word};
 use super::rng::Rng;
 use super::settings::Settings;
+use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use heapwood_gc::Handle;
 use heapwood_gc::{Attached, Frame, Heap, HeapBox, Mutator, RootToken};
