@@ -4,7 +4,7 @@
 
 use crate::refusal::Refusal;
 use crate::threads::{heap_of, object_or_null};
-use crate::types::{Description, TypeNumber};
+use crate::type_table::{Description, TypeNumber};
 use core::ptr::NonNull;
 use heapwood_gc::{Heap, Mutator, ObjectType};
 use heapwood_heap::{Scan, ShapeId, SizeClass};

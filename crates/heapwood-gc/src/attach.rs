@@ -5,13 +5,13 @@
 use crate::error::HeapError;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, RECENT, empty_recent};
-use crate::sync::AtomicU32;
 use crate::thread;
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::Reservation;
 use heapwood_os::stack::{self, StackBounds, thread_pointer};
+use heapwood_os::sync::Futex;
 
 /// How many mutators a heap keeps for the threads to come.
 const SPARE: usize = 16;
@@ -118,10 +118,10 @@ impl Mutator {
         // SAFETY: the mutator is this thread's alone. What is not written is zero in a new one, or in one that was used as
         // its flush has left it: no bump has a run or a span.
         let m = unsafe {
-            (&raw mut (*place).poll).write(AtomicU32::new(0));
+            (&raw mut (*place).poll).write(Futex::new(0));
             (&raw mut (*place).barrier).write(AtomicU32::new(heap.verify.is_some() as u32));
             (&raw mut (*place).frames).write(Cell::new(core::ptr::null_mut()));
-            (&raw mut (*place).state).write(AtomicU32::new(0));
+            (&raw mut (*place).state).write(Futex::new(0));
             (&raw mut (*place).thread).write(stack::thread_id());
             (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
             (&raw mut (*place).stack_lowest).write(Cell::new(stack.end));

@@ -19,7 +19,7 @@ use heapwood_heap::Stopped;
 use heapwood_os::message::write_line;
 use heapwood_os::stack::thread_pointer;
 use heapwood_os::task::describe_task;
-use heapwood_os::{Touched, clock};
+use heapwood_os::{Pagemap, clock};
 
 /// A stop that takes longer than this is worth a word, in verify mode.
 const LONG_STOP: Duration = Duration::from_secs(1);
@@ -157,7 +157,7 @@ impl Heap {
             collector.overflow_words = collector.overflow_words.max(words);
         }
         let table = (&collector.overflow, collector.overflow_words);
-        let touched = Touched::new();
+        let touched = Pagemap::new();
         let mut marker = Marker::new((&self.space, world), &mut collector.stacks, &touched, table);
         #[cfg(feature = "plant")]
         {

@@ -1,5 +1,8 @@
 //! The collector under Heapwood: stopping, roots, marking, pacing, verification.
 //!
+//! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
+//! programs take `heapwood` or `heapwood-c`.
+//!
 //! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
 //! [`Mutator`]; a collection stops them at polls, marks from the roots, and leaves sweeping to allocation. This
 //! crate speaks of addresses and shapes; typed pointers are the business of those above.
@@ -23,7 +26,6 @@
 //! | [`barrier`] | stores of pointers into objects |
 //! | [`verify`] | the checks of verify mode |
 //! | [`stats`] | what the collector has done |
-//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //! | `plant` | errors to plant, for tests of the tests (a feature) |
 
 mod attach;
@@ -42,7 +44,6 @@ pub mod roots;
 mod scavenger;
 pub mod stats;
 pub mod stop;
-mod sync;
 mod thread;
 pub mod types;
 pub mod verify;
@@ -51,7 +52,7 @@ mod watch;
 pub use config::Config;
 pub use error::{AllocError, HeapError, Misuse, TypeError};
 pub use heap::{Heap, HeapBox};
-pub use heapwood_pages::Sample as PageSample;
+pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::tracer::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Frame, Mutator};
 pub use roots::{HandleError, RootError, RootToken};

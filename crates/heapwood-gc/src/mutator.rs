@@ -7,17 +7,17 @@ use crate::attach::AttachedStack;
 use crate::error::{AllocError, Misuse};
 use crate::heap::Heap;
 use crate::stop::Gate;
-use crate::sync::AtomicU32;
 use crate::types::ObjectType;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_heap::{
     Address, Bump, Local, MAX_SHAPES, Owner, Scan, ScanKind, ShapeId, SizeClass, SpaceError,
 };
 use heapwood_os::Reservation;
 use heapwood_os::stack::{self, thread_pointer};
+use heapwood_os::sync::Futex;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`] or inline.
@@ -36,7 +36,7 @@ pub struct Frame {
 #[repr(C)]
 pub struct Mutator {
     /// Not 0 while a collector wants this thread stopped.
-    pub(crate) poll: AtomicU32,
+    pub(crate) poll: Futex,
     /// Not 0 while stores of pointers must take the slow path.
     pub(crate) barrier: AtomicU32,
     /// The topmost frame of the shadow stack.
@@ -44,7 +44,7 @@ pub struct Mutator {
     reserved: [usize; 6],
     bumps: [Bump; MAX_SHAPES],
     // Private from here on.
-    pub(crate) state: AtomicU32,
+    pub(crate) state: Futex,
     pub(crate) thread: u32,
     /// The thread pointer of the thread it belongs to; 0 once that is detached.
     pub(crate) owner: AtomicUsize,

@@ -11,7 +11,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
-use heapwood_os::lock::{wait, wait_for, wake};
+use heapwood_os::futex::{wait, wait_for, wake};
 use heapwood_os::{OsError, Thread};
 use heapwood_pages::{Background, Clock, Effort};
 
@@ -112,7 +112,7 @@ fn run(heap: &Heap) {
         if seen & STOP != 0 {
             return;
         }
-        let more = background.bout(&heap.bell, || release_some(heap, &mut far));
+        let more = background.work_slice(&heap.bell, || release_some(heap, &mut far));
         background.rest(&heap.bell, || heap.bell.is_stopped());
         match far.look(heap) {
             _ if more => {}

@@ -16,10 +16,9 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space, Stopped};
 use heapwood_layout::Program;
+use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
-
-const WORD: usize = size_of::<usize>();
 
 /// The copy of the heap at the last collection, and what has been noted since.
 pub struct Verify {

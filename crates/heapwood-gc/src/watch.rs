@@ -7,7 +7,7 @@ use crate::heap::Heap;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::Stopped;
 use heapwood_os::Lock;
-use heapwood_pages::Sample;
+use heapwood_pages::Snapshot;
 
 /// The samples to keep.
 pub(crate) struct Watch {
@@ -17,9 +17,9 @@ pub(crate) struct Watch {
 
 struct Kept {
     most_in_use: usize,
-    peak: Option<Sample>,
+    peak: Option<Snapshot>,
     most_free: usize,
-    collected: Option<Sample>,
+    collected: Option<Snapshot>,
 }
 
 impl Watch {
@@ -41,7 +41,7 @@ impl Watch {
         let mut kept = self.kept.lock();
         if in_use > kept.most_in_use {
             kept.most_in_use = in_use;
-            kept.peak = Some(heap.page_sample());
+            kept.peak = Some(heap.page_snapshot());
         }
     }
 
@@ -62,25 +62,25 @@ impl Watch {
 
 impl Heap {
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn page_sample(&self) -> Sample {
+    pub fn page_snapshot(&self) -> Snapshot {
         self.space().snapshot()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_sample`] and [`Heap::collected_page_sample`] from now on, while the world
+    /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
     pub fn watch_pages(&self) {
         self.watch.on.store(true, Ordering::Relaxed);
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
-    pub fn peak_page_sample(&self) -> Option<Sample> {
+    pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         self.watch.before_marking(self);
         self.watch.kept.lock().peak.clone()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if nobody watches or there was no collection.
-    pub fn collected_page_sample(&self) -> Option<Sample> {
+    pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         self.watch.kept.lock().collected.clone()
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::*;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, TypeError};
 use heapwood_heap::{ProgramId, Scan};
-use heapwood_layout::program::{Builder, Fault, ProgramBuf};
+use heapwood_layout::program::{Builder, ProgramBuf, ProgramErrorKind};
 use heapwood_os::Kernel;
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ fn a_wrong_program_is_refused_with_its_byte() {
     let Err(TypeError::Program(e)) = heap.register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00]) else {
         panic!()
     };
-    assert_eq!((e.at, e.fault), (2, Fault::TooLong { words: 3, emitted: 2 }));
+    assert_eq!((e.at, e.kind), (2, ProgramErrorKind::TooLong { words: 3, emitted: 2 }));
     let said = heap.register_program(24, &[0x02, 0x01, 0x00]).unwrap_err().to_string();
     assert!(said.contains("byte 2") && said.contains("the type has 3 words"), "{said}");
     assert!(matches!(heap.register_program(20, &[0x02, 0x01, 0x00]), Err(TypeError::Layout(_))));

@@ -1,5 +1,7 @@
 //! The non-moving heap under Heapwood: size classes, spans, allocation, sweeping.
 //!
+//! Who may use it: the crates of Heapwood alone; programs take `heapwood` or `heapwood-c`.
+//!
 //! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
 //! roots, threads or when to collect. A mutator allocates from its [`Bumps`] and comes to [`Space::refill`] or
 //! [`Space::allocate_large`] when a run is used up; a collector marks through [`Space::marks`] and ends with

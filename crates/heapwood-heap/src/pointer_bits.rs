@@ -3,7 +3,7 @@
 //! Invariant: the bits of an object in a span of a mixed shape are those of its layout, and zero to the end of its cell, or
 //! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
 //! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
-//! (docs/METADATA.md).
+//! (docs/design/metadata.md).
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE;

@@ -5,7 +5,7 @@
 use crate::error::RegisterProgramError;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_layout::program::{Nest, NestFault, Node, Program};
+use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
@@ -136,8 +136,8 @@ impl Programs {
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
         // SAFETY: committed above, and used under the lock alone.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
-        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
-            NestFault::TooManyNodes { .. } if most < MOST_NODES => RegisterProgramError::TooMany,
+        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.kind {
+            NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => RegisterProgramError::TooMany,
             _ => RegisterProgramError::Nest(e),
         })?;
         // SAFETY: committed just now.
@@ -291,7 +291,7 @@ mod tests {
         assert!(words > MOST_UNROLLED as u64);
         let refused = programs.register(Program::check(&bytes, words).unwrap()).unwrap_err();
         assert!(
-            matches!(refused, RegisterProgramError::Nest(e) if e.fault == NestFault::TooDeep),
+            matches!(refused, RegisterProgramError::Nest(e) if e.kind == NestErrorKind::TooDeep),
             "{refused}"
         );
         let one = Builder::<8>::new().pointer().finish();

@@ -172,7 +172,7 @@ impl Shape {
         }
         shape.kind = kind as u8;
         // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
-        // at each marking (docs/LAYOUT.md).
+        // at each marking (docs/design/layout.md).
         shape.rare_form = match kind {
             ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
                 if shape.cell_size as usize >= ROOM_FOR_NUMBER =>

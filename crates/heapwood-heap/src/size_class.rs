@@ -14,7 +14,7 @@ use heapwood_pages::{PAGE_SIZE, PageCount};
 pub(crate) const CLASSES: usize = 72;
 /// The largest size that has a class; anything larger gets pages of its own.
 pub const MAX_SMALL: usize = 32 << 10;
-/// No span has fewer pages. One page was as fast as four or eight (docs/METADATA.md), and wastes least.
+/// No span has fewer pages. One page was as fast as four or eight (docs/design/metadata.md), and wastes least.
 pub(crate) const MIN_SPAN_PAGES: usize = 1;
 
 const LINEAR: usize = 16;

@@ -24,9 +24,9 @@ use crate::span::Span;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
+use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
 use heapwood_pages::{
-    Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, Sample, SharedPages,
+    Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages, Snapshot,
 };
 
 /// The smallest address range a heap can have, in bytes.
@@ -46,7 +46,7 @@ const GROWTH_SHARE: usize = 16;
 /// and by no more than this at a time unless it must (64 MiB).
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
 /// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
-/// (docs/PERFORMANCE.md).
+/// (docs/results/costs.md).
 const HUGE_FROM: usize = (8 << 20) / PAGE_SIZE;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;
@@ -96,8 +96,8 @@ pub struct Space {
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
     pub(crate) programs: Programs,
-    pub(crate) pages: Apart<SharedPages<Bits48>>,
-    pub(crate) central: Apart<TimedLock<Central>>,
+    pub(crate) pages: CachePadded<SharedPages<Bits48>>,
+    pub(crate) central: CachePadded<TimedLock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
     /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
@@ -131,12 +131,12 @@ impl Space {
             rare: Rare::new(kernel)?,
             programs: Programs::new(kernel)?,
             pages: match SharedPages::new(kernel, window) {
-                Ok(pages) => Apart(pages),
+                Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
-                Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
+                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
-            central: Apart(TimedLock::new(Central::new(kernel)?)),
+            central: CachePadded(TimedLock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
@@ -228,8 +228,8 @@ impl Space {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn snapshot(&self) -> Sample {
-        self.pages.sample()
+    pub fn snapshot(&self) -> Snapshot {
+        self.pages.snapshot()
     }
 
     /// The cycle that spans are swept in now.
@@ -366,7 +366,7 @@ impl Space {
     }
 
     /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<Run> {
+    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<PageRun> {
         if self.is_limited() {
             let _counting = self.central.lock();
             return if self.over_limit(count) { None } else { self.pages.allocate_uncached(count).ok() };
@@ -495,7 +495,7 @@ impl Space {
             backed: self.backed_bytes(),
             spans: central.spans,
             span_visits: central.visits,
-            page_visits: self.pages.figures().visits,
+            page_visits: self.pages.stats().lock_acquisitions,
             hold_spans: self.central.longest_hold(),
             hold_pages: self.pages.longest_hold(),
             hold_types: self.registering.longest_hold(),

@@ -1,14 +1,15 @@
 //! A thread's part in a heap: it allocates, polls, and may collect. Invariant: it belongs to the thread that
 //! attached (it is neither `Send` nor `Sync`), so the fast path needs no lock and no thread-local variable.
 
+#[cfg(doc)]
+use crate::attach::Attached;
 use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::fmt;
-use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, HeapError};
+use heapwood_gc::AllocError;
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -31,50 +32,6 @@ use std::sync::Arc;
 /// ```
 #[repr(transparent)]
 pub struct Mutator(heapwood_gc::Mutator);
-
-/// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
-pub struct Attached {
-    raw: NonNull<heapwood_gc::Mutator>,
-    /// Keeps the heap alive.
-    _inner: Arc<Inner>,
-}
-
-impl Attached {
-    pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
-            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
-            attached => attached?,
-        };
-        // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
-        // of a mask's shape, or of a program's without a header.
-        unsafe { raw.as_ref().write_values_whole() };
-        // SAFETY: attached just above.
-        unsafe { raw.as_ref() }.client_word().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw, _inner: inner })
-    }
-}
-
-impl Deref for Attached {
-    type Target = Mutator;
-    #[inline(always)]
-    fn deref(&self) -> &Mutator {
-        // SAFETY: the mutator is attached until this is dropped, and a Mutator is a gc::Mutator in all but name.
-        unsafe { self.raw.cast::<Mutator>().as_ref() }
-    }
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
-        unsafe { heapwood_gc::Mutator::detach(self.raw) };
-    }
-}
-
-impl fmt::Debug for Attached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
 
 /// What is known of a type's allocation at compile time.
 struct Kind<T>(core::marker::PhantomData<T>);

@@ -82,7 +82,7 @@ impl Accepted {
 
 impl Refused {
     pub(super) fn of(wrong: &ProgramError) -> Refused {
-        Refused { accepted: false, at: wrong.at, why: wrong.fault.to_string() }
+        Refused { accepted: false, at: wrong.at, why: wrong.kind.to_string() }
     }
 }
 

@@ -3,16 +3,16 @@
 //! and may have pointers, that is prefetched and waits in a second ring before it is scanned. So each object costs one
 //! cache miss that overlaps with others, and an edge to what is marked already costs none of the object's. Where nothing
 //! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
-//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/METADATA.md.
+//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/design/metadata.md.
 
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use core::mem::MaybeUninit;
 use heapwood_heap::{MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
-use heapwood_os::{MappedArray, Touched};
+use heapwood_os::{MappedArray, Pagemap};
 use heapwood_pages::PAGE_SIZE;
 
-/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/METADATA.md).
+/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/design/metadata.md).
 const EDGES: usize = 16;
 const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
@@ -29,7 +29,7 @@ pub struct Marker<'h> {
     pub(super) shapes: *const Shape,
     pub(crate) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
-    pub(crate) touched: &'h Touched,
+    pub(crate) touched: &'h Pagemap,
     pub(crate) overflow: &'h MappedArray<u64>,
     /// Words of the overflow table that there are.
     pub(crate) overflow_words: usize,
@@ -50,7 +50,7 @@ impl<'h> Marker<'h> {
     pub(crate) fn new(
         (space, world): (&'h Space, &'h Stopped<'h>),
         stacks: &'h mut MarkStacks,
-        touched: &'h Touched,
+        touched: &'h Pagemap,
         (overflow, overflow_words): (&'h MappedArray<u64>, usize),
     ) -> Self {
         Marker {

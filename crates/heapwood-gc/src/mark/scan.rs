@@ -8,7 +8,7 @@ use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-pub(super) const WORD: usize = size_of::<usize>();
+pub(super) use heapwood_layout::WORD;
 /// Words scanned at once; more wait on the range stack.
 pub(super) const PIECE: usize = 512;
 /// What stands for the shape of a range that is no object's: every word of it is a pointer slot.

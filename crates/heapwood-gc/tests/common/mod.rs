@@ -1,6 +1,6 @@
 //! What several tests share: attaching with a guard, root slots with a guard, plain lists of nodes, and running one
 //! test of this binary in a process of its own.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -11,7 +11,7 @@ use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use std::process::{Command, Output};
 
-pub(crate) const WORD: usize = size_of::<usize>();
+pub(crate) use heapwood_layout::WORD;
 
 /// Only precise roots, and a small address range.
 pub(crate) const PRECISE: Config = Config {
