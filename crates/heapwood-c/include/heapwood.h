@@ -207,7 +207,7 @@ hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t 
 #define HW_POINTER(type, field) (UINT64_C(1) << (offsetof(type, field) / 8))
 
 /* A program says where the pointers of a large type are, one bit a word, in a few bytes: emit some bits, repeat the last
- * n bits c more times (docs/LAYOUT.md has the encoding, byte by byte). It is copied. HW_EDESC names the byte at fault. Of an
+ * n bits c more times (docs/design/layout.md has the encoding, byte by byte). It is copied. HW_EDESC names the byte at fault. Of an
  * object of 1 GiB and more nothing is touched when it is allocated, and pages that were never written are not read by
  * collections. */
 hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_t length, hw_type *out,

@@ -4,7 +4,7 @@
 
 use crate::refusal::Refusal;
 use crate::threads::{heap_of, object_or_null};
-use crate::types::{Description, TypeNumber};
+use crate::type_table::{Description, TypeNumber};
 use core::ptr::NonNull;
 use heapwood_gc::{Mutator, ObjectType, slice_scan};
 use heapwood_heap::{Scan, ShapeId, SizeClass};
@@ -129,5 +129,5 @@ pub unsafe extern "C" fn hw_base(m: &Mutator, address: usize, size: *mut usize) 
         // SAFETY: contract 2.
         unsafe { size.write(object.bytes) };
     }
-    object.base as *mut u8
+    object.base.get() as *mut u8
 }

@@ -1,6 +1,7 @@
 //! Stores of pointers, for what the header's inline check does not settle. The collector's barrier does the work.
 
 use heapwood_gc::Mutator;
+use heapwood_heap::{Address, ObjectRef};
 
 /// The slow half of `hw_write`.
 ///
@@ -8,7 +9,7 @@ use heapwood_gc::Mutator;
 /// 1. `m` is attached, and belongs to the calling thread.
 /// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` what the slot may hold.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: usize, slot: *mut usize, value: usize) {
+pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: ObjectRef, slot: *mut usize, value: Address) {
     // SAFETY: contract 2.
     unsafe { m.write(object, slot, value) };
 }
@@ -22,7 +23,7 @@ pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: usize, slot: *mut us
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_copy(
     m: &Mutator,
-    object: usize,
+    object: ObjectRef,
     slots: *mut usize,
     source: *const usize,
     n: usize,
@@ -39,10 +40,10 @@ pub unsafe extern "C" fn hw_copy(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_cas(
     m: &Mutator,
-    object: usize,
+    object: ObjectRef,
     slot: *mut usize,
-    expected: usize,
-    value: usize,
+    expected: Address,
+    value: Address,
 ) -> bool {
     // SAFETY: contract 2.
     unsafe { m.cas(object, slot, expected, value) }.is_ok()

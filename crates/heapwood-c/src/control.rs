@@ -1,6 +1,6 @@
 //! Collecting on demand, the figures of a heap, the version.
 
-use crate::heap::HeapHandle;
+use crate::handle::HeapHandle;
 use crate::options::copy_out;
 use crate::status::Status;
 use crate::threads::refuse;

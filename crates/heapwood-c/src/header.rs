@@ -1,8 +1,9 @@
 //! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
 
 use crate::control::{Figures, VERSION};
+use crate::failure::Failure;
 use crate::options::Options;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::Frame;
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};

@@ -1,34 +1,13 @@
-//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: what a mutator's client room leads to
-//! is the handle of its heap, which is not ended while threads are attached.
+//! Making heaps and ending them. Invariant: a heap is not ended while threads are attached.
 
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::options::Options;
-use crate::placed::Placed;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
-use crate::types::TypeTable;
+use crate::status::Status;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, HeapBox, HeapError};
-use heapwood_os::SYSTEM;
-
-/// What stands behind `hw_heap`.
-pub type HeapHandle = Placed<ClientHeap>;
-
-/// A heap with what this crate keeps for it.
-pub struct ClientHeap {
-    /// The heap itself.
-    pub heap: HeapBox,
-    /// Its types.
-    pub types: TypeTable,
-}
-
-impl ClientHeap {
-    fn create(config: Config) -> Result<NonNull<HeapHandle>, Refusal> {
-        // The heap takes what address space there is, and leaves little.
-        let types = TypeTable::new(&SYSTEM)?;
-        let heap = Heap::create(&SYSTEM, config)?;
-        Ok(Placed::new(ClientHeap { heap, types })?)
-    }
-}
+use heapwood_gc::HeapError;
+use heapwood_os::MappedBox;
 
 /// Makes a heap.
 ///
@@ -50,7 +29,7 @@ pub unsafe extern "C" fn hw_heap_create(
             // SAFETY: contract 1.
             unsafe { Options::read(options)? }
         };
-        let heap = ClientHeap::create(options.config()?)?;
+        let heap = HeapHandle::create(options.config()?)?;
         // SAFETY: contract 1.
         unsafe { out.write(heap.as_ptr()) };
         Ok(())
@@ -75,7 +54,7 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failur
             return Err(HeapError::MutatorsAttached { count }.into());
         }
         // SAFETY: contracts 1 and 2.
-        unsafe { Placed::end(heap) };
+        drop(unsafe { MappedBox::from_raw(heap) });
         Ok(())
     };
     // SAFETY: contract 1.

@@ -5,30 +5,33 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`status`] | outcomes as C sees them |
-//! | [`refusal`] | why something is refused |
+//! | [`status`] | statuses |
+//! | [`refusal`] | why something is refused, and the status that goes with it |
+//! | [`failure`] | status and sentence, as C is told of a refusal |
 //! | [`options`] | structs that begin with their size |
+//! | [`handle`] | what stands behind a heap's handle |
 //! | [`heap`] | heaps: creating, destroying |
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
-//! | [`types`] | types and the table of them |
+//! | [`types`], [`type_table`] | types as C describes them, and the table of them |
 //! | [`trace`] | what trace functions call |
 //! | [`alloc`] | allocation's slow paths, arrays, looking up |
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
-//! | [`placed`] | values behind opaque handles, in mapped memory |
 
 pub mod alloc;
 pub mod barrier;
 pub mod control;
+pub mod failure;
+pub mod handle;
 pub mod heap;
 pub mod options;
-pub mod placed;
 pub mod refusal;
 pub mod roots;
 pub mod status;
 pub mod threads;
 pub mod trace;
+pub mod type_table;
 pub mod types;
 
 #[cfg(test)]

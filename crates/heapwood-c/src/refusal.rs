@@ -4,7 +4,7 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{AllocError, HandleError, HeapError, MisuseError, RootError, TypeError};
-use heapwood_heap::{ProgramRefused, ShapeRefused};
+use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
 use heapwood_os::OsError;
@@ -105,9 +105,9 @@ impl Refusal {
             Refusal::NoText(_) | Refusal::Parse(_) | Refusal::Describe(_) => Status::EDESC,
             Refusal::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
             Refusal::Alloc(AllocError::Layout(e)) | Refusal::Type(TypeError::Shape(e)) => match e {
-                ShapeRefused::Program(ProgramRefused::Nest(_)) => Status::EDESC,
-                ShapeRefused::Program(ProgramRefused::TooMany) | ShapeRefused::TooMany => Status::EFULL,
-                ShapeRefused::Program(ProgramRefused::Kernel(_)) | ShapeRefused::Kernel(_) => Status::ENOMEM,
+                ShapeError::Program(RegisterProgramError::Nest(_)) => Status::EDESC,
+                ShapeError::Program(RegisterProgramError::TooMany) | ShapeError::TooMany => Status::EFULL,
+                _ => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
             // Reasons that the crates below may learn and this one does not know yet.
@@ -232,8 +232,8 @@ mod tests {
             (Refusal::Root(RootError::Full { most: 65536 }), "65536 roots"),
             (Refusal::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Refusal::TooManyTypes(262143), "262143 different types"),
-            (Refusal::Type(TypeError::Shape(ShapeRefused::TooMany)), "16075 different layouts"),
-            (Refusal::Alloc(AllocError::Layout(ShapeRefused::TooMany)), "16075 different layouts"),
+            (Refusal::Type(TypeError::Shape(ShapeError::TooMany)), "16075 different layouts"),
+            (Refusal::Alloc(AllocError::Layout(ShapeError::TooMany)), "16075 different layouts"),
         ];
         for (refusal, words) in full {
             assert_eq!(refusal.status(), Status::EFULL);

@@ -1,14 +1,14 @@
 //! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
 
-use crate::heap::HeapHandle;
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Frame, Handle, Mutator, RootToken};
-
-const WORD: usize = size_of::<usize>();
+use heapwood_layout::WORD;
 
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
 const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Frame>() == 24);

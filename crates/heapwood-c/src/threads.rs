@@ -3,9 +3,10 @@
 //! Invariant: that is written before `hw_attach` returns, and stays readable after the thread was detached as long as
 //! its heap keeps the mutator.
 
-use crate::heap::HeapHandle;
+use crate::failure::Failure;
+use crate::handle::HeapHandle;
 use crate::refusal::Refusal;
-use crate::status::{Failure, Status};
+use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
 use heapwood_gc::{Attached, Client, MisuseError, Mutator};

@@ -4,8 +4,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::Tracer;
 use heapwood_layout::TraceContext;
-
-const WORD: usize = size_of::<usize>();
+use heapwood_layout::WORD;
 
 fn word(at: usize) -> usize {
     // SAFETY: callers pass aligned words that the contracts below make readable.

@@ -10,7 +10,7 @@ const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The shared library's name for programs.
-const SONAME: &str = "libheapwood.so.0";
+const SONAME: &str = concat!("libheapwood.so.0.", env!("CARGO_PKG_VERSION_MINOR"));
 
 /// How a program is linked.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +163,34 @@ fn cpp() {
 fn the_example() {
     let text = passes("examples/tree.c", &[&[]]);
     assert!(text.starts_with("65535 nodes, "), "{text}");
+}
+
+/// What the Lisp prints for its example, in a heap so small that it must collect; what an error of memory says depends on
+/// how much was alive.
+#[test]
+fn the_lisp() {
+    let program = format!("{CRATE}/examples/queens.lisp");
+    let small = ["--limit", "8388608", &program];
+    let text = passes("examples/lisp.c", &[&small, &["--verify", "--limit", "8388608", &program]]);
+    let lines: Vec<&str> =
+        text.lines().map(|line| line.split(": the heap's limit").next().unwrap()).collect();
+    let expected = "not attacks place queens 4 counter next 1 2 make-ring ring made turn";
+    assert_eq!(lines[..13].join(" "), expected);
+    assert_eq!(
+        lines[13..],
+        [
+            "(3 3 3)",
+            "(1 1 1)",
+            "error: a list is too short, or no list",
+            "error: nothing is not defined",
+            "deep",
+            "error: nested too deep",
+            "hoard",
+            "error: no room for 32 bytes",
+            "error: a number is too large",
+            "t",
+        ]
+    );
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn parse_count(text: &str) -> Result<u64, String> {
 }
 
 fn parse_reserve(text: &str) -> Result<usize, String> {
-    let (least, most) = (heapwood_heap::space::MIN_WINDOW, heapwood_heap::space::MAX_WINDOW);
+    let (least, most) = (heapwood_heap::MIN_WINDOW, heapwood_heap::MAX_WINDOW);
     let bytes = parse_size(text)?;
     match (least..=most).contains(&bytes) {
         true => Ok(bytes),

@@ -89,7 +89,7 @@ fn examine() -> Vec<Finding> {
 
 /// The memory must still be there when the kernel's account of it is read.
 fn try_huge_pages() -> Finding {
-    let touched = probe::Touched::new(huge_pages::TRIED);
+    let touched = probe::TouchProbe::new(huge_pages::TRIED);
     let range = touched.as_ref().map(|touched| touched.range()).map_err(|e| *e);
     huge_pages::tried(&range, &read(huge_pages::ACCOUNT), probe::huge_pages_forbidden())
 }

@@ -9,7 +9,7 @@ use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
 use crate::room::check_size;
 use heapwood::{AllocError, Config, Heap, HeapError};
-use heapwood_heap::space::MIN_WINDOW;
+use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
 use heapwood_workloads::Line;
 use std::io::Write;
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
 /// The heap's pages at its peak, now, and after the collection that freed most.
 fn take_samples(heap: &Heap, program: String) -> SampleFile {
     let moments = [
-        ("peak", heap.peak_page_sample()),
-        ("exit", Some(heap.page_sample())),
-        ("collected", heap.collected_page_sample()),
+        ("peak", heap.peak_page_snapshot()),
+        ("exit", Some(heap.page_snapshot())),
+        ("collected", heap.collected_page_snapshot()),
     ];
     let taken = moments.into_iter().filter_map(|(moment, sample)| Some((moment, sample?)));
     SampleFile::new(program, taken.collect())
@@ -110,8 +110,7 @@ mod tests {
     #[test]
     fn refusals_name_what_this_command_can_do() {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
-        let reserve =
-            |bytes| no_heap(HeapError::Kernel(OsError { request: Request::Reserve, bytes, errno: 12 }));
+        let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
         assert!(reserve(1 << 30).message.ends_with("(--reserve SIZE)"));
         assert!(!reserve(MIN_WINDOW).message.contains("--reserve"));
     }

@@ -1,5 +1,7 @@
 //! The derive macros of Heapwood.
 //!
+//! Who may use it: the crate `heapwood` alone, which exports the macros.
+//!
 //! `#[derive(Trace)]` finds where the pointers of a type are, in a constant that the compiler computes from its
 //! fields' offsets and maps. The macros see names only, not types: what they write makes the compiler check every
 //! field. Use them through the crate `heapwood`, which re-exports them.

@@ -6,11 +6,10 @@
 use heapwood_gc::{Config, Heap, HeapBox, Mutator, ObjectType};
 use heapwood_heap::Scan;
 use heapwood_layout::TypeDescriptor;
+use heapwood_layout::WORD;
 use heapwood_layout::program::{Builder, Program, ProgramBuf};
 use std::hint::black_box;
 use std::time::Instant;
-
-const WORD: usize = size_of::<usize>();
 
 /// A heap that collects when it is told to, and knows no roots but those registered.
 fn quiet() -> HeapBox {

@@ -9,7 +9,7 @@ use crate::types::ObjectType;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::Bump;
-use heapwood_heap::{Refused, ScanKind, ShapeId, Space};
+use heapwood_heap::{ScanKind, ShapeId, SpaceError};
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -34,10 +34,10 @@ impl Mutator {
         let bump = self.bump(shape);
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
-        if goes_on && self.heap().space().continue_run(bump, shape, self.writes_values_whole()) {
+        if goes_on && self.owned().continue_run(shape, self.writes_values_whole()) {
             return Ok(bump.peek(cell).expect("a run has a cell"));
         }
-        self.retry(cell, |space| space.refill(&self.bumps(), shape, self.writes_values_whole()))?;
+        self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 
@@ -47,7 +47,8 @@ impl Mutator {
         match ty.cell_size() {
             Some(cell) => {
                 let object = self.reserve(ty.shape, cell)?;
-                self.bump(ty.shape).commit(object, cell);
+                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                unsafe { self.bump(ty.shape).commit(object, cell) };
                 Ok(object)
             }
             None => self.allocate_large(ty.shape, ty.size, false),
@@ -76,23 +77,19 @@ impl Mutator {
         bytes: usize,
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
-        let large = self.retry(bytes, |space| space.take_large(shape, bytes, zeroed))?;
         let space = self.heap().space();
+        let large = self.retry(bytes, || space.take_large(shape, bytes, zeroed))?;
         if large.bytes_to_zero() < LONG_TO_ZERO {
-            space.zero_large(&large);
-        } else if self.blocking(|| space.zero_large(&large)).is_err() {
+            large.zero();
+        } else if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.
-            space.zero_large(&large);
+            large.zero();
         }
-        Ok(space.finish_large(large))
+        Ok(large.finish())
     }
 
     /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
-    fn retry<R>(
-        &self,
-        bytes: usize,
-        attempt: impl Fn(&Space) -> Result<R, Refused>,
-    ) -> Result<R, AllocError> {
+    fn retry<R>(&self, bytes: usize, attempt: impl Fn() -> Result<R, SpaceError>) -> Result<R, AllocError> {
         let heap = self.heap();
         let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
         self.check().map_err(AllocError::Misuse)?;
@@ -103,18 +100,18 @@ impl Mutator {
         let mut collections = 0;
         loop {
             let (seen, cycle) = (state.collections(), space.cycle());
-            let refused = match attempt(space) {
+            let refused = match attempt() {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
             };
             match refused {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
-                Refused::CollectionDue if !pacer.may_collect(state) => {
+                SpaceError::CollectionDue if !pacer.may_collect(state) => {
                     space.put_off_collection(cycle);
                     continue;
                 }
-                Refused::CollectionDue => {}
+                SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
                 _ if collections > 0
                     && (collections == MOST_COLLECTIONS || !pacer.was_used_up(state, seen))
@@ -130,17 +127,17 @@ impl Mutator {
     }
 
     #[cold]
-    fn refusal(&self, bytes: usize, refused: Refused, put_off: bool) -> AllocError {
+    fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
         match refused {
-            Refused::Limit { limit, .. } => {
+            SpaceError::Limit { limit, .. } => {
                 AllocError::Limit { bytes, limit, live: self.heap().state().live(), put_off }
             }
-            Refused::Memory { most, .. } => {
+            SpaceError::Memory { most, .. } => {
                 AllocError::Memory { bytes, most, live: self.heap().state().live() }
             }
-            Refused::Window { bytes, window } => AllocError::Window { bytes, window },
-            Refused::Kernel(e) => AllocError::Kernel(e),
-            Refused::CollectionDue => unreachable!("retry goes on while a collection is due"),
+            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::Kernel(e) => AllocError::Kernel(e),
+            SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
         }
     }
 

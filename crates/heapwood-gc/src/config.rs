@@ -4,7 +4,7 @@ use crate::error::HeapError;
 use heapwood_layout::MAX_MASK_WORDS;
 
 /// Settings of a heap. With the defaults binary trees take no more memory than in Go, and a quarter of the CPU time or less
-/// (docs/PERFORMANCE.md).
+/// (docs/results/costs.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How much may be allocated between collections, in percent of what was alive at the last one.
@@ -35,7 +35,7 @@ pub struct Config {
     /// Collect at every allocation.
     pub stress: bool,
     /// A type that a program describes gets a mask if it has at most so many words, up to 256, which is faster
-    /// (docs/LAYOUT.md).
+    /// (docs/design/layout.md).
     pub mask_words: usize,
     /// How many edges the mark stack holds before it overflows to the slower way; `None` for the usual number.
     pub mark_stack: Option<usize>,
@@ -77,7 +77,7 @@ impl Config {
             return Err(HeapError::LimitTooSmall { limit });
         }
         if let Some(bytes) = self.reserve
-            && bytes > heapwood_heap::space::MAX_WINDOW
+            && bytes > heapwood_heap::MAX_WINDOW
         {
             return Err(HeapError::ReserveTooLarge { bytes });
         }

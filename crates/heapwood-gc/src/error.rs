@@ -1,7 +1,7 @@
 //! Why something was refused, in words a user can act on.
 
 use core::fmt;
-use heapwood_heap::{Refused, ShapeRefused};
+use heapwood_heap::{MAX_WINDOW, NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, MAX_MASK_WORDS, ProgramError};
 use heapwood_os::OsError;
 
@@ -22,12 +22,7 @@ pub enum AllocError {
         put_off: bool,
     },
     /// The heap's address range has no room of this size.
-    Window {
-        /// What was asked for.
-        bytes: usize,
-        /// The size of the range.
-        window: usize,
-    },
+    Window(NoRoom),
     /// The memory that the process may have is used up.
     Memory {
         /// What was asked for, in bytes.
@@ -40,7 +35,7 @@ pub enum AllocError {
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
-    Layout(ShapeRefused),
+    Layout(ShapeError),
     /// The heap cannot be used here and now.
     Misuse(MisuseError),
 }
@@ -65,7 +60,7 @@ impl fmt::Display for AllocError {
                 "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
                  allows (memory.max), and {live} were alive after the last collection; raise it or keep less alive"
             ),
-            AllocError::Window { bytes, window } => Refused::Window { bytes: *bytes, window: *window }.fmt(f),
+            AllocError::Window(e) => e.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
         }
@@ -173,11 +168,9 @@ impl fmt::Display for HeapError {
             HeapError::LimitTooSmall { limit } => {
                 write!(f, "a limit of {limit} bytes: it must be at least {}", crate::Config::MIN_LIMIT)
             }
-            HeapError::ReserveTooLarge { bytes } => write!(
-                f,
-                "an address range of {bytes} bytes: it can be at most {}",
-                heapwood_heap::space::MAX_WINDOW
-            ),
+            HeapError::ReserveTooLarge { bytes } => {
+                write!(f, "an address range of {bytes} bytes: it can be at most {}", MAX_WINDOW)
+            }
             HeapError::Kernel(e) => e.fmt(f),
             HeapError::KernelPages { bytes } => write!(
                 f,
@@ -279,7 +272,7 @@ pub enum TypeError {
     /// The program is wrong.
     Program(ProgramError),
     /// The description is right, but the heap has no room for it, or cannot use it.
-    Shape(ShapeRefused),
+    Shape(ShapeError),
 }
 
 impl fmt::Display for TypeError {

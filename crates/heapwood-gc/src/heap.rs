@@ -16,12 +16,11 @@ use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use heapwood_heap::space::{MIN_WINDOW, rounded_window};
-use heapwood_heap::{Object, ProgramId, Space, SpaceConfig};
+use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
-use heapwood_pages::Sample;
+use heapwood_pages::Snapshot;
 
 /// A small heap has room for fewer handles: one for so many bytes of its window.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
@@ -275,7 +274,7 @@ impl Heap {
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space().find(addr)
+        self.space().find(Address::new(addr))
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
@@ -288,25 +287,25 @@ impl Heap {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn page_sample(&self) -> Sample {
-        self.space().pages().sample()
+    pub fn page_snapshot(&self) -> Snapshot {
+        self.space().snapshot()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_sample`] and [`Heap::collected_page_sample`] from now on, while the world
+    /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
     pub fn watch_pages(&self) {
         self.collector.snapshots().keep();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
-    pub fn peak_page_sample(&self) -> Option<Sample> {
+    pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if nobody watches or there was no collection.
-    pub fn collected_page_sample(&self) -> Option<Sample> {
+    pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().collected()
     }
 

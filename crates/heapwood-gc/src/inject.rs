@@ -4,7 +4,7 @@
 
 #[cfg(feature = "plant")]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use heapwood_heap::Space;
+use heapwood_heap::{Space, Stopped};
 use heapwood_layout::program::Nest;
 
 /// What goes wrong.
@@ -63,15 +63,14 @@ impl FaultInjector {
     }
 
     /// Goes through the survivors of a marking that has just ended.
-    pub(crate) fn free_survivors(&self, space: &Space) {
+    pub(crate) fn free_survivors(&self, world: &Stopped<'_>) {
         if self.fault.load(Ordering::Relaxed) != Fault::WrongFree as u32 {
             return;
         }
-        space.for_each_span(|_, span| {
-            let bytes = span.object_bytes();
-            for cell in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
-                if space.marks().is_allocated(cell) && self.fails(Fault::WrongFree) {
-                    space.marks().forget_allocated(cell);
+        world.for_each_span(|_, span| {
+            for cell in span.iter().filter(|&cell| world.is_allocated(cell)) {
+                if self.fails(Fault::WrongFree) {
+                    world.forget_allocated(cell);
                 }
             }
         });
@@ -86,7 +85,7 @@ impl FaultInjector {
     }
 
     #[inline(always)]
-    pub(crate) fn free_survivors(&self, _: &Space) {}
+    pub(crate) fn free_survivors(&self, _: &Stopped<'_>) {}
 }
 
 impl FaultInjector {
@@ -104,7 +103,8 @@ impl FaultInjector {
     pub(crate) fn end_of_bits(&self, space: &Space, addr: usize, end: usize) -> usize {
         let mut last = end;
         if self.fails(Fault::ShortBits) {
-            space.pointer_bits().for_each(addr..end, |slot| last = slot);
+            // SAFETY: the marker asks for objects whose page's entry says that they have bits.
+            unsafe { space.pointer_bits().for_each(addr..end, |slot| last = slot) };
         }
         last
     }

@@ -1,9 +1,11 @@
 //! The collector under Heapwood: stopping, roots, marking, pacing, verification.
 //!
+//! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
+//! programs take `heapwood` or `heapwood-c`.
+//!
 //! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
 //! [`Mutator`]; a collection stops them at polls (safepoints), marks from the roots, and leaves sweeping to allocation. This
-//! crate speaks of addresses and shapes; typed pointers are the business of those above: programs use `heapwood` in Rust or
-//! `heapwood-c` in C, and this crate is for such interfaces, which keep what its functions ask for in words.
+//! crate speaks of addresses and shapes; typed pointers are the business of those above.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -20,7 +22,6 @@
 //! | `state` | what mutators and the collector share |
 //! | [`config`], [`error`] | what a heap is made with; why something was refused |
 //! | [`inject`] | faults to inject, for tests of the tests (feature `plant`) |
-//! | `sync` | the atomics of the stop protocol, or loom's in their place |
 //!
 //! Each may use those below it, and no circle of files leads back.
 
@@ -37,14 +38,13 @@ pub mod mutator;
 pub mod observe;
 mod roots;
 mod state;
-mod sync;
 mod types;
 
 pub use attach::Attached;
 pub use config::Config;
 pub use error::{AllocError, HandleError, HeapError, MisuseError, RootError, TypeError};
 pub use heap::{Heap, HeapBox};
-pub use heapwood_pages::Sample as PageSample;
+pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Mutator};
 pub use observe::Stats;

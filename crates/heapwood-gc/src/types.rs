@@ -2,7 +2,7 @@
 //! and a shape says where the pointers are in all its objects.
 
 use crate::error::TypeError;
-use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeId, ShapeRefused, SizeClass, Space};
+use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass, Space};
 use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// A type as a heap knows it: its size and its shape.
@@ -92,7 +92,7 @@ pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
 }
 
 fn program_number(space: &Space, program: Program<'_>) -> Result<ProgramId, TypeError> {
-    space.register_program(program).map_err(|e| TypeError::Shape(ShapeRefused::Program(e)))
+    space.register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
 }
 
 /// The program of a type of so many bytes. Those are checked first, whatever the program says.

@@ -105,7 +105,7 @@ fn a_dropped_large_array_goes() {
 fn pointers_to_the_start_of_the_heap_keep_nothing() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
-    let base = heap.space().base();
+    let base = heap.space().base().get();
     let words = [base, base + 8, base + heapwood_pages::PAGE_SIZE - 1, base + heap.space().extent() - 1, !0];
     // SAFETY: the words outlive the root.
     let token = unsafe {

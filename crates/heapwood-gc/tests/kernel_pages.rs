@@ -62,7 +62,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
         }
         assert_eq!(left, 0);
         heap.space().finish_sweep();
-        heap.space().is_valid().unwrap();
+        assert_valid(&heap);
     }
     // All of it goes.
     roots.set(0, 0);

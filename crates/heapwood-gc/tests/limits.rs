@@ -5,6 +5,7 @@ mod common;
 
 use common::*;
 use heapwood_gc::{AllocError, Config, Heap, HeapError};
+use heapwood_heap::NoRoom;
 use heapwood_os::SYSTEM;
 
 const LIMIT: usize = 8 << 20;
@@ -59,7 +60,7 @@ fn refuses_and_recovers(bytes: usize) {
         mutator.collect().unwrap();
         assert_eq!(heap.stats().live_objects, 0);
         heap.space().finish_sweep();
-        heap.space().is_valid().unwrap();
+        assert_valid(&heap);
         assert_eq!(heap.stats().in_use_bytes, 0);
     }
 }
@@ -106,14 +107,14 @@ fn one_object_above_the_limit_or_the_window() {
     let mutator = attach(&heap);
     for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
         let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
-        assert_eq!(error, AllocError::Window { bytes, window: 32 << 20 });
+        assert_eq!(error, AllocError::Window(NoRoom::new(bytes, 32 << 20)));
     }
     // The first page is never used.
     let all = pointer_free(&heap, (32 << 20) - heapwood_pages::PAGE_SIZE);
     assert!(mutator.allocate(all).is_ok());
     assert!(mutator.allocate(all).is_ok(), "the first is garbage by now");
     heap.space().finish_sweep();
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_full_window_is_an_error_and_recovers() {
     let heap = heap(Config { reserve: Some(16 << 20), min_heap: 1 << 30, ..PRECISE });
     for _ in 0..2 {
         let (made, error) = fill(&heap, node_type(&heap), true);
-        assert!(matches!(error, AllocError::Window { window, .. } if window == 16 << 20), "{error}");
+        assert!(matches!(error, AllocError::Window(e) if e.window == 16 << 20), "{error}");
         assert!(made * 32 > 15 << 20, "{made} nodes");
     }
 }
@@ -147,7 +148,7 @@ fn a_heap_that_has_never_grown_can_be_collected() {
     for config in [PRECISE, Config { conservative_stacks: true, verify: true, ..PRECISE }] {
         let heap = heap(config);
         let mutator = attach(&heap);
-        let words = [0usize, 16, usize::MAX, heap.space().base(), heap.space().base() + 8192];
+        let words = [0usize, 16, usize::MAX, heap.space().base().get(), heap.space().base().get() + 8192];
         // SAFETY: the words outlive the heap.
         unsafe {
             heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
@@ -159,7 +160,7 @@ fn a_heap_that_has_never_grown_can_be_collected() {
             mutator.collect().unwrap();
         }
         assert_eq!((heap.stats().collections, heap.stats().live_objects), (3, 0));
-        heap.space().is_valid().unwrap();
+        assert_valid(&heap);
         core::hint::black_box(&words);
     }
 }

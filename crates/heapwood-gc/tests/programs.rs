@@ -7,7 +7,7 @@ mod common;
 use common::*;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, TypeError};
 use heapwood_heap::{ProgramId, Scan};
-use heapwood_layout::program::{Builder, Fault, ProgramBuf};
+use heapwood_layout::program::{Builder, ProgramBuf, ProgramErrorKind};
 use heapwood_os::Kernel;
 use std::collections::BTreeMap;
 
@@ -132,13 +132,13 @@ fn play(config: Config, seed: u64, rounds: usize) {
             for (&word, &target) in edges {
                 assert_eq!(get(object, word), target);
             }
-            assert_eq!(heap.find(object + 8).map(|o| o.base), Some(object));
+            assert_eq!(heap.find(object + 8).map(|o| o.base.get()), Some(object));
         }
         assert_eq!(heap.stats().live_objects, model.len());
     }
     heap.space().finish_sweep();
     drop(mutator);
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 /// A slice of so many elements after a word of length; where its first element begins.
@@ -177,7 +177,7 @@ fn a_wrong_program_is_refused_with_its_byte() {
     let Err(TypeError::Program(e)) = heap.register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00]) else {
         panic!()
     };
-    assert_eq!((e.at, e.fault), (2, Fault::TooLong { words: 3, emitted: 2 }));
+    assert_eq!((e.at, e.kind), (2, ProgramErrorKind::TooLong { words: 3, emitted: 2 }));
     let said = heap.register_program(24, &[0x02, 0x01, 0x00]).unwrap_err().to_string();
     assert!(said.contains("byte 2") && said.contains("the type has 3 words"), "{said}");
     assert!(matches!(heap.register_program(20, &[0x02, 0x01, 0x00]), Err(TypeError::Layout(_))));
@@ -291,7 +291,7 @@ fn sparse_array() {
                 assert_eq!(get(get(object, slot), 2), k);
             }
         }
-        assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base), Some(object));
+        assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base.get()), Some(object));
         // It goes, and what comes next finds zeros.
         roots.set(0, 0);
         mutator.collect().unwrap();

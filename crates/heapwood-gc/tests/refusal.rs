@@ -69,7 +69,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     assert_eq!(heap.stats().live_objects, n);
     assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
     heap.space().finish_sweep();
-    heap.space().is_valid().unwrap();
+    assert_valid(heap);
     match refused {
         Some(what) => Err(what),
         None => Ok(n),

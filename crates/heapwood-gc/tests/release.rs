@@ -69,7 +69,7 @@ fn release(config: Config) {
         }
         assert_eq!(nodes, MIB / 32);
     }
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn memory_stays_within_the_limit() {
         assert!(after.committed_bytes > before.committed_bytes, "{after:?}");
         check_list(roots.get(0), 40, 0);
         mutator.collect().unwrap();
-        heap.space().is_valid().unwrap();
+        assert_valid(&heap);
     }
 }
 
@@ -145,7 +145,7 @@ fn a_refusal_leaves_everything_as_it_was() {
     assert!(heap.release_free_memory() >= 4 * MIB);
     fill(&heap, &mut roots, 4 * MIB);
     attach(&heap).collect().unwrap();
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 /// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
@@ -173,7 +173,7 @@ fn memory_goes_back_in_the_background() {
     // It keeps that much for the program: no more is released than was too much.
     assert!(stats.backed_bytes + 4 * MIB >= kept.min(60 * MIB), "{stats:?}");
     roots.set(0, 0);
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
 }
 
 /// A heap without the thread keeps what it has; heaps come and go with theirs.

@@ -50,7 +50,7 @@ fn crowd(config: Config, threads: usize, rounds: usize) {
     let mutator = attach(&heap);
     mutator.collect().unwrap();
     heap.space().finish_sweep();
-    heap.space().is_valid().unwrap();
+    assert_valid(&heap);
     if !config.conservative_stacks {
         assert_eq!(heap.stats().live_objects, 0);
     }

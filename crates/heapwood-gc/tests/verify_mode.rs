@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use core::hint::black_box;
 use heapwood_gc::Config;
-use heapwood_heap::space::CLOBBER;
+use heapwood_heap::{Address, CLOBBER, ObjectRef};
 
 const VERIFY: Config = Config { verify: true, ..PRECISE };
 
@@ -59,14 +59,22 @@ fn stores_through_the_barrier_are_not_reported() {
     assert_eq!(
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object, and the source a local.
-            unsafe { m.copy(object, object as *mut usize, &raw const to, 1) }
+            unsafe { m.copy(ObjectRef::new(object), object as *mut usize, &raw const to, 1) }
         }),
         0
     );
     assert_eq!(
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object.
-            unsafe { m.cas(object, object as *mut usize, get(object, 0), to) }.unwrap();
+            unsafe {
+                m.cas(
+                    ObjectRef::new(object),
+                    object as *mut usize,
+                    Address::new(get(object, 0)),
+                    Address::new(to),
+                )
+            }
+            .unwrap();
         }),
         0
     );
@@ -281,7 +289,7 @@ fn child_keeps_a_wild_pointer() {
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, object);
         // A page in which no object has ever been.
-        put(object, 0, heap.space().base() + heap.space().extent() - 4096);
+        put(object, 0, heap.space().base().get() + heap.space().extent() - 4096);
         mutator.collect().unwrap();
     }
 }

@@ -6,7 +6,7 @@
 //! before it is timed each form has found what the masks say, in memory that was not zero. The loop that visits is
 //! modelled on the marker's (`heapwood-gc`, `mark/queue.rs`), and all forms walk their masks by the same code
 //! (`PointerBits::for_each` does more for each word of bits). The question comes from mark bits, where those beside the
-//! heap were faster than those in the span (docs/METADATA.md).
+//! heap were faster than those in the span (docs/design/metadata.md).
 //!
 //! An object costs each form one store to its first word and one to a list, as a mutator would fill and keep it; zeroing
 //! and the search for free cells are left out. `cargo run --release -p heapwood-heap --example forms`.

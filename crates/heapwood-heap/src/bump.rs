@@ -56,8 +56,13 @@ impl Bump {
     }
 
     /// Takes the cell that [`Bump::peek`] showed: from this store on it exists.
+    ///
+    /// # Safety
+    /// 1. `cell` is what `peek` of this bump returned for `size`, the cell size of its shape, since it was last refilled and
+    ///    since the last commit; or `size` is several cells', or all the [`room`](Self::room) that the run has.
+    /// 2. What a collection may read of it is written: pointers that it may follow, or zeros.
     #[inline(always)]
-    pub fn commit(&self, cell: NonNull<u8>, size: usize) {
+    pub unsafe fn commit(&self, cell: NonNull<u8>, size: usize) {
         // Whatever was written into the cell stays before the store that makes it exist.
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
         self.cursor.set(cell.as_ptr() as usize + size);
@@ -88,35 +93,31 @@ impl Bump {
     }
 }
 
-/// The bumps of one mutator, an array by shape, and what it keeps beside them. Their owner has both in mapped memory.
-#[derive(Clone, Copy)]
-pub struct Bumps {
+/// The bumps of one mutator, an array by shape, and what it keeps beside them.
+pub(crate) struct Bumps<'m> {
     first: NonNull<Bump>,
-    local: NonNull<Local>,
+    local: &'m Local,
 }
 
-impl Bumps {
+impl<'m> Bumps<'m> {
     /// The array at `first`, and `local`.
     ///
     /// # Safety
-    /// 1. `first` points to [`crate::MAX_SHAPES`] bumps, zeroed when new, that live as long as this is used.
-    /// 2. So does `local`, which belongs to the same mutator.
+    /// 1. `first` points to [`crate::MAX_SHAPES`] bumps, zeroed when new, that live as long as `local`.
     #[inline(always)]
-    pub const unsafe fn new(first: NonNull<Bump>, local: NonNull<Local>) -> Self {
+    pub(crate) const unsafe fn new(first: NonNull<Bump>, local: &'m Local) -> Self {
         Bumps { first, local }
     }
 
     #[inline(always)]
-    pub(crate) fn local(&self) -> &Local {
-        // SAFETY: contract 2 of `new`.
-        unsafe { self.local.as_ref() }
+    pub(crate) fn local(&self) -> &'m Local {
+        self.local
     }
 
     /// The bump of `shape`.
     #[inline(always)]
-    pub fn get(&self, shape: ShapeId) -> &Bump {
-        debug_assert!(shape.index() < crate::MAX_SHAPES);
-        // SAFETY: shape numbers are below MAX_SHAPES, and the array is that long (contract of `new`).
+    pub(crate) fn get(&self, shape: ShapeId) -> &'m Bump {
+        // SAFETY: shape numbers are below MAX_SHAPES (their invariant), and the array is that long (contract of `new`).
         unsafe { &*self.first.as_ptr().add(shape.index()) }
     }
 }

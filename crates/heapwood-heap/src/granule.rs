@@ -3,6 +3,6 @@
 /// Bytes a granule.
 pub const GRANULE: usize = 16;
 /// log2 of [`GRANULE`].
-pub const GRANULE_LOG: u32 = GRANULE.trailing_zeros();
+pub(crate) const GRANULE_LOG: u32 = GRANULE.trailing_zeros();
 
 const _: () = assert!(GRANULE.is_power_of_two() && GRANULE == 1 << GRANULE_LOG);

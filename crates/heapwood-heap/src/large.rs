@@ -4,8 +4,8 @@
 //! one would be behind every page that is touched. Invariant: pages between the first step and the last are in use, in no
 //! span, and counted as unfinished.
 
+use crate::error::{NoRoom, SpaceError};
 use crate::page_table::PageEntry;
-use crate::refused::Refused;
 use crate::shape::ScanKind;
 use crate::shape_id::ShapeId;
 use crate::space::Space;
@@ -15,7 +15,8 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// Pages that were taken for a large object and are not yet one.
 #[must_use = "the pages are lost unless they become an object"]
-pub struct LargePages {
+pub struct LargePages<'s> {
+    space: &'s Space,
     page: PageIndex,
     pages: PageCount,
     bytes: usize,
@@ -24,34 +25,75 @@ pub struct LargePages {
     zero: bool,
 }
 
-impl LargePages {
-    /// How many bytes [`Space::zero_large`] will write.
+impl LargePages<'_> {
+    /// How many bytes [`zero`](Self::zero) will write.
     pub fn bytes_to_zero(&self) -> usize {
         if self.zero { self.bytes } else { 0 }
+    }
+
+    /// Makes the pages zero, if that is wanted. They belong to no span yet, so this may go on while a collection does.
+    pub fn zero(&self) {
+        if self.zero && !self.space.empty_sparse(self.page, self.pages) {
+            // SAFETY: the pages were taken for this, which alone knows them.
+            unsafe { (self.space.address_of(self.page) as *mut u8).write_bytes(0, self.bytes) };
+        }
+    }
+
+    /// Makes an object of the pages. No stop may be under way, or the object is not marked.
+    pub fn finish(self) -> NonNull<u8> {
+        let LargePages { space, page, pages, bytes, shape: id, fresh, .. } = self;
+        let mut span = Span::new(space.address_of(page), pages, 0, bytes, id, fresh);
+        let object = span.cells_start;
+        span.set_frontier(span.cells_end);
+        *span.swept_in.get_mut() = space.cycle();
+        let kind = space.shape(id).kind();
+        let mut central = space.central.lock();
+        // SAFETY: the pages were free, so no one refers to this descriptor; it is committed.
+        unsafe { space.span_ptr(page).write(span) };
+        space.table.set_span(page, pages, kind, id);
+        central.lists(space, id).full.push(space, page);
+        central.unfinished = PageCount(central.unfinished.0 - pages.0);
+        debug_assert!(space.table.get(page) == PageEntry::new(kind, id, 0));
+        NonNull::new(object as *mut u8).expect("no page lies at address 0")
     }
 }
 
 impl Space {
-    /// Allocates `bytes` (not 0) in pages of their own. The memory is zero if the shape has pointers or `zeroed`
-    /// asks for it.
-    pub fn allocate_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<NonNull<u8>, Refused> {
+    /// Allocates `bytes` in pages of their own. The memory is zero if the shape has pointers or `zeroed` asks for it.
+    ///
+    /// # Errors
+    /// As [`take_large`](Self::take_large).
+    ///
+    /// # Panics
+    /// As [`take_large`](Self::take_large).
+    pub fn allocate_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<NonNull<u8>, SpaceError> {
         let large = self.take_large(id, bytes, zeroed)?;
-        self.zero_large(&large);
-        Ok(self.finish_large(large))
+        large.zero();
+        Ok(large.finish())
     }
 
     /// The first step of that: takes the pages. Zeroing them may take long, so the steps can be taken one by one:
-    /// [`zero_large`](Self::zero_large) at any time, [`finish_large`](Self::finish_large) when no stop is under way.
-    pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages, Refused> {
-        let too_large = Refused::Window { bytes, window: self.window_bytes() };
+    /// [`LargePages::zero`] at any time, [`LargePages::finish`] when no stop is under way.
+    ///
+    /// # Errors
+    /// A collection is due, or there is no memory.
+    ///
+    /// # Panics
+    /// The shape is another space's, or has a size class.
+    pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'_>, SpaceError> {
+        let (shape, bytes) = (self.shape(id), bytes.max(1));
+        assert!(
+            shape.class().is_none(),
+            "objects of shape {} have cells, not pages of their own",
+            id.index()
+        );
         if bytes > self.window_bytes() {
-            return Err(too_large);
+            return Err(SpaceError::Window(NoRoom::new(bytes, self.window_bytes())));
         }
-        let kind = self.shape(id).kind();
         let pages = PageCount(bytes.div_ceil(PAGE_SIZE));
         let charge = pages.0 * PAGE_SIZE;
         if self.central.lock().collection_due(charge) {
-            return Err(Refused::CollectionDue);
+            return Err(SpaceError::CollectionDue);
         }
         let (page, fresh) = self.take_pages(None, pages)?;
         let mut central = self.central.lock();
@@ -60,34 +102,8 @@ impl Space {
         drop(central);
         self.stay_within_limit(pages);
         self.begin_sparse(page, pages);
-        let zero = (zeroed || kind != ScanKind::NoPointers) && !fresh;
-        Ok(LargePages { page, pages, bytes, shape: id, fresh, zero })
-    }
-
-    /// Makes the pages zero, if that is wanted. They belong to no span yet, so this may go on while a collection does.
-    pub fn zero_large(&self, large: &LargePages) {
-        if large.zero && !self.empty_sparse(large.page, large.pages) {
-            // SAFETY: the pages were taken by the caller of `take_large`, which alone knows them.
-            unsafe { (self.address_of(large.page) as *mut u8).write_bytes(0, large.bytes) };
-        }
-    }
-
-    /// Makes an object of the pages.
-    pub fn finish_large(&self, large: LargePages) -> NonNull<u8> {
-        let LargePages { page, pages, bytes, shape: id, fresh, .. } = large;
-        let mut span = Span::new(self.address_of(page), pages, 0, bytes, id, fresh);
-        let object = span.cells_start;
-        span.set_frontier(span.cells_end);
-        *span.swept_in.get_mut() = self.cycle();
-        let kind = self.shape(id).kind();
-        let mut central = self.central.lock();
-        // SAFETY: the pages were free, so no one refers to this descriptor; it is committed.
-        unsafe { self.span_ptr(page).write(span) };
-        self.table.set_span(page, pages, kind, id);
-        central.lists(self, id).full.push(self, page);
-        central.unfinished = PageCount(central.unfinished.0 - pages.0);
-        debug_assert!(self.table.get(page) == PageEntry::new(kind, id, 0));
-        NonNull::new(object as *mut u8).expect("no page lies at address 0")
+        let zero = (zeroed || shape.kind() != ScanKind::NoPointers) && !fresh;
+        Ok(LargePages { space: self, page, pages, bytes, shape: id, fresh, zero })
     }
 
     /// Objects from here on may be sparse.

@@ -1,5 +1,7 @@
 //! The non-moving heap under Heapwood: size classes, spans, allocation, sweeping.
 //!
+//! Who may use it: the crates of Heapwood alone; programs take `heapwood` or `heapwood-c`.
+//!
 //! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
 //! roots, threads or when to collect. A mutator allocates from its [`Bumps`] and comes to [`Space::refill`] or
 //! [`Space::allocate_large`] when a run is used up; a collector marks through [`Space::marks`] and ends with
@@ -32,43 +34,55 @@
 //! | [`walker`] | recomputes what must hold |
 //! | [`cpu`], [`prefetch`], [`refused`] | what the processor can do; hints; reasons |
 
-pub mod bump;
-mod central;
 pub mod cpu;
-pub mod granule;
-mod large;
-pub mod local;
-pub mod lookup;
-pub mod marks;
-pub mod page_table;
-pub mod pointer_bits;
 pub mod prefetch;
-pub mod programs;
+
+mod address;
+mod bump;
+mod central;
+mod error;
+mod granule;
+mod large;
+mod local;
+mod lookup;
+mod marks;
+mod owner;
+mod page_table;
+mod pointer_bits;
+mod programs;
 mod rare;
 mod refill;
-pub mod refused;
 mod release;
 mod runs;
 mod sample;
-pub mod shape;
-pub mod shape_id;
-pub mod shapes;
-pub mod size_class;
-pub mod space;
-pub mod span;
+mod shape;
+mod shape_id;
+mod shapes;
+mod size_class;
+mod space;
+mod span;
 mod span_list;
+mod stopped;
 mod sweep;
-pub mod walker;
+mod walker;
 
-pub use bump::{Bump, Bumps};
+pub use address::{Address, ObjectRef};
+pub use bump::Bump;
+pub use error::{NoRoom, RegisterProgramError, ShapeError, SpaceError};
 pub use granule::GRANULE;
 pub use large::LargePages;
 pub use local::Local;
 pub use lookup::Object;
-pub use programs::{MOST_NODES, MOST_UNROLLED, ProgramId, ProgramRefused};
-pub use refused::Refused;
+pub use marks::MarkSide;
+pub use owner::Owner;
+pub use page_table::PageEntry;
+pub use pointer_bits::PointerBits;
+pub use programs::{MOST_NODES, MOST_UNROLLED, ProgramId};
 pub use shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
 pub use shape_id::{MAX_SHAPES, ShapeId};
-pub use shapes::ShapeRefused;
-pub use size_class::{MAX_SMALL, SizeClass};
-pub use space::{Space, SpaceConfig, SpaceFigures};
+pub use shapes::MAX_OWN_SHAPES;
+pub use size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
+pub use space::{CLOBBER, MAX_WINDOW, MIN_WINDOW, Space, SpaceConfig, SpaceFigures, rounded_window};
+pub use span::{Cells, Span};
+pub use stopped::Stopped;
+pub use walker::Invalid;

@@ -1,23 +1,24 @@
 //! From an address to the object it lies in: a range test, one load from the page table, and arithmetic.
 
+use crate::address::{Address, ObjectRef};
 use crate::bump::Bumps;
 use crate::space::Space;
 use crate::span::{Span, first_page};
 use core::sync::atomic::Ordering;
-use heapwood_pages::PageIndex;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// An object found from an address inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Its first byte.
-    pub base: usize,
+    pub base: ObjectRef,
     /// The bytes it may use: its cell, or what a large object was asked for.
     pub bytes: usize,
 }
 
 impl Space {
     /// [`Space::find`] for the thread that owns `bumps`, whose runs are looked at first.
-    pub fn find_own(&self, bumps: &Bumps, addr: usize) -> Option<Object> {
+    pub(crate) fn find_own(&self, bumps: &Bumps<'_>, addr: Address) -> Option<Object> {
         let span = self.find_span(addr)?;
         let bump = bumps.get(span.shape);
         // Cells below the cursor of the span's owner exist.
@@ -38,38 +39,41 @@ impl Space {
     /// The object that `addr` points to or into, if it exists. Exact when all mutators are stopped and flushed;
     /// otherwise objects in the span that a mutator allocates from may be missing.
     #[inline]
-    pub fn find(&self, addr: usize) -> Option<Object> {
+    pub fn find(&self, addr: Address) -> Option<Object> {
         let span = self.find_span(addr)?;
         let base = self.cell_in(span, addr)?;
-        self.exists(span, base).then(|| Object { base, bytes: span.object_bytes() })
+        // A span that its owner makes anew just now may lead anywhere.
+        let exists = base <= addr && self.exists(span, base.get());
+        exists.then(|| Object { base: ObjectRef::new(base.get()), bytes: span.object_bytes() })
     }
 
     /// The span that `addr` lies in.
     #[inline]
-    pub fn find_span(&self, addr: usize) -> Option<&Span> {
-        if addr.wrapping_sub(self.base()) >= self.extent() {
+    pub fn find_span(&self, addr: Address) -> Option<&Span> {
+        if !self.contains(addr) {
             return None;
         }
-        let page = self.page_of(addr);
+        let page = self.page_of(addr.get());
         let entry = self.table.get(page);
         entry.kind()?;
-        Some(self.span(first_page(page, entry)))
+        // SAFETY: the entry of a page in the heap leads to one.
+        Some(unsafe { self.span_unchecked(first_page(page, entry)) })
     }
 
     /// The first byte of the cell of `span` that `addr` lies in, whether or not an object is there.
     #[inline]
-    pub fn cell_in(&self, span: &Span, addr: usize) -> Option<usize> {
+    pub fn cell_in(&self, span: &Span, addr: Address) -> Option<Address> {
+        let addr = addr.get();
         if addr < span.cells_start || addr >= span.cells_end {
             return None;
         }
         let index = crate::size_class::cell_at(addr - span.cells_start, span.reciprocal);
-        Some(span.cells_start + index * span.cell_size as usize)
+        Some(Address::new(span.cells_start + index * span.cell_size as usize))
     }
 
-    /// Calls `f` with each span and its first page, in order of address. The heap must be stopped.
-    pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
+    pub(crate) fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
         let mut page = PageIndex(0);
-        let end = self.page_of(self.base() + self.extent());
+        let end = PageIndex(self.extent() / PAGE_SIZE);
         while page < end {
             let entry = self.table.get(page);
             if entry.kind().is_none() {
@@ -82,14 +86,12 @@ impl Space {
         }
     }
 
-    /// Calls `f` with the base and size of every object that exists. The heap must be stopped and its mutators
-    /// flushed.
-    pub fn for_each_object(&self, mut f: impl FnMut(usize, usize)) {
+    pub(crate) fn for_each_object(&self, mut f: impl FnMut(ObjectRef, usize)) {
         self.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for cell in (span.cells_start..span.cells_end).step_by(bytes) {
                 if self.exists(span, cell) {
-                    f(cell, bytes);
+                    f(ObjectRef::new(cell), bytes);
                 }
             }
         });

@@ -15,10 +15,10 @@ use heapwood_pages::PAGE_SIZE;
 const WORD_BITS: usize = 64;
 const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
 /// Words of a page's bits on each side.
-pub const PAGE_WORDS: usize = PAGE_SIZE / GRANULE / WORD_BITS;
+pub(crate) const PAGE_WORDS: usize = PAGE_SIZE / GRANULE / WORD_BITS;
 
 /// The two bitmaps of a heap whose window starts at `base`.
-pub struct Marks {
+pub(crate) struct Marks {
     sides: [MappedArray<u64>; 2],
     base: usize,
     /// Which side holds the allocation bits.
@@ -28,19 +28,19 @@ pub struct Marks {
 
 impl Marks {
     /// Reserves bits for `window` bytes from `base`.
-    pub fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
         let words = window.div_ceil(GRANULE * WORD_BITS);
         let sides = [MappedArray::new(kernel, words)?, MappedArray::new(kernel, words)?];
         Ok(Marks { sides, base, allocated: AtomicUsize::new(0), cpu: Cpu::detect() })
     }
 
     /// Makes the bits for the bytes `from..to` of the window usable.
-    pub fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
         self.commit_by(from, to, MappedArray::commit)
     }
 
     /// The same by huge pages.
-    pub fn commit_huge(&self, from: usize, to: usize) -> Result<(), OsError> {
+    pub(crate) fn commit_huge(&self, from: usize, to: usize) -> Result<(), OsError> {
         self.commit_by(from, to, MappedArray::commit_huge)
     }
 
@@ -56,7 +56,7 @@ impl Marks {
     }
 
     /// Swaps the sides at the end of marking: the marks become the allocation bits.
-    pub fn flip(&self) {
+    pub(crate) fn flip(&self) {
         self.allocated.fetch_xor(1, Ordering::Relaxed);
     }
 
@@ -73,13 +73,13 @@ impl Marks {
     }
 
     /// The mark side, for a marking loop to keep in registers.
-    pub fn marker(&self) -> Marker {
-        Marker { words: self.sides[self.allocated() ^ 1].as_ptr(), base: self.base }
+    pub(crate) fn mark_side(&self) -> MarkSide {
+        MarkSide { words: self.sides[self.allocated() ^ 1].as_ptr(), base: self.base }
     }
 
     /// Whether the object at `addr` is marked in the cycle under way.
     #[inline(always)]
-    pub fn is_marked(&self, addr: usize) -> bool {
+    pub(crate) fn is_marked(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated() ^ 1, addr);
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
         unsafe { word.read() & bit != 0 }
@@ -87,7 +87,7 @@ impl Marks {
 
     /// Whether the cell at `addr` outlived the last cycle.
     #[inline(always)]
-    pub fn is_allocated(&self, addr: usize) -> bool {
+    pub(crate) fn is_allocated(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated(), addr);
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
         unsafe { word.read() & bit != 0 }
@@ -97,7 +97,7 @@ impl Marks {
     /// there is no such cell. Only `from..end` is looked at, and the cells of each of its pages begin at the granules
     /// `starts`.
     #[inline]
-    pub fn next_run(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> Range<usize> {
+    pub(crate) fn next_run(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> Range<usize> {
         if from >= end {
             return end..end;
         }
@@ -132,7 +132,7 @@ impl Marks {
 
     /// The same among cells of `size` bytes that begin at `from`, each of which has a word of its own.
     #[inline]
-    pub fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
+    pub(crate) fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
         let words = self.sides[self.allocated()].as_ptr();
         let is_allocated = |cell: usize| {
             let offset = cell - self.base;
@@ -153,13 +153,13 @@ impl Marks {
 
     /// The processor that loops over the bits are compiled for.
     #[inline(always)]
-    pub fn cpu(&self) -> Cpu {
+    pub(crate) fn cpu(&self) -> Cpu {
         self.cpu
     }
 
     /// How many allocation bits lie in the pages `start..end`.
     #[inline]
-    pub fn count_allocated(&self, start: usize, end: usize) -> usize {
+    pub(crate) fn count_allocated(&self, start: usize, end: usize) -> usize {
         let marks = self;
         crate::by_cpu!(self.cpu, Marks::count, (marks: &Marks, start: usize, end: usize) -> usize)
     }
@@ -174,7 +174,7 @@ impl Marks {
     }
 
     /// How many allocation bits lie at the granules from `from` on, below `end`.
-    pub fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
+    pub(crate) fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
         let first = (from - self.base) >> GRANULE_LOG;
         let last = (end - self.base) >> GRANULE_LOG;
         let words = self.sides[self.allocated()].as_ptr();
@@ -194,7 +194,7 @@ impl Marks {
     /// 1. The pages belong to the heap, and no marking is under way.
     /// 2. No other thread uses their marks.
     #[inline]
-    pub unsafe fn clear_marks(&self, start: usize, end: usize) {
+    pub(crate) unsafe fn clear_marks(&self, start: usize, end: usize) {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         // SAFETY: the words are committed and ours alone (contracts 1 and 2).
@@ -202,7 +202,7 @@ impl Marks {
     }
 
     /// Whether no mark bit is set for the pages `start..end`.
-    pub fn marks_clear(&self, start: usize, end: usize) -> bool {
+    pub(crate) fn marks_clear(&self, start: usize, end: usize) -> bool {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         let words = self.sides[self.allocated() ^ 1].as_ptr();
@@ -210,23 +210,25 @@ impl Marks {
         (first..last).all(|i| unsafe { *words.add(i) } == 0)
     }
 
-    /// Clears a cell's allocation bit: used to plant errors in tests.
-    #[doc(hidden)]
-    pub fn forget_allocated(&self, addr: usize) {
+    /// Clears a cell's allocation bit, to inject a fault.
+    ///
+    /// # Safety
+    /// 1. The cell lies in a span, and the heap is stopped.
+    pub(crate) unsafe fn forget_allocated(&self, addr: usize) {
         let (word, bit) = self.word(self.allocated(), addr);
-        // SAFETY: test hook, called with the heap stopped, for an address in a span.
+        // SAFETY: contract 1.
         unsafe { *word &= !bit };
     }
 }
 
-/// The side that takes marks, for the length of one marking.
+/// The side that takes marks, for the length of one marking: of a [`Stopped`](crate::Stopped) heap.
 #[derive(Clone, Copy)]
-pub struct Marker {
+pub struct MarkSide {
     words: *mut u64,
     base: usize,
 }
 
-impl Marker {
+impl MarkSide {
     /// The first address that has marks.
     #[inline(always)]
     pub fn base(&self) -> usize {
@@ -268,13 +270,13 @@ mod tests {
         const BASE: usize = 1 << 30;
         let mut marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
         marks.commit(0, 1 << 20).unwrap();
-        let marker = marks.marker();
+        let side = marks.mark_side();
         let (start, end) = (BASE + PAGE_SIZE, BASE + 5 * PAGE_SIZE);
         let mut set = 0;
         for granule in (BASE..BASE + 8 * PAGE_SIZE).step_by(GRANULE) {
             if (granule >> GRANULE_LOG).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62 == 0 {
                 // SAFETY: the bits are committed, and this thread's alone.
-                assert!(unsafe { marker.set(granule) && !marker.set(granule) });
+                assert!(unsafe { side.set(granule) && !side.set(granule) });
                 set += (start..end).contains(&granule) as usize;
             }
         }

@@ -56,7 +56,7 @@ impl PageEntry {
 const CHUNK: usize = 512;
 
 /// The entries of all pages of a heap's window.
-pub struct PageTable {
+pub(crate) struct PageTable {
     entries: MappedArray<AtomicU64>,
     /// For chunks inside a span: its entry, with the span's first page where pages say how far back that is.
     chunks: MappedArray<AtomicU64>,
@@ -81,7 +81,7 @@ impl PageTable {
 
     /// The entry of a page below the heap's high-water mark.
     #[inline(always)]
-    pub fn get(&self, page: PageIndex) -> PageEntry {
+    pub(crate) fn get(&self, page: PageIndex) -> PageEntry {
         // SAFETY: entries below the high-water mark are committed, and callers have done the range test.
         let entry = unsafe { &*self.entries.at(page.0) }.load(Ordering::Relaxed);
         if entry != 0 { PageEntry(entry) } else { self.get_chunk(page) }
@@ -98,7 +98,7 @@ impl PageTable {
     }
 
     /// The first page's entry, for a marking loop to index by the pages of objects' bases.
-    pub fn as_ptr(&self) -> *const PageEntry {
+    pub(crate) fn as_ptr(&self) -> *const PageEntry {
         self.entries.as_ptr().cast()
     }
 

@@ -3,14 +3,15 @@
 //! Invariant: the bits of an object in a span of a mixed shape are those of its layout, and zero to the end of its cell, or
 //! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
 //! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
-//! (docs/METADATA.md).
+//! (docs/design/metadata.md).
 
+use crate::address::ObjectRef;
 use crate::granule::GRANULE;
 use crate::shape_id::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
+use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-const WORD: usize = size_of::<usize>();
 /// Bytes of the heap that a word of bits is about.
 const BYTES: usize = 64 * WORD;
 
@@ -75,20 +76,26 @@ impl PointerBits {
     }
 
     /// The shape of an object in a span of a shape that is scanned by number.
+    ///
+    /// # Safety
+    /// 1. The object exists, and lies in such a span of this heap.
     #[inline]
-    pub fn shape(&self, object: usize) -> ShapeId {
-        // SAFETY: callers ask about objects in spans, whose bits are committed.
-        ShapeId(u32::from(unsafe { self.number_of(object).read_unaligned() }))
+    pub unsafe fn shape(&self, object: ObjectRef) -> ShapeId {
+        // SAFETY: contract 1: the bits are committed, and hold a number.
+        ShapeId(u32::from(unsafe { self.number_of(object.get()).read_unaligned() }))
     }
 
     /// Calls `slot` with the address of each pointer of the object that fills the bytes.
-    pub fn for_each(&self, object: Range<usize>, mut slot: impl FnMut(usize)) {
+    ///
+    /// # Safety
+    /// 1. They are an object's, in a span of this heap where objects have bits.
+    pub unsafe fn for_each(&self, object: Range<usize>, mut slot: impl FnMut(usize)) {
         if object.is_empty() {
             return;
         }
         let first = (object.start - self.base) / WORD;
         let last = (object.end - self.base) / WORD - 1;
-        // SAFETY: callers ask about objects in spans, whose bits are committed.
+        // SAFETY: the bits of spans are committed (contract 1).
         let read = |index: usize| unsafe { self.bits.at(index).read() };
         let (mut index, last_index) = (first / 64, last / 64);
         let mut word = read(index) & u64::MAX << (first % 64);
@@ -177,7 +184,8 @@ mod tests {
             }
             for (cell, mask) in &placed {
                 let mut found = Vec::new();
-                bits.for_each(cell.clone(), |slot| found.push((slot - cell.start) / 8));
+                // SAFETY: this test's own.
+                unsafe { bits.for_each(cell.clone(), |slot| found.push((slot - cell.start) / 8)) };
                 let expected: Vec<usize> = (0..256).filter(|i| mask[i / 64] >> (i % 64) & 1 == 1).collect();
                 prop_assert_eq!(found, expected);
             }

@@ -2,14 +2,15 @@
 //! scanned from any word on. Invariant: a number that was given out names a program that lives as long as the heap and
 //! never changes; programs of the same bytes have one number, which an index finds.
 
-use core::fmt;
+use crate::error::RegisterProgramError;
 use core::mem::MaybeUninit;
-use heapwood_layout::program::{Nest, NestError, NestFault, Node, Program};
+use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
-/// The number of a program within its heap.
+/// The number of a program within its heap. Heaps alone make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct ProgramId(u32);
@@ -26,44 +27,15 @@ impl ProgramId {
 }
 
 /// How many programs a heap can have.
-pub const MAX_PROGRAMS: usize = 1 << 12;
+pub(crate) const MAX_PROGRAMS: usize = 1 << 12;
 /// Bytes of all programs together.
-const MAX_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// Nodes of all nests together. (Address space is reserved for all these, which `ulimit -v` may count.)
-const MAX_NODES: usize = 1 << 17;
+pub(crate) const MAX_NODES: usize = 1 << 17;
 /// A nest has at most so many nodes.
 pub const MOST_NODES: usize = 1 << 12;
 /// A program that would need more, or too many loops in each other, is unrolled if its type has at most so many words.
 pub const MOST_UNROLLED: usize = 64 * MOST_NODES;
-
-/// Why a program was not registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramRefused {
-    /// It is no nest of few loops, and its type is too large to be unrolled.
-    Nest(NestError),
-    /// The heap has no room for more programs.
-    TooMany,
-    /// The kernel gave no memory.
-    Kernel(OsError),
-}
-
-impl fmt::Display for ProgramRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProgramRefused::Nest(e) => {
-                write!(f, "{e}, and types of more than {MOST_UNROLLED} words are not unrolled")
-            }
-            ProgramRefused::TooMany => write!(
-                f,
-                "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
-                 of the loops that they are: let types share them"
-            ),
-            ProgramRefused::Kernel(e) => e.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for ProgramRefused {}
 
 /// Room for a value.
 #[repr(transparent)]
@@ -89,6 +61,8 @@ struct Used {
 
 pub(crate) struct Programs {
     known: MappedArray<Slot<Known>>,
+    /// How many of them there are.
+    count: AtomicU32,
     bytes: MappedArray<u8>,
     nodes: MappedArray<Slot<Node>>,
     /// For a program that is unrolled, while it is registered.
@@ -116,6 +90,7 @@ impl Programs {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         Ok(Programs {
             known: MappedArray::new(kernel, MAX_PROGRAMS)?,
+            count: AtomicU32::new(0),
             bytes: MappedArray::new(kernel, MAX_BYTES)?,
             nodes: MappedArray::new(kernel, MAX_NODES)?,
             unrolled: MappedArray::new(kernel, MOST_NODES)?,
@@ -127,9 +102,9 @@ impl Programs {
     }
 
     /// The number of a program.
-    pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
+    pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         let Registering { used, index } = &mut *self.registering.lock();
-        let known = |number: u32| self.known(ProgramId(number - 1)).program;
+        let known = |number: u32| self.program(ProgramId(number - 1));
         let same = |number| {
             let known = known(number);
             known.words() == program.words() && known.bytes() == program.bytes()
@@ -140,13 +115,13 @@ impl Programs {
         let Used { programs, bytes, nodes } = *used;
         let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
         if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || most == 0 {
-            return Err(ProgramRefused::TooMany);
+            return Err(RegisterProgramError::TooMany);
         }
-        index.reserve(|number| hash_of(known(number))).map_err(ProgramRefused::Kernel)?;
-        self.unrolled.commit(0..MOST_NODES).map_err(ProgramRefused::Kernel)?;
-        self.known.commit(programs..programs + 1).map_err(ProgramRefused::Kernel)?;
-        self.bytes.commit(bytes..bytes + len).map_err(ProgramRefused::Kernel)?;
-        self.nodes.commit(nodes..nodes + most).map_err(ProgramRefused::Kernel)?;
+        index.reserve(|number| hash_of(known(number))).map_err(RegisterProgramError::Kernel)?;
+        self.unrolled.commit(0..MOST_NODES).map_err(RegisterProgramError::Kernel)?;
+        self.known.commit(programs..programs + 1).map_err(RegisterProgramError::Kernel)?;
+        self.bytes.commit(bytes..bytes + len).map_err(RegisterProgramError::Kernel)?;
+        self.nodes.commit(nodes..nodes + most).map_err(RegisterProgramError::Kernel)?;
         // SAFETY: the bytes were committed just now, nobody else uses them, and they live as long as the tables, in which
         // the reference stays.
         let copy: &'static mut [u8] = unsafe { core::slice::from_raw_parts_mut(self.bytes.at(bytes), len) };
@@ -161,30 +136,59 @@ impl Programs {
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
         // SAFETY: committed above, and used under the lock alone.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
-        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.fault {
-            NestFault::TooManyNodes { .. } if most < MOST_NODES => ProgramRefused::TooMany,
-            _ => ProgramRefused::Nest(e),
+        let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.kind {
+            NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => RegisterProgramError::TooMany,
+            _ => RegisterProgramError::Nest(e),
         })?;
         // SAFETY: committed just now.
         unsafe { self.known.at(programs).write(Slot(MaybeUninit::new(Known { program, nest }))) };
         index.insert(hash_of(program), programs as u32 + 1);
+        self.count.store(programs as u32 + 1, Ordering::Release);
         *used = Used { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
         Ok(ProgramId::from_index(programs))
     }
 
-    fn known(&self, id: ProgramId) -> Known {
-        // SAFETY: numbers are given out after the program was written, which never changes.
-        unsafe { (*self.known.at(id.index())).0.assume_init() }
-    }
-
-    /// The program with a number that these tables gave out.
+    /// The program with a number.
+    ///
+    /// # Panics
+    /// These tables did not give out the number.
     pub(crate) fn program(&self, id: ProgramId) -> Program<'_> {
-        self.known(id).program
+        self.check(id);
+        // SAFETY: just checked.
+        unsafe { self.known(id) }.program
     }
 
     /// Its loops.
+    ///
+    /// # Panics
+    /// These tables did not give out the number.
     pub(crate) fn nest(&self, id: ProgramId) -> Nest<'_> {
-        self.known(id).nest
+        self.check(id);
+        // SAFETY: just checked.
+        unsafe { self.nest_unchecked(id) }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    /// 1. These tables gave out the number.
+    #[inline]
+    pub(crate) unsafe fn nest_unchecked(&self, id: ProgramId) -> Nest<'_> {
+        // SAFETY: contract 1.
+        unsafe { self.known(id) }.nest
+    }
+
+    fn check(&self, id: ProgramId) {
+        let programs = self.count.load(Ordering::Acquire);
+        assert!(id.0 < programs, "program {} is another heap's: this one has {programs}", id.0);
+    }
+
+    /// # Safety
+    /// 1. These tables gave out the number.
+    #[inline]
+    unsafe fn known(&self, id: ProgramId) -> Known {
+        // SAFETY: numbers are given out after the program was written, which never changes (contract 1).
+        unsafe { (*self.known.at(id.index())).0.assume_init() }
     }
 }
 
@@ -231,12 +235,12 @@ mod tests {
                 Err(e) => break e,
             }
         };
-        assert_eq!(refused, ProgramRefused::TooMany);
+        assert_eq!(refused, RegisterProgramError::TooMany);
         assert!(MAX_NODES - nodes < MOST_NODES && nodes < MAX_NODES, "{nodes}");
         let one = programs.register(runs(2, 0).program()).unwrap();
         assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(1000));
         let too_long = programs.register(runs(4200, 7).program()).unwrap_err();
-        assert_eq!(too_long, ProgramRefused::TooMany);
+        assert_eq!(too_long, RegisterProgramError::TooMany);
     }
 
     #[test]
@@ -246,7 +250,7 @@ mod tests {
             let id = programs.register(runs(MOST_NODES, k as u64).program()).unwrap();
             assert_eq!(programs.nest(id).nodes().len(), MOST_NODES);
         }
-        assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(ProgramRefused::TooMany));
+        assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(RegisterProgramError::TooMany));
         assert!(programs.register(runs(MOST_NODES, 0).program()).is_ok(), "known already");
     }
 
@@ -259,7 +263,7 @@ mod tests {
         }
         let (bytes, words) = deep(16, 1);
         let refused = programs.register(Program::check(&bytes, words).unwrap());
-        assert_eq!(refused, Err(ProgramRefused::TooMany));
+        assert_eq!(refused, Err(RegisterProgramError::TooMany));
     }
 
     /// Two words, then so often: one word more, and all of it `times` times more. Its words are counted too.
@@ -286,7 +290,10 @@ mod tests {
         let (bytes, words) = deep(16, 2);
         assert!(words > MOST_UNROLLED as u64);
         let refused = programs.register(Program::check(&bytes, words).unwrap()).unwrap_err();
-        assert!(matches!(refused, ProgramRefused::Nest(e) if e.fault == NestFault::TooDeep), "{refused}");
+        assert!(
+            matches!(refused, RegisterProgramError::Nest(e) if e.kind == NestErrorKind::TooDeep),
+            "{refused}"
+        );
         let one = Builder::<8>::new().pointer().finish();
         assert_eq!(programs.register(one.program()).unwrap().index(), 0);
     }

@@ -4,9 +4,10 @@
 //! layout's count is that of the objects that went to mixed spans in this cycle, or fewer where threads counted at once, up to
 //! those of a span; or [`OWN`], which only the end of a cycle takes back.
 
+use crate::address::ObjectRef;
 use crate::bump::Bumps;
+use crate::error::SpaceError;
 use crate::pointer_bits::{clear, put};
-use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
 use crate::shape_id::{MAX_SHAPES, Mixed, ShapeId, WELL_KNOWN};
 use crate::space::Space;
@@ -77,7 +78,12 @@ impl Space {
 
     /// Gives the bump of a rare shape one cell of a mixed span, zero and with its layout written. The cell counts
     /// as an object from now on, one of zeros until it is used.
-    pub(crate) fn refill_rare(&self, bumps: &Bumps, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
+    pub(crate) fn refill_rare(
+        &self,
+        bumps: &Bumps<'_>,
+        id: ShapeId,
+        shape: &Shape,
+    ) -> Result<(), SpaceError> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
         let form = shape.rare_form().expect("refill asks whether the shape is rare");
         let (size, mixed) = (class.cell_size(), ShapeId::mixed(class, form));
@@ -91,8 +97,9 @@ impl Space {
         };
         let addr = cell.as_ptr() as usize;
         // SAFETY: the span is the one that this mutator allocates from, and mutators are stopped while marking goes on.
-        unsafe { self.write_layout(id, addr) };
-        from.commit(cell, size);
+        unsafe { self.write_layout(id, ObjectRef::new(addr)) };
+        // SAFETY: the cell that was peeked at; it is of zeros.
+        unsafe { from.commit(cell, size) };
         bumps.local().activate(id);
         let bump = bumps.get(id);
         bump.cell_size.set(size as u32);
@@ -106,9 +113,12 @@ impl Space {
     /// # Safety
     /// 1. The cell is of the shape's size class, in a span of the mixed shape that objects of the shape go to.
     /// 2. This thread owns the span, and no marking is under way.
+    /// 3. The shape is this space's.
     #[inline]
-    pub unsafe fn write_layout(&self, id: ShapeId, cell: usize) {
-        let shape = self.shape(id);
+    pub unsafe fn write_layout(&self, id: ShapeId, cell: ObjectRef) {
+        // SAFETY: contract 3.
+        let shape = unsafe { self.shape_unchecked(id) };
+        let cell = cell.get();
         match shape.rare_form() {
             // SAFETY: contract 2.
             Some(Mixed::Numbered) => unsafe { self.pointer_bits.write_shape(cell, id) },

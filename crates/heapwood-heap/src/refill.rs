@@ -5,8 +5,8 @@
 
 use crate::bump::{Bump, Bumps, NONE_LEFT};
 use crate::central::Central;
+use crate::error::SpaceError;
 use crate::local::{Local, MOST_SPANS};
-use crate::refused::Refused;
 use crate::shape::{ScanKind, Shape};
 use crate::shape_id::ShapeId;
 use crate::size_class::SizeClass;
@@ -17,12 +17,7 @@ use core::sync::atomic::Ordering;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Space {
-    /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
-    /// `whole` promises that each will be written as a whole before it is committed: then those of masks and programs
-    /// are not, since only the words of the value itself will ever be read as pointers.
-    ///
-    /// `bumps` must be the calling mutator's, and `id` a shape with a size class.
-    pub fn refill(&self, bumps: &Bumps, id: ShapeId, whole: bool) -> Result<(), Refused> {
+    pub(crate) fn refill(&self, bumps: &Bumps<'_>, id: ShapeId, whole: bool) -> Result<(), SpaceError> {
         let (bump, shape) = (bumps.get(id), self.shape(id));
         let zero = self.must_zero(shape, whole);
         if bump.span().is_none() && self.is_rare(id, shape) {
@@ -38,10 +33,8 @@ impl Space {
         }
     }
 
-    /// Gives the bump the next run of the span that it has, as a refill would; false if it has none, or no more of them.
-    /// Most refills of a fragmented heap need no more than this.
     #[inline]
-    pub fn continue_run(&self, bump: &Bump, id: ShapeId, whole: bool) -> bool {
+    pub(crate) fn continue_run(&self, bump: &Bump, id: ShapeId, whole: bool) -> bool {
         bump.span().is_some() && !self.single_cells() && {
             let shape = self.shape(id);
             self.next_run(bump, shape, self.must_zero(shape, whole))
@@ -66,12 +59,13 @@ impl Space {
 
     /// Whether a cell of a program's shape has one element, and no room for another.
     fn is_one_value(&self, shape: &Shape) -> bool {
-        let Some(program) = shape.program() else { return false };
+        // SAFETY: the shape was looked up here.
+        let Some(nest) = (unsafe { self.nest_of(shape) }) else { return false };
         let words = shape.cell_size as u64 / size_of::<usize>() as u64;
-        shape.header == 0 && self.nest(program).words() > words / 2
+        shape.header == 0 && nest.words() > words / 2
     }
 
-    fn take_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
+    fn take_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), SpaceError> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
         let cell = class.cell_size();
         loop {
@@ -117,7 +111,7 @@ impl Space {
     }
 
     /// Gives `bump` a new span in pages of the cache or, if need be, of the page allocator; false if that has none.
-    fn new_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<bool, Refused> {
+    fn new_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<bool, SpaceError> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
         if self.is_limited() {
             return Ok(false);
@@ -136,7 +130,7 @@ impl Space {
     }
 
     /// The same under a limit: every page is counted before it is taken, and none is set aside.
-    fn counted_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), Refused> {
+    fn counted_span(&self, bump: &Bump, local: &Local, id: ShapeId, shape: &Shape) -> Result<(), SpaceError> {
         let class = shape.class().expect("refill is asked for shapes with a size class");
         let mut cache = local.pages.get();
         self.pages.flush(&mut cache);
@@ -170,13 +164,13 @@ impl Space {
     /// Visits the shared state: settles the account, hands in what is used up, and takes home what is to be swept, or
     /// learns that there is nothing.
     #[cold]
-    fn visit(&self, bump: &Bump, local: &Local, id: ShapeId) -> Result<(), Refused> {
+    fn visit(&self, bump: &Bump, local: &Local, id: ShapeId) -> Result<(), SpaceError> {
         let mut central = self.central.lock();
         central.visits += 1;
         local.settle(&mut central);
         self.hand_in(&mut central, bump);
         if central.collection_due(1) {
-            return Err(Refused::CollectionDue);
+            return Err(SpaceError::CollectionDue);
         }
         // Near the end of the budget a mutator takes little.
         let left = central.budget.saturating_sub(central.allocated) / PAGE_SIZE;
@@ -225,9 +219,7 @@ impl Space {
         }
     }
 
-    /// Takes all spans and pages away from a stopped or leaving mutator. Cells that it has not used stay free, and whoever
-    /// needs some of their shape next gets them; they are no longer charged.
-    pub fn flush(&self, bumps: &Bumps) {
+    pub(crate) fn flush(&self, bumps: &Bumps<'_>) {
         let local = bumps.local();
         local.credit.set(0);
         if local.is_empty() {

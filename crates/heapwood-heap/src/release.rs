@@ -42,7 +42,7 @@ impl Space {
 
     /// Bytes of pages that may have memory behind them, in use or not.
     pub fn backed_bytes(&self) -> usize {
-        self.pages.backed().bytes()
+        self.pages.resident().bytes()
     }
 
     /// After so many pages were taken: if more have memory now than the limit allows, free ones elsewhere give theirs

@@ -99,13 +99,13 @@ mod tests {
                 marks.commit(0, 1 << 20).unwrap();
                 let start = BASE + PAGE_SIZE * (1 + round % 5);
                 let end = start + class.span_cells() * cell;
-                let marker = marks.marker();
+                let side = marks.mark_side();
                 for granule in (BASE..BASE + (1 << 20)).step_by(GRANULE) {
                     let outside = granule < start || granule >= start + pages;
                     let begins = granule < end && granule >= start && (granule - start).is_multiple_of(cell);
                     if outside || begins && random().is_multiple_of(one_in) {
                         // SAFETY: the bits are committed, and this thread's alone.
-                        assert!(unsafe { marker.set(granule) });
+                        assert!(unsafe { side.set(granule) });
                     }
                 }
                 marks.flip();

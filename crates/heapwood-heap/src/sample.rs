@@ -3,12 +3,12 @@
 
 use crate::space::Space;
 use core::sync::atomic::Ordering;
-use heapwood_pages::{PAGE_SIZE, PageIndex, Sample};
+use heapwood_pages::{PAGE_SIZE, PageIndex, Snapshot};
 
 impl Space {
     /// The pages, those of spans that the last marking found empty being free. The mutators must be stopped.
-    pub fn page_sample_if_swept(&self) -> Sample {
-        let mut sample = self.pages.sample();
+    pub(crate) fn snapshot_if_swept(&self) -> Snapshot {
+        let mut sample = self.pages.snapshot();
         let extent = self.extent() / PAGE_SIZE;
         let mut page = 0;
         while page < extent {

@@ -172,7 +172,7 @@ impl Shape {
         }
         shape.kind = kind as u8;
         // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
-        // at each marking (docs/LAYOUT.md).
+        // at each marking (docs/design/layout.md).
         shape.rare_form = match kind {
             ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
                 if shape.cell_size as usize >= ROOM_FOR_NUMBER =>
@@ -286,6 +286,11 @@ mod tests {
             }
         }
         assert_eq!(ShapeId::well_known(48, &[1, 0, 0, 0]), None);
+        assert_eq!(
+            ShapeId::well_known(16, &[1 << 40, 0, 0, 0]),
+            None,
+            "no type of this size has such a mask"
+        );
         assert_eq!(ShapeId::well_known(48, &[0; 4]), Some(ShapeId::no_pointers(SizeClass::of(48))));
     }
 }

@@ -5,7 +5,8 @@
 use crate::size_class::{CLASSES, SizeClass};
 use heapwood_layout::MASK_BLOCKS;
 
-/// The number of a shape within its heap; 0 is none.
+/// The number of a shape within its heap; 0 is none. Invariant: it is below [`MAX_SHAPES`]. Heaps alone make those that are
+/// not known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct ShapeId(pub(crate) u32);
@@ -49,11 +50,6 @@ impl ShapeId {
         self.0 as usize
     }
 
-    /// The shape with this number; the heap it is used with must know it.
-    pub const fn from_index(index: u32) -> Self {
-        ShapeId(index)
-    }
-
     /// Pointer-free cells of `class`; `None` means objects with pages of their own.
     pub const fn no_pointers(class: Option<SizeClass>) -> Self {
         ShapeId(FIRST_NO_POINTERS + class_slot(class))
@@ -81,9 +77,9 @@ impl ShapeId {
         if mask[0] == 0 {
             return Some(Self::no_pointers(SizeClass::of(size)));
         }
-        match size {
-            1..=16 => Some(ShapeId(FIRST_TWO_WORDS + mask[0] as u32 - 1)),
-            17..=32 => Some(ShapeId(FIRST_FOUR_WORDS + mask[0] as u32 - 1)),
+        match (size, mask[0]) {
+            (1..=16, 1..4) => Some(ShapeId(FIRST_TWO_WORDS + mask[0] as u32 - 1)),
+            (17..=32, 1..16) => Some(ShapeId(FIRST_FOUR_WORDS + mask[0] as u32 - 1)),
             _ => None,
         }
     }

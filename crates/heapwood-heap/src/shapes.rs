@@ -2,20 +2,21 @@
 //! since it was written before the number was given out, and never changes; every shape with a number is in the index, by
 //! which one that exists is found in a few steps, however many there are.
 
+use crate::address::ObjectRef;
+use crate::error::{RegisterProgramError, ShapeError};
 use crate::page_table::PageEntry;
-use crate::programs::{ProgramId, ProgramRefused};
+use crate::programs::ProgramId;
 use crate::shape::{Scan, Shape};
 use crate::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::size_class::SizeClass;
 use crate::space::Space;
-use core::fmt;
 use core::sync::atomic::Ordering;
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{KernelRef, MappedIndex, OsError};
 
 /// How many shapes types can have beside those that every heap knows.
-pub const MAX_OWN: usize = MAX_SHAPES - WELL_KNOWN as usize;
+pub const MAX_OWN_SHAPES: usize = MAX_SHAPES - WELL_KNOWN as usize;
 
 /// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
 const STEP: usize = 512;
@@ -33,71 +34,78 @@ impl Registering {
     }
 }
 
-/// Why a shape was not registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShapeRefused {
-    /// There are as many as the heap has numbers for.
-    TooMany,
-    /// The kernel gave no memory.
-    Kernel(OsError),
-    /// Its program was not.
-    Program(ProgramRefused),
-}
-
-impl fmt::Display for ShapeRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShapeRefused::TooMany => {
-                write!(
-                    f,
-                    "more than {MAX_OWN} different layouts in one heap, where types of one size class and the same \
-                     pointers have one: let types share them"
-                )
-            }
-            ShapeRefused::Kernel(e) => e.fmt(f),
-            ShapeRefused::Program(e) => write!(f, "a type's program is not possible here: {e}"),
-        }
-    }
-}
-
-impl core::error::Error for ShapeRefused {}
-
 impl Space {
     /// The number of a program for [`Scan::Program`].
     ///
     /// # Errors
     /// It is no nest of few loops and too large to be unrolled, there are too many, or the kernel refuses memory. Nothing is
     /// registered then.
-    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, ProgramRefused> {
+    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         self.programs.register(program)
     }
 
     /// A program that was registered.
+    ///
+    /// # Panics
+    /// With another space.
     pub fn program(&self, id: ProgramId) -> Program<'_> {
         self.programs.program(id)
     }
 
-    /// The loops of a program that was registered.
+    /// Its loops.
+    ///
+    /// # Panics
+    /// With another space.
     pub fn nest(&self, id: ProgramId) -> Nest<'_> {
         self.programs.nest(id)
     }
 
-    /// The shape with a number that this space gave out.
-    #[inline(always)]
+    /// The loops of the program of a shape, `None` if it has none.
+    ///
+    /// # Safety
+    /// 1. The shape is this space's.
+    #[inline]
+    pub unsafe fn nest_of(&self, shape: &Shape) -> Option<Nest<'_>> {
+        // SAFETY: contract 1: the program was looked up when the shape was made.
+        shape.program().map(|id| unsafe { self.programs.nest_unchecked(id) })
+    }
+
+    /// The shape with a number.
+    ///
+    /// # Panics
+    /// This space did not give out the number.
+    #[inline]
     pub fn shape(&self, id: ShapeId) -> &Shape {
-        debug_assert!(id.0 != 0 && id.0 < self.shape_count.load(Ordering::Relaxed));
-        // SAFETY: shapes are committed, and written once before their number is given out.
+        let shapes = self.shape_count();
+        assert!(id.0 != 0 && id.0 < shapes, "shape {} is another heap's: this one has {shapes}", id.0);
+        // SAFETY: just checked.
+        unsafe { self.shape_unchecked(id) }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    /// 1. This space gave out the number, as it did those in its page table and in its span descriptors.
+    #[inline(always)]
+    pub(crate) unsafe fn shape_unchecked(&self, id: ShapeId) -> &Shape {
+        debug_assert!(id.0 != 0 && id.0 < self.shape_count());
+        // SAFETY: shapes are committed, and written once before their number is given out (contract 1).
         unsafe { &*self.shapes.at(id.index()) }
     }
 
     /// How to scan an object in a span of a shape that is scanned by number: as if it lay in a span of its own shape.
+    ///
+    /// # Safety
+    /// 1. The object exists, and lies in such a span of this space.
     #[inline]
-    pub fn numbered_entry(&self, object: usize) -> PageEntry {
-        let id = self.pointer_bits.shape(object);
-        PageEntry::new(self.shape(id).kind(), id, 0)
+    pub unsafe fn numbered_entry(&self, object: ObjectRef) -> PageEntry {
+        // SAFETY: contract 1.
+        let id = unsafe { self.pointer_bits.shape(object) };
+        // SAFETY: the number was written when the object was made, and was this space's.
+        PageEntry::new(unsafe { self.shape_unchecked(id) }.kind(), id, 0)
     }
 
-    /// The first shape, for a marking loop to index by number.
+    /// The first shape, for a marking loop to index by the numbers that page entries hold.
     #[inline(always)]
     pub fn shapes(&self) -> *const Shape {
         self.shapes.as_ptr()
@@ -112,16 +120,21 @@ impl Space {
     ///
     /// # Errors
     /// As many as there are numbers for exist already, a program cannot be registered, or the kernel gives no memory.
-    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeRefused> {
+    ///
+    /// # Panics
+    /// With another space's program.
+    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
         let scan = match scan {
             Scan::Unregistered { header, program } => {
-                let program = self.register_program(program).map_err(ShapeRefused::Program)?;
+                let program = self.register_program(program).map_err(ShapeError::Program)?;
                 Scan::Program { header, program }
             }
             scan => scan,
         };
         let scan = match scan {
-            Scan::Program { program, .. } if self.nest(program).first_pointer_at_or_after(0).is_none() => {
+            Scan::Program { program, .. }
+                if self.programs.nest(program).first_pointer_at_or_after(0).is_none() =>
+            {
                 Scan::Layout(Layout::NoPointers)
             }
             scan => scan,
@@ -134,9 +147,9 @@ impl Space {
         }
         let count = self.shape_count.load(Ordering::Relaxed);
         if count as usize >= MAX_SHAPES {
-            return Err(ShapeRefused::TooMany);
+            return Err(ShapeError::TooMany);
         }
-        self.add(&mut registering, count, wanted).map_err(ShapeRefused::Kernel)?;
+        self.add(&mut registering, count, wanted).map_err(ShapeError::Kernel)?;
         self.shape_count.store(count + 1, Ordering::Release);
         Ok(ShapeId(count))
     }

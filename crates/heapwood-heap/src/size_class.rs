@@ -11,11 +11,11 @@ use crate::granule::GRANULE;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
 /// How many classes there are.
-pub const CLASSES: usize = 72;
+pub(crate) const CLASSES: usize = 72;
 /// The largest size that has a class; anything larger gets pages of its own.
 pub const MAX_SMALL: usize = 32 << 10;
-/// No span has fewer pages. One page was as fast as four or eight (docs/METADATA.md), and wastes least.
-pub const MIN_SPAN_PAGES: usize = 1;
+/// No span has fewer pages. One page was as fast as four or eight (docs/design/metadata.md), and wastes least.
+pub(crate) const MIN_SPAN_PAGES: usize = 1;
 
 const LINEAR: usize = 16;
 const STEPS: usize = 8;

@@ -4,20 +4,30 @@
 //! mark bits. All are reserved at full length and committed up to the heap's high-water mark as it grows.
 //! Invariant: an address below the high-water mark can be looked up in every table, whatever lies there.
 
+use crate::address::Address;
+use crate::bump::{Bump, Bumps};
 use crate::central::Central;
+use crate::cpu::Cpu;
+use crate::error::NoRoom;
+use crate::error::SpaceError;
+use crate::local::Local;
 use crate::marks::Marks;
-use crate::page_table::PageTable;
+use crate::owner::Owner;
+use crate::page_table::{PageEntry, PageTable};
 use crate::pointer_bits::PointerBits;
 use crate::programs::Programs;
 use crate::rare::Rare;
-use crate::refused::Refused;
 use crate::shape::Shape;
 use crate::shape_id::{MAX_SHAPES, WELL_KNOWN};
 use crate::shapes::Registering;
 use crate::span::Span;
+use crate::stopped::Stopped;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{Apart, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
-use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, Run, SharedPages};
+use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
+use heapwood_pages::{
+    Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages, Snapshot,
+};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -36,7 +46,7 @@ const GROWTH_SHARE: usize = 16;
 /// and by no more than this at a time unless it must (64 MiB).
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
 /// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
-/// (docs/PERFORMANCE.md).
+/// (docs/results/costs.md).
 const HUGE_FROM: usize = (8 << 20) / PAGE_SIZE;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;
@@ -86,8 +96,8 @@ pub struct Space {
     pub(crate) pointer_bits: PointerBits,
     pub(crate) rare: Rare,
     pub(crate) programs: Programs,
-    pub(crate) pages: Apart<SharedPages<Bits48>>,
-    pub(crate) central: Apart<TimedLock<Central>>,
+    pub(crate) pages: CachePadded<SharedPages<Bits48>>,
+    pub(crate) central: CachePadded<TimedLock<Central>>,
     /// Which cycle's sweep spans are measured against; changes while the mutators are stopped.
     pub(crate) cycle: AtomicU32,
     /// The bytes that spans may have, or [`NO_LIMIT`]; with a limit every page is counted before it is taken.
@@ -121,12 +131,12 @@ impl Space {
             rare: Rare::new(kernel)?,
             programs: Programs::new(kernel)?,
             pages: match SharedPages::new(kernel, window) {
-                Ok(pages) => Apart(pages),
+                Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
-                Err(NewError::WindowTooLarge { .. }) => unreachable!("windows are clamped to MAX_WINDOW"),
+                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
             },
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
-            central: Apart(TimedLock::new(Central::new(kernel)?)),
+            central: CachePadded(TimedLock::new(Central::new(kernel)?)),
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
@@ -142,10 +152,38 @@ impl Space {
         self.central.lock().commit(shapes)
     }
 
+    /// Proof that the space stands still.
+    ///
+    /// # Safety
+    /// 1. Until the token is dropped no mutator of this space runs: each is stopped or in a blocking region, or is the calling
+    ///    thread's, and then allocates nothing but what is marked.
+    /// 2. There is no other such token of this space.
+    pub unsafe fn stopped(&self) -> Stopped<'_> {
+        Stopped::new(self)
+    }
+
+    /// The right to use a mutator's bumps.
+    ///
+    /// # Safety
+    /// 1. `bumps` points to [`MAX_SHAPES`] of them, zeroed when new, that live as long as `local`.
+    /// 2. Both are of one mutator, and this is the space that they have always been used with.
+    /// 3. As long as the token is used the calling thread is the mutator's, or the mutator is stopped.
+    #[inline(always)]
+    pub unsafe fn owner<'m>(&'m self, bumps: NonNull<Bump>, local: &'m Local) -> Owner<'m> {
+        // SAFETY: contract 1.
+        Owner::new(self, unsafe { Bumps::new(bumps, local) })
+    }
+
     /// The address the range starts at.
     #[inline(always)]
-    pub fn base(&self) -> usize {
-        self.base
+    pub fn base(&self) -> Address {
+        Address::new(self.base)
+    }
+
+    /// Whether an address can be looked up: it lies between the base and the extent.
+    #[inline(always)]
+    pub fn contains(&self, address: Address) -> bool {
+        address.offset_from(self.base()) < self.extent()
     }
 
     /// How many of them the heap may take up.
@@ -164,10 +202,10 @@ impl Space {
         self.extent.load(Ordering::Relaxed)
     }
 
-    /// The mark and allocation bits.
+    /// The processor that loops over the bits are compiled for.
     #[inline(always)]
-    pub fn marks(&self) -> &Marks {
-        &self.marks
+    pub fn cpu(&self) -> Cpu {
+        self.marks.cpu()
     }
 
     /// Where the pointers are in objects of mixed spans.
@@ -177,8 +215,21 @@ impl Space {
     }
 
     /// The page allocator.
-    pub fn pages(&self) -> &SharedPages<Bits48> {
+    ///
+    /// # Safety
+    /// 1. No page is freed or taken through it, and none is released that does not become free again.
+    pub unsafe fn pages(&self) -> &SharedPages<Bits48> {
         &self.pages
+    }
+
+    /// How many pages are in use: by spans, and by what mutators have set aside.
+    pub fn pages_in_use(&self) -> PageCount {
+        self.pages.in_use()
+    }
+
+    /// The pages as they are now. Those that mutators have set aside count as in use.
+    pub fn snapshot(&self) -> Snapshot {
+        self.pages.snapshot()
     }
 
     /// The cycle that spans are swept in now.
@@ -186,30 +237,43 @@ impl Space {
         self.cycle.load(Ordering::Relaxed)
     }
 
-    /// The page table.
+    /// The entry of the first page, for a marking loop to index by the pages of objects.
     #[inline(always)]
-    pub fn page_table(&self) -> &PageTable {
-        &self.table
+    pub fn page_entries(&self) -> *const PageEntry {
+        self.table.as_ptr()
     }
 
-    /// The page that an address inside the range lies in.
     #[inline(always)]
-    pub fn page_of(&self, addr: usize) -> PageIndex {
+    pub(crate) fn page_of(&self, addr: usize) -> PageIndex {
         PageIndex((addr - self.base) / PAGE_SIZE)
     }
 
     /// The address of a page's first byte.
     #[inline(always)]
-    pub fn address_of(&self, page: PageIndex) -> usize {
+    pub(crate) fn address_of(&self, page: PageIndex) -> usize {
         self.base + page.0 * PAGE_SIZE
     }
 
     /// The span whose first page is `page`.
+    ///
+    /// # Panics
+    /// The page lies outside the heap.
     #[inline(always)]
     pub fn span(&self, page: PageIndex) -> &Span {
+        assert!(page.0 < self.extent() / PAGE_SIZE, "page {} lies outside the heap", page.0);
+        // SAFETY: just checked.
+        unsafe { self.span_unchecked(page) }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    /// 1. The page lies below the high-water mark.
+    #[inline(always)]
+    pub(crate) unsafe fn span_unchecked(&self, page: PageIndex) -> &Span {
         debug_assert!(page.0 * PAGE_SIZE < self.extent());
-        // SAFETY: descriptors below the high-water mark are committed; fields that change while shared are atomic,
-        // the others only change under the central lock or by the span's owner.
+        // SAFETY: descriptors below the high-water mark are committed (contract 1); fields that change while shared are
+        // atomic, the others only change under the central lock or by the span's owner.
         unsafe { &*self.spans.at(page.0) }
     }
 
@@ -241,9 +305,9 @@ impl Space {
         &self,
         mut cache: Option<&mut PageCache>,
         count: PageCount,
-    ) -> Result<(PageIndex, bool), Refused> {
+    ) -> Result<(PageIndex, bool), SpaceError> {
         if count.0 > self.window.0 {
-            return Err(Refused::Window { bytes: count.bytes(), window: self.window_bytes() });
+            return Err(SpaceError::Window(NoRoom::new(count.bytes(), self.window_bytes())));
         }
         let mut patience = RELEASE_PATIENCE;
         let run = loop {
@@ -263,7 +327,7 @@ impl Space {
                     std::thread::yield_now();
                     continue;
                 }
-                return Err(Refused::Limit {
+                return Err(SpaceError::Limit {
                     limit: self.limit.load(Ordering::Relaxed),
                     bytes: count.bytes(),
                 });
@@ -288,8 +352,8 @@ impl Space {
             if !grown? {
                 let (bytes, most, window) = (count.bytes(), self.most.bytes(), self.window_bytes());
                 return Err(match most < window {
-                    true => Refused::Memory { bytes, most },
-                    false => Refused::Window { bytes, window },
+                    true => SpaceError::Memory { bytes, most },
+                    false => SpaceError::Window(NoRoom::new(bytes, window)),
                 });
             }
             // Taken before anybody else can.
@@ -302,7 +366,7 @@ impl Space {
     }
 
     /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<Run> {
+    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<PageRun> {
         if self.is_limited() {
             let _counting = self.central.lock();
             return if self.over_limit(count) { None } else { self.pages.allocate_uncached(count).ok() };
@@ -320,7 +384,7 @@ impl Space {
     }
 
     /// Adds pages above the high-water mark, enough for `count` and more if there is room; false if there is none.
-    fn grow(&self, central: &mut Central, count: PageCount) -> Result<bool, Refused> {
+    fn grow(&self, central: &mut Central, count: PageCount) -> Result<bool, SpaceError> {
         let from = central.high_water;
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
         let room = self.most.0 - from.0;
@@ -381,7 +445,7 @@ impl Space {
         from: PageIndex,
         skip: usize,
         more: usize,
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, SpaceError> {
         match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
             Ok(()) => {}
             Err(heapwood_pages::GrowError::Refused { cause, .. }) => return Err(cause.into()),
@@ -431,7 +495,7 @@ impl Space {
             backed: self.backed_bytes(),
             spans: central.spans,
             span_visits: central.visits,
-            page_visits: self.pages.figures().visits,
+            page_visits: self.pages.stats().lock_acquisitions,
             hold_spans: self.central.longest_hold(),
             hold_pages: self.pages.longest_hold(),
             hold_types: self.registering.longest_hold(),

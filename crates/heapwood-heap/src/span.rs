@@ -14,6 +14,7 @@
 //! Which cells exist: those whose allocation bit is set, and those below the frontier (runs are consumed in
 //! ascending order, so every cell below it has been handed out or had outlived the last cycle).
 
+use crate::address::ObjectRef;
 use crate::page_table::PageEntry;
 use crate::shape_id::ShapeId;
 use crate::size_class::reciprocal;
@@ -99,6 +100,11 @@ impl Span {
         (self.cells_end - self.cells_start) / self.object_bytes()
     }
 
+    /// Its cells in order of address, whether or not there are objects in them.
+    pub fn iter(&self) -> Cells {
+        Cells { next: self.cells_start, end: self.cells_end, step: self.object_bytes() }
+    }
+
     /// The address of the first cell.
     pub fn cells_start(&self) -> usize {
         self.cells_start
@@ -112,6 +118,25 @@ impl Span {
     /// The shape of its cells.
     pub fn shape(&self) -> ShapeId {
         self.shape
+    }
+}
+
+/// The cells of a span.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    next: usize,
+    end: usize,
+    step: usize,
+}
+
+impl Iterator for Cells {
+    type Item = ObjectRef;
+
+    #[inline]
+    fn next(&mut self) -> Option<ObjectRef> {
+        let cell = self.next;
+        self.next += self.step;
+        (cell < self.end).then_some(ObjectRef::new(cell))
     }
 }
 

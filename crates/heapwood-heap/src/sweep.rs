@@ -56,21 +56,9 @@ impl Empty {
     }
 }
 
-/// While this exists nobody else sweeps for everyone, and no such sweep is under way.
-pub struct SweepSuspended<'s>(&'s Space);
-
-impl Drop for SweepSuspended<'_> {
-    fn drop(&mut self) {
-        self.0.central.lock().suspended = false;
-    }
-}
-
 impl Space {
-    /// Ends a marking: marks become allocation bits, every span is unswept, and a new budget begins. Returns how
-    /// many bytes had been handed out since the last.
-    ///
-    /// No mutator may own a span.
-    pub fn end_marking(&self, budget: usize) -> usize {
+    /// Ends a marking. No mutator may own a span.
+    pub(crate) fn end_marking(&self, budget: usize) -> usize {
         let mut central = self.central.lock();
         self.marks.flip();
         self.cycle.store(self.cycle().wrapping_add(1).max(1), Ordering::Relaxed);
@@ -80,17 +68,24 @@ impl Space {
         core::mem::take(&mut central.allocated)
     }
 
-    /// Keeps threads other than mutators from sweeping, until this is dropped. Whoever does now is waited for: a pack at
-    /// most. The mutators must be stopped, or a mutator's sweep is waited for that waits for its turn to stop.
-    pub fn suspend_sweeping(&self) -> SweepSuspended<'_> {
+    /// Keeps threads other than mutators from sweeping. Whoever does now is waited for: a pack at most. The mutators must be
+    /// stopped, or a mutator's sweep is waited for that waits for its turn to stop.
+    pub(crate) fn suspend_sweeping(&self) {
         self.central.lock().suspended = true;
         while self.is_being_swept() {}
-        SweepSuspended(self)
+    }
+
+    pub(crate) fn resume_sweeping(&self) {
+        self.central.lock().suspended = false;
     }
 
     /// Sweeps whatever has not been swept since the last marking, but for what mutators have taken home or others are
-    /// sweeping.
+    /// sweeping; nothing while that is suspended.
     pub fn finish_sweep(&self) {
+        while self.sweep_some() {}
+    }
+
+    pub(crate) fn sweep_as_collector(&self) {
         while self.sweep_pack(true) {}
     }
 

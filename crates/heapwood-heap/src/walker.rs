@@ -25,8 +25,7 @@ impl fmt::Display for Invalid {
 impl core::error::Error for Invalid {}
 
 impl Space {
-    /// Checks everything that can be recomputed. All mutators must be stopped and flushed.
-    pub fn is_valid(&self) -> Result<(), Invalid> {
+    pub(crate) fn is_valid(&self) -> Result<(), Invalid> {
         let mut central = self.central.lock();
         let check = |ok: bool, page: PageIndex, what| if ok { Ok(()) } else { Err(Invalid { page, what }) };
         if self.pages.is_valid().is_err() {

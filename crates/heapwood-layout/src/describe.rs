@@ -19,11 +19,9 @@
 //! assert_eq!(program.finish().bytes().len(), 12);
 //! ```
 
-use crate::program::{BuildError, Builder};
-use core::fmt;
-
-/// How many structs and arrays may lie in each other.
-pub const MAX_NESTING: usize = 16;
+pub use crate::error::{DescribeError, DescribeErrorKind, Expected, ParseError};
+pub use crate::limits::MAX_NESTING;
+use crate::program::Builder;
 
 /// An item of a description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,32 +49,6 @@ pub enum Item {
     },
 }
 
-/// Why a list of items is no type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DescribeError {
-    /// The index of the item at fault; the number of items if one is missing at the end.
-    pub item: usize,
-    /// What is wrong with it.
-    pub fault: DescribeFault,
-}
-
-/// What is wrong with an item.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum DescribeFault {
-    /// The list ends where a field, an element or the type is expected.
-    Missing {
-        /// The index of the struct or array that it is missing from, if it is not the type itself.
-        of: Option<usize>,
-    },
-    /// The type is complete before this item.
-    Trailing,
-    /// The struct or the array lies in [`MAX_NESTING`] others.
-    TooDeep,
-    /// The builder refuses it.
-    Build(BuildError),
-}
-
 /// A struct or an array that is not complete.
 #[derive(Clone, Copy)]
 struct Open {
@@ -101,7 +73,7 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
     let (mut depth, mut done, mut at) = (0, false, 0);
     while at < items.len() {
         if done {
-            return Err(DescribeError { item: at, fault: DescribeFault::Trailing });
+            return Err(DescribeError { item: at, kind: DescribeErrorKind::Trailing });
         }
         let void = depth > 0 && open[depth - 1].void;
         let (missing, n) = match items[at] {
@@ -111,7 +83,7 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
         };
         if missing > 0 {
             if depth == MAX_NESTING {
-                return Err(DescribeError { item: at, fault: DescribeFault::TooDeep });
+                return Err(DescribeError { item: at, kind: DescribeErrorKind::TooDeep });
             }
             open[depth] = Open { item: at, missing, n, begin: all.words(), void: void || n == 0 };
             depth += 1;
@@ -126,7 +98,7 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
             Item::Struct { .. } | Item::Array { .. } => Ok(()),
         };
         if let Err(error) = pushed {
-            return Err(DescribeError { item: at, fault: DescribeFault::Build(error) });
+            return Err(DescribeError { item: at, kind: DescribeErrorKind::Build(error) });
         }
         // An item is complete, and with it perhaps those that it is the last of.
         done = true;
@@ -140,7 +112,7 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
             if !last.void && last.n > 1 {
                 let Open { item, n, begin, .. } = *last;
                 if let Err(error) = all.push_array_from(begin, n) {
-                    return Err(DescribeError { item, fault: DescribeFault::Build(error) });
+                    return Err(DescribeError { item, kind: DescribeErrorKind::Build(error) });
                 }
             }
             depth -= 1;
@@ -149,47 +121,11 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
     }
     if !done {
         let of = if depth > 0 { Some(open[depth - 1].item) } else { None };
-        return Err(DescribeError { item: at, fault: DescribeFault::Missing { of } });
+        return Err(DescribeError { item: at, kind: DescribeErrorKind::Missing { of } });
     }
     let words = all.words() - out.words();
     *out = all;
     Ok(words)
-}
-
-/// Why a text is no type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ParseError {
-    /// The offset of the byte at fault; the length of the text if it ends too early.
-    pub at: usize,
-    /// What was expected there.
-    pub expected: Expected,
-}
-
-/// What a text should have gone on with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Expected {
-    /// A type.
-    Type,
-    /// A type, or the end of a struct.
-    TypeOrClose,
-    /// The number of an array's elements.
-    Number,
-    /// A number below 2^64.
-    SmallerNumber,
-    /// How far to shift a number.
-    Shift,
-    /// The end of an array's number.
-    Bracket,
-    /// The end of the text.
-    End,
-    /// No struct and no array: [`MAX_NESTING`] are open.
-    LessNesting,
-    /// Nothing more: the items do not fit.
-    FewerItems {
-        /// How many do.
-        room: usize,
-    },
 }
 
 struct Text<'a> {
@@ -321,53 +257,3 @@ pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseErr
     }
     Ok(&out[..len])
 }
-
-impl fmt::Display for DescribeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "item {}: {}", self.item, self.fault)
-    }
-}
-
-impl fmt::Display for DescribeFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DescribeFault::Missing { of: Some(of) } => {
-                write!(f, "the list ends here, but more items were expected for the struct or array at {of}")
-            }
-            DescribeFault::Missing { of: None } => write!(f, "the list is empty: a type was expected"),
-            DescribeFault::Trailing => write!(f, "the type is complete: no further item was expected"),
-            DescribeFault::TooDeep => {
-                write!(f, "this struct or array lies in {MAX_NESTING} others: no more are possible")
-            }
-            DescribeFault::Build(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for DescribeError {}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: expected {}", self.at, self.expected)
-    }
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Expected::Type => write!(f, "a type: `ptr`, `word`, `[N]T` or `{{T ...}}`"),
-            Expected::TypeOrClose => write!(f, "a type (`ptr`, `word`, `[N]T` or `{{T ...}}`) or `}}`"),
-            Expected::Number => write!(f, "the number of elements, such as `100` or `1<<28`"),
-            Expected::SmallerNumber => write!(f, "a number below 2^64"),
-            Expected::Shift => write!(f, "a number of bits to shift by"),
-            Expected::Bracket => write!(f, "`]` after the number of elements"),
-            Expected::End => write!(f, "the end: the type is complete"),
-            Expected::LessNesting => {
-                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may lie in each other")
-            }
-            Expected::FewerItems { room } => write!(f, "the end: there is room for {room} items only"),
-        }
-    }
-}
-
-impl core::error::Error for ParseError {}

@@ -1,5 +1,7 @@
 //! Where the pointers of a type are.
 //!
+//! Who may use it: the crates of Heapwood, and precise collectors of others that accept that it changes with them.
+//!
 //! A collector that knows which words of an object are pointers follows those and no others. This crate describes
 //! that, and knows nothing of objects, heaps or garbage: it takes and returns sizes, offsets and words of bits. It
 //! has no `unsafe`, allocates nothing, and needs no standard library.
@@ -13,6 +15,7 @@
 //! | [`trace_fn`] | the function that finds the pointers of a type no mask can describe |
 //! | [`descriptor`] | a size with a layout, validated: what a heap is told of a type |
 //! | [`error`] | why a description was refused |
+//! | `limits` | the word, and how far descriptions reach |
 //!
 //! ```
 //! use heapwood_layout::{Layout, TypeDescriptor, TypeMap};
@@ -34,6 +37,7 @@ extern crate alloc;
 pub mod describe;
 pub mod descriptor;
 pub mod error;
+mod limits;
 pub mod mask;
 pub mod program;
 pub mod trace_fn;
@@ -41,20 +45,8 @@ pub mod type_map;
 
 pub use descriptor::{Layout, TypeDescriptor};
 pub use error::LayoutError;
+pub use limits::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 pub use mask::{PointerMask, SetWords};
 pub use program::{Program, ProgramError};
 pub use trace_fn::{TraceContext, TraceFn};
 pub use type_map::TypeMap;
-
-/// The size of a word, in bytes: pointers lie at multiples of it.
-pub const WORD: usize = 8;
-
-/// How many words a mask can describe. A pointer further into a type needs a program, a trace function or an
-/// object of its own.
-pub const MAX_MASK_WORDS: usize = 256;
-
-/// The `u64`s in which a mask's bits are kept.
-pub const MASK_BLOCKS: usize = MAX_MASK_WORDS / 64;
-
-const _: () = assert!(WORD == size_of::<usize>(), "Heapwood needs 64-bit pointers");
-const _: () = assert!(MASK_BLOCKS * 64 == MAX_MASK_WORDS);

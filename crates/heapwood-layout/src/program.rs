@@ -26,29 +26,25 @@
 //! |---|---|
 //! | [`ops`] | reading instructions |
 //! | [`check`] | [`Program`]: bytes that were found to be right for a type |
-//! | [`fault`] | what may be wrong with them |
 //! | [`build`] | making them, of scalars, pointers, fields and arrays |
-//! | [`build_error`] | why a type cannot be made |
 //! | [`nest`] | the same as loops in each other, to start anywhere |
 //! | [`decode`] | expanding them into bits |
 //! | [`text`] | printing them |
 //! | `reference` | what the decoder is compared with (feature `reference`, for tests only) |
 
 pub mod build;
-pub mod build_error;
 pub mod check;
 pub mod decode;
 mod emit;
-pub mod fault;
 pub mod nest;
 pub mod ops;
 #[cfg(any(test, feature = "reference"))]
 pub mod reference;
 pub mod text;
 
+pub use crate::error::{BuildError, NestError, NestErrorKind, ProgramError, ProgramErrorKind};
+pub use crate::limits::MAX_WORDS;
 pub use build::{Body, Builder, Field, Part, ProgramBuf};
-pub use build_error::{BuildError, MAX_WORDS};
 pub use check::Program;
-pub use fault::{Fault, ProgramError};
-pub use nest::{Cursor, Nest, NestError, NestFault, Node, Piece};
+pub use nest::{Cursor, Nest, Node, Piece};
 pub use ops::{Op, Ops};

@@ -4,7 +4,7 @@ mod types;
 
 use heapwood_layout::TypeMap;
 use heapwood_layout::describe::{
-    DescribeError, DescribeFault, Expected, Item, MAX_NESTING, ParseError, compile, parse,
+    DescribeError, DescribeErrorKind, Expected, Item, MAX_NESTING, ParseError, compile, parse,
 };
 use heapwood_layout::program::MAX_WORDS;
 use heapwood_layout::program::{BuildError, Builder, Field, Part, Program, ProgramBuf};
@@ -189,31 +189,31 @@ fn descriptions_are_refused_at_their_item() {
         let mut all = Builder::<64>::new().pointers(3);
         let error = compile(items, &mut all).unwrap_err();
         assert_eq!(all.words(), 3, "a refusal changes nothing");
-        (error.item, error.fault)
+        (error.item, error.kind)
     };
-    let missing = |of| DescribeFault::Missing { of };
+    let missing = |of| DescribeErrorKind::Missing { of };
     assert_eq!(refused(&[]), (0, missing(None)));
     assert_eq!(refused(&[Array { n: 3 }]), (1, missing(Some(0))));
     assert_eq!(refused(&[Struct { fields: 2 }, Pointers(1)]), (2, missing(Some(0))));
     assert_eq!(refused(&[Struct { fields: 2 }, Array { n: 0 }, Pointers(1)]), (3, missing(Some(0))));
-    assert_eq!(refused(&[Struct { fields: 0 }, Pointers(1)]), (1, DescribeFault::Trailing));
-    assert_eq!(refused(&[Array { n: 2 }, Pointers(1), Scalars(1)]), (2, DescribeFault::Trailing));
+    assert_eq!(refused(&[Struct { fields: 0 }, Pointers(1)]), (1, DescribeErrorKind::Trailing));
+    assert_eq!(refused(&[Array { n: 2 }, Pointers(1), Scalars(1)]), (2, DescribeErrorKind::Trailing));
     let deep = vec![Array { n: 1 }; MAX_NESTING + 1];
-    assert_eq!(refused(&deep), (MAX_NESTING, DescribeFault::TooDeep));
+    assert_eq!(refused(&deep), (MAX_NESTING, DescribeErrorKind::TooDeep));
     assert_eq!(refused(&[Struct { fields: u64::MAX }, Pointers(1)]), (2, missing(Some(0))));
     let bits = Bits { mask: 8, words: 3 };
     assert_eq!(
         refused(&[Struct { fields: 2 }, Pointers(1), bits]),
-        (2, DescribeFault::Build(BuildError::BitBeyond { bit: 3, n: 3 }))
+        (2, DescribeErrorKind::Build(BuildError::BitBeyond { bit: 3, n: 3 }))
     );
     // The array is at fault, not its element.
     let large = [Struct { fields: 1 }, Array { n: 1 << 40 }, Array { n: 1 << 30 }, Pointers(1)];
-    assert!(matches!(refused(&large), (1, DescribeFault::Build(BuildError::TooManyWords { .. }))));
+    assert!(matches!(refused(&large), (1, DescribeErrorKind::Build(BuildError::TooManyWords { .. }))));
     // What is in an array of no elements is not added, however large.
     let mut all = Builder::<64>::new();
     let none = [Struct { fields: 2 }, Array { n: 0 }, Array { n: u64::MAX }, Scalars(u64::MAX), Pointers(1)];
     assert_eq!(compile(&none, &mut all), Ok(1));
-    let error = DescribeError { item: 4, fault: DescribeFault::Missing { of: Some(1) } };
+    let error = DescribeError { item: 4, kind: DescribeErrorKind::Missing { of: Some(1) } };
     let said = "item 4: the list ends here, but more items were expected for the struct or array at 1";
     assert_eq!(error.to_string(), said);
 }

@@ -5,7 +5,7 @@ mod types;
 
 use heapwood_layout::program::nest::MAX_DEPTH;
 use heapwood_layout::program::{
-    Builder, Cursor, Nest, NestError, NestFault, Node, Op, Ops, Piece, Program, ProgramBuf,
+    Builder, Cursor, Nest, NestError, NestErrorKind, Node, Op, Ops, Piece, Program, ProgramBuf,
 };
 use proptest::prelude::*;
 use types::*;
@@ -179,8 +179,8 @@ fn repeats_that_begin_inside_others_take_them_apart() {
     // Ten nodes are what it needs, and what did not fit is said.
     assert!(nest(&program, 2400, 10).is_ok());
     for room in 0..10 {
-        let NestError { at, fault } = nest(&program, 2400, room).unwrap_err();
-        assert_eq!(fault, NestFault::TooManyNodes { room });
+        let NestError { at, kind } = nest(&program, 2400, room).unwrap_err();
+        assert_eq!(kind, NestErrorKind::TooManyNodes { room });
         assert_eq!(at, [0, 2, 4].get(room).copied().unwrap_or(7), "{room}");
     }
 }
@@ -209,7 +209,7 @@ fn depth_is_bounded() {
     let repeats =
         Ops::new(deeper.bytes()).map_while(Result::ok).filter(|(_, op)| matches!(op, Op::Repeat { .. }));
     let last = repeats.last().unwrap().0;
-    assert_eq!(error, NestError { at: last, fault: NestFault::TooDeep });
+    assert_eq!(error, NestError { at: last, kind: NestErrorKind::TooDeep });
     let said = format!("byte {}: this repeat is one loop around 8: no more are possible", error.at);
     assert_eq!(error.to_string(), said);
     // The deepest item of a body counts, wherever in it that is.
@@ -220,7 +220,7 @@ fn depth_is_bounded() {
     ] {
         let all = Builder::<256>::new().array(body.body(), body.words() + 70, 2).finish();
         let error = Nest::compile(all.program(), &mut [Node::EMPTY; 256]).unwrap_err();
-        assert_eq!(error.fault, NestFault::TooDeep);
+        assert_eq!(error.kind, NestErrorKind::TooDeep);
     }
     // Deeper, but loops that are the same array count once.
     let mut all = Builder::<128>::new().pointer().scalars(99);
@@ -276,7 +276,7 @@ proptest! {
         let mut nodes = vec![Node::EMPTY; program.bytes().len()];
         match Nest::compile(program.program(), &mut nodes) {
             Ok(nest) => agrees(nest, &ty.unrolled(), seed),
-            Err(error) => prop_assert_eq!(error.fault, NestFault::TooDeep),
+            Err(error) => prop_assert_eq!(error.kind, NestErrorKind::TooDeep),
         }
     }
 
@@ -292,11 +292,11 @@ proptest! {
         let mut nodes = vec![Node::EMPTY; room];
         match Nest::compile(Program::check(&program, words as u64).unwrap(), &mut nodes) {
             Ok(nest) => agrees(nest, &bits, seed),
-            Err(NestError { at, fault: NestFault::TooManyNodes { room: said } }) => {
+            Err(NestError { at, kind: NestErrorKind::TooManyNodes { room: said } }) => {
                 prop_assert!(said == room && at < program.len());
                 prop_assert!(room < 10_000, "so many nodes suffice for so few instructions");
             }
-            Err(error) => prop_assert_eq!(error.fault, NestFault::TooDeep),
+            Err(error) => prop_assert_eq!(error.kind, NestErrorKind::TooDeep),
         }
     }
 
@@ -321,8 +321,8 @@ proptest! {
             }
             (Err(error), made) if words.div_ceil(64) > have => prop_assert_eq!(made, Err(error)),
             (Err(error), made) => {
-                let fault = NestFault::TooManyNodes { room };
-                prop_assert_eq!(made, Err(NestError { fault, ..error }));
+                let kind = NestErrorKind::TooManyNodes { room };
+                prop_assert_eq!(made, Err(NestError { kind, ..error }));
                 prop_assert!(words.div_ceil(64) > room);
             }
         }

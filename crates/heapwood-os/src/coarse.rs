@@ -2,7 +2,8 @@
 //! are not multiples of it with EINVAL, as the real one does. What it grants is passed on to the system. Invariant: none
 //! of the memory it hands out was asked for in parts of its pages, so code that works on it does not rely on small ones.
 
-use crate::kernel::{Kernel, OsError};
+use crate::error::OsError;
+use crate::kernel::Kernel;
 use crate::linux::SYSTEM;
 use crate::request::Request;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -35,8 +36,8 @@ impl Coarse {
     }
 
     fn admit(&self, request: Request, addr: usize, len: usize) -> Result<(), OsError> {
-        let refused = OsError { request, bytes: len, errno: libc::EINVAL };
-        self.is_whole(addr, len).then_some(()).ok_or(refused)
+        let refused = || OsError::new(request, len, libc::EINVAL);
+        self.is_whole(addr, len).then_some(()).ok_or_else(refused)
     }
 }
 

@@ -1,7 +1,8 @@
 //! A kernel that refuses on command: every request is counted, and the one whose turn it is fails, or all from then
 //! on. Tests walk the refusal through all requests of an operation and check that each is survived.
 
-use crate::kernel::{Kernel, OsError};
+use crate::error::OsError;
+use crate::kernel::Kernel;
 use crate::linux::SYSTEM;
 use crate::request::Request;
 use crate::thread::{Entry, Thread};
@@ -53,7 +54,7 @@ impl Faulty {
         let turn = self.seen.fetch_add(1, Ordering::SeqCst);
         let from = self.refuse_at.load(Ordering::SeqCst);
         if turn >= from && turn - from < self.refusals.load(Ordering::SeqCst) {
-            return Err(OsError { request, bytes, errno: libc::ENOMEM });
+            return Err(OsError::new(request, bytes, libc::ENOMEM));
         }
         Ok(())
     }

@@ -1,40 +1,9 @@
 //! Memory, and threads, from the kernel, as a trait. Address space is first reserved without access, then committed piece by
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
-use crate::request::Request;
+use crate::error::OsError;
 use crate::thread::{self, Entry, Thread};
 use core::ffi::{CStr, c_void};
-use core::fmt;
-
-/// A refusal: what was asked for, how many bytes, and the kernel's error number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OsError {
-    /// What was asked.
-    pub request: Request,
-    /// How much was asked for.
-    pub bytes: usize,
-    /// The kernel's `errno`.
-    pub errno: i32,
-}
-
-impl fmt::Display for OsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.request {
-            Request::Reserve => "reserve",
-            Request::Commit => "commit",
-            Request::Decommit => "release",
-            Request::Thread => "start a thread with a stack of",
-        };
-        write!(f, "the kernel refused to {what} {} bytes (errno {})", self.bytes, self.errno)?;
-        if self.errno == libc::ENOMEM || self.errno == libc::EAGAIN {
-            write!(f, ": ")?;
-            crate::limits::explain(self.request, f)?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for OsError {}
 
 /// A source of memory.
 ///

@@ -1,27 +1,34 @@
 //! What Heapwood asks of the operating system.
 //!
+//! Who may use it: the crates of Heapwood alone; it changes with what they need.
+//!
 //! The lowest layer: the only crate that makes system calls. Memory sits behind the [`Kernel`] trait, so that
 //! tests can refuse a request and models can stand in for it; the rest are thin, allocation-free wrappers.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`kernel`] | reserve, commit, decommit, release: the trait and its errors |
+//! | [`kernel`] | reserve, commit, decommit, release: the trait |
+//! | [`error`] | why the system refused |
 //! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
 //! | [`coarse`] | a kernel with larger pages, for tests |
-//! | [`region`] | owned reservations, lazily committed arrays, boxes outside the ordinary heap |
+//! | [`region`] | owned reservations and lazily committed arrays |
+//! | [`mapped_box`] | one value in mapped memory of its own |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
-//! | [`apart`] | values on cache lines of their own |
-//! | [`touched`] | which pages of a range were ever written to |
-//! | [`lock`] | a mutex and a wait word on a futex |
+//! | [`cache_padded`] | values on cache lines of their own |
+//! | [`pagemap`] | which pages of a range were ever written to |
+//! | [`page`] | sizes of pages |
+//! | [`futex`] | threads that sleep until a word changes |
+//! | [`sync`] | atomics and futexes, or loom's in their place |
+//! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
-//! | `limits` | which limit a refusal met, for its message |
+//! | `limits` | which limit a refusal met |
 //! | [`usage`] | what a process has used, and what the machine has |
 //! | [`cgroup`] | what control groups allow |
 //! | `file` | small files read into fixed buffers |
@@ -30,57 +37,47 @@
 //! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
-pub mod apart;
+pub mod cache_padded;
 pub mod cgroup;
 pub mod clock;
 pub mod coarse;
+pub mod error;
 pub mod faulty;
 mod file;
+pub mod futex;
 pub mod kernel;
 mod limits;
 pub mod linux;
 pub mod lock;
+pub mod mapped_box;
 pub mod mapped_index;
 pub mod message;
+pub mod page;
+pub mod pagemap;
 pub mod probe;
 pub mod process;
 pub mod region;
 pub mod request;
 pub mod signals;
 pub mod stack;
+pub mod sync;
 pub mod task;
 pub mod thread;
 pub mod thread_value;
 pub mod timed_lock;
-pub mod touched;
 pub mod usage;
 
-pub use apart::Apart;
-pub use kernel::{Kernel, KernelRef, OsError};
+pub use cache_padded::CachePadded;
+pub use error::{OsError, ThreadValueError};
+pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
 pub use lock::{Lock, LockGuard};
+pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
-pub use region::{MappedArray, MappedBox, Reservation};
+pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
+pub use pagemap::Pagemap;
+pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;
 pub use timed_lock::TimedLock;
-pub use touched::Touched;
-
-/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
-pub const LEAST_KERNEL_PAGE: usize = 4096;
-
-/// The largest pages a kernel may have under a heap, in bytes.
-pub const MOST_KERNEL_PAGE: usize = 64 << 10;
-
-/// The size of a huge page, in bytes.
-pub const HUGE_PAGE: usize = 2 << 20;
-
-/// Rounds `n` up to a multiple of `to`, a power of two; `None` on overflow.
-pub const fn round_up(n: usize, to: usize) -> Option<usize> {
-    debug_assert!(to.is_power_of_two());
-    match n.checked_add(to - 1) {
-        Some(sum) => Some(sum & !(to - 1)),
-        None => None,
-    }
-}

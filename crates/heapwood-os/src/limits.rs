@@ -1,5 +1,5 @@
-//! Which limit a refusal probably met, and what to set: the kernel says only that there is no memory. The limits of
-//! this process are looked up when the message is written; nothing is allocated for it.
+//! Which limit a refusal probably met, and what to set: the kernel says only that there is no memory. Looked up when an
+//! error is made; nothing is allocated for it.
 
 use crate::request::Request;
 use crate::usage::{address_space_limit, data_limit};
@@ -8,21 +8,17 @@ use core::fmt;
 
 const OVERCOMMIT: &CStr = c"/proc/sys/vm/overcommit_memory";
 
-/// What the limits that are set say of a refused request.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    address_space: Option<u64>,
-    data: Option<u64>,
+/// The limits that bear on a request, as they were when it was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The most bytes of what was asked for that the process may have: addresses or writable memory; `UNLIMITED` if
+    /// all that there are.
+    most: u64,
     /// Promises are counted, and not more is promised than there is.
     no_overcommit: bool,
 }
 
-/// Writes which limit a request met, and what to set.
-pub(crate) fn explain(request: Request, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let limits =
-        Limits { address_space: address_space_limit(), data: data_limit(), no_overcommit: no_overcommit() };
-    limits.explain(request, f)
-}
+const UNLIMITED: u64 = u64::MAX;
 
 /// Whether the kernel promises no more memory than there is.
 fn no_overcommit() -> bool {
@@ -30,16 +26,31 @@ fn no_overcommit() -> bool {
 }
 
 impl Limits {
-    fn explain(self, request: Request, f: &mut impl fmt::Write) -> fmt::Result {
+    /// Nothing is limited.
+    pub(crate) const NONE: Limits = Limits { most: UNLIMITED, no_overcommit: false };
+
+    /// Those that are set now.
+    pub(crate) fn of(request: Request) -> Self {
+        let (most, no_overcommit) = match request {
+            Request::Reserve => (address_space_limit(), false),
+            Request::Commit | Request::Decommit => (data_limit(), no_overcommit()),
+            Request::Thread => (None, false),
+        };
+        Limits { most: most.unwrap_or(UNLIMITED), no_overcommit }
+    }
+
+    /// Writes which limit the request met, and what to set.
+    pub(crate) fn explain(self, request: Request, f: &mut impl fmt::Write) -> fmt::Result {
+        let most = Some(self.most).filter(|&most| most != UNLIMITED);
         match request {
-            Request::Reserve => match self.address_space {
+            Request::Reserve => match most {
                 Some(most) => {
                     write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap window")
                 }
                 None => write!(f, "ask for a smaller heap window"),
             },
             Request::Commit | Request::Decommit => {
-                if let Some(most) = self.data {
+                if let Some(most) = most {
                     write!(
                         f,
                         "`ulimit -d` is {most} bytes: raise it, or give the heap a limit below it; or "
@@ -67,25 +78,32 @@ impl Limits {
 mod tests {
     use super::*;
 
-    fn said(request: Request, address_space: Option<u64>, data: Option<u64>, no_overcommit: bool) -> String {
+    fn said(request: Request, most: Option<u64>, no_overcommit: bool) -> String {
         let mut text = String::new();
-        Limits { address_space, data, no_overcommit }.explain(request, &mut text).unwrap();
+        Limits { most: most.unwrap_or(UNLIMITED), no_overcommit }.explain(request, &mut text).unwrap();
         text
     }
 
     #[test]
     fn the_limit_that_is_set_is_named() {
         let most = Some(102_400_000);
-        assert!(said(Request::Reserve, most, None, false).starts_with("`ulimit -v` is 102400000 bytes"));
-        assert_eq!(said(Request::Reserve, None, most, true), "ask for a smaller heap window");
-        let data = said(Request::Commit, None, most, false);
+        assert!(said(Request::Reserve, most, false).starts_with("`ulimit -v` is 102400000 bytes"));
+        assert_eq!(said(Request::Reserve, None, true), "ask for a smaller heap window");
+        let data = said(Request::Commit, most, false);
         assert!(data.starts_with("`ulimit -d` is 102400000 bytes: raise it"), "{data}");
-        let strict = said(Request::Commit, most, None, true);
+        let strict = said(Request::Commit, None, true);
         assert!(
             strict.starts_with("overcommit is off") && strict.contains("vm.overcommit_ratio"),
             "{strict}"
         );
-        assert!(said(Request::Commit, most, None, false).contains("the machine's memory"));
-        assert!(said(Request::Thread, None, None, false).contains("ulimit -u"));
+        assert!(said(Request::Commit, None, false).contains("the machine's memory"));
+        assert!(said(Request::Thread, None, false).contains("ulimit -u"));
+    }
+
+    #[test]
+    fn a_request_is_explained_by_its_own_limit() {
+        assert_eq!(Limits::of(Request::Reserve).most, address_space_limit().unwrap_or(UNLIMITED));
+        assert_eq!(Limits::of(Request::Commit).most, data_limit().unwrap_or(UNLIMITED));
+        assert_eq!(Limits::of(Request::Thread), Limits::NONE);
     }
 }

@@ -1,9 +1,10 @@
 //! The kernel behind the trait: mmap to reserve, mprotect to commit (so that overcommit accounting sees what is
 //! really used), madvise to give back.
 
-use crate::kernel::{Kernel, OsError};
+use crate::error::OsError;
+use crate::kernel::Kernel;
+use crate::page::page_size;
 use crate::request::Request;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The running system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,22 +22,13 @@ fn errno() -> i32 {
 // (2) anonymous memory is zeroed and MADV_DONTNEED makes it so again; (3) only system calls are made.
 unsafe impl Kernel for System {
     fn page_size(&self) -> usize {
-        static KNOWN: AtomicUsize = AtomicUsize::new(0);
-        match KNOWN.load(Ordering::Relaxed) {
-            0 => {
-                // SAFETY: sysconf takes a number and returns one; the kernel passes this one to every program.
-                let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-                KNOWN.store(size, Ordering::Relaxed);
-                size
-            }
-            size => size,
-        }
+        page_size()
     }
 
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
-        let fail = |errno| OsError { request: Request::Reserve, bytes: len, errno };
+        let fail = |errno| OsError::new(Request::Reserve, len, errno);
         let slack = if align > self.page_size() { align } else { 0 };
-        let total = len.checked_add(slack).ok_or(fail(libc::ENOMEM))?;
+        let total = len.checked_add(slack).ok_or_else(|| fail(libc::ENOMEM))?;
         // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
             libc::mmap(
@@ -72,13 +64,13 @@ unsafe impl Kernel for System {
     unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
         // SAFETY: the caller owns the range (contract 1), so its protection may change.
         let r = unsafe { libc::mprotect(addr as *mut _, len, libc::PROT_READ | libc::PROT_WRITE) };
-        if r == 0 { Ok(()) } else { Err(OsError { request: Request::Commit, bytes: len, errno: errno() }) }
+        if r == 0 { Ok(()) } else { Err(OsError::new(Request::Commit, len, errno())) }
     }
 
     unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
         // SAFETY: the caller no longer needs the contents (contract 2).
         let r = unsafe { libc::madvise(addr as *mut _, len, libc::MADV_DONTNEED) };
-        if r == 0 { Ok(()) } else { Err(OsError { request: Request::Decommit, bytes: len, errno: errno() }) }
+        if r == 0 { Ok(()) } else { Err(OsError::new(Request::Decommit, len, errno())) }
     }
 
     unsafe fn advise_huge(&self, addr: usize, len: usize) {

@@ -1,10 +1,9 @@
-//! A mutex and a wait word on a Linux futex. States of the mutex: 0 free, 1 taken, 2 taken with waiters; it is
-//! the three-state scheme of Drepper's "Futexes Are Tricky". It never allocates, so the collector may use it. Under
-//! loom the same code runs on loom's atomics, so that models of what it guards are models of it too.
+//! A mutex on a Linux futex. Its states: 0 free, 1 taken, 2 taken with waiters; it is the three-state scheme of Drepper's
+//! "Futexes Are Tricky". It never allocates, so the collector may use it. Under loom the same code runs on loom's
+//! atomics ([`crate::sync`]), so that models of what it guards are models of it too.
 
+use crate::sync::{self, Futex, Ordering, UnsafeCell};
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::AtomicU32;
-use sync::{Ordering, UnsafeCell, Word};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -12,87 +11,9 @@ const CONTENDED: u32 = 2;
 /// One turn is enough for the model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
-#[cfg(not(loom))]
-mod sync {
-    pub(super) use super::{wait, wake};
-    pub(super) use core::cell::UnsafeCell;
-    pub(super) use core::sync::atomic::{AtomicU32 as Word, Ordering};
-}
-
-#[cfg(loom)]
-mod sync {
-    pub(super) use loom::cell::UnsafeCell;
-    use loom::sync::atomic::AtomicU32;
-    pub(super) use loom::sync::atomic::Ordering;
-    use loom::sync::{Condvar, Mutex};
-
-    /// A word and its queue in the kernel. Who is not woken sleeps for ever, which loom reports.
-    pub(super) struct Word {
-        word: AtomicU32,
-        kernel: Mutex<()>,
-        queue: Condvar,
-    }
-
-    impl Word {
-        pub(super) fn new(value: u32) -> Self {
-            Word { word: AtomicU32::new(value), kernel: Mutex::new(()), queue: Condvar::new() }
-        }
-    }
-
-    impl core::ops::Deref for Word {
-        type Target = AtomicU32;
-        fn deref(&self) -> &AtomicU32 {
-            &self.word
-        }
-    }
-
-    pub(super) fn wait(word: &Word, expected: u32) {
-        let inside = word.kernel.lock().unwrap();
-        if word.load(Ordering::Relaxed) == expected {
-            drop(word.queue.wait(inside).unwrap());
-        }
-    }
-
-    pub(super) fn wake(word: &Word, _: i32) {
-        drop(word.kernel.lock().unwrap());
-        word.queue.notify_one();
-    }
-}
-
-/// Sleeps while `word` holds `expected`; may return for no reason, so callers loop.
-pub fn wait(word: &AtomicU32, expected: u32) {
-    futex_wait(word, expected, None);
-}
-
-/// The same, for at most so long.
-pub fn wait_for(word: &AtomicU32, expected: u32, at_most: core::time::Duration) {
-    let time = libc::timespec {
-        tv_sec: at_most.as_secs().min(1 << 30) as libc::time_t,
-        tv_nsec: at_most.subsec_nanos() as libc::c_long,
-    };
-    futex_wait(word, expected, Some(&time));
-}
-
-fn futex_wait(word: &AtomicU32, expected: u32, at_most: Option<&libc::timespec>) {
-    let time = at_most.map_or(core::ptr::null(), core::ptr::from_ref);
-    // SAFETY: the word, and the time if there is one, are valid for the whole call; a futex wait only reads them.
-    unsafe {
-        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, time);
-    }
-}
-
-/// Wakes at most `count` threads that sleep on `word`.
-pub fn wake(word: &AtomicU32, count: i32) {
-    // SAFETY: a futex wake uses the address only as a key.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, count);
-    }
-}
-
 /// A mutual exclusion lock around a value.
 pub struct Lock<T> {
-    word: Word,
+    word: Futex,
     value: UnsafeCell<T>,
 }
 
@@ -105,13 +26,13 @@ impl<T> Lock<T> {
     /// A free lock around `value`.
     #[cfg(not(loom))]
     pub const fn new(value: T) -> Self {
-        Lock { word: Word::new(FREE), value: UnsafeCell::new(value) }
+        Lock { word: Futex::new(FREE), value: UnsafeCell::new(value) }
     }
 
     /// A free lock around `value`; loom's parts cannot be made at compile time.
     #[cfg(loom)]
     pub fn new(value: T) -> Self {
-        Lock { word: Word::new(FREE), value: UnsafeCell::new(value) }
+        Lock { word: Futex::new(FREE), value: UnsafeCell::new(value) }
     }
 
     /// Waits until the lock is free and takes it.

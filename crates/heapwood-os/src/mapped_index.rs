@@ -60,7 +60,7 @@ impl MappedIndex {
         }
         let (old, new) = (self.len, (self.len * 2).max(FIRST));
         if 2 * new > self.places.len() {
-            return Err(OsError { request: crate::Request::Commit, bytes: new * 4, errno: libc::ENOMEM });
+            return Err(OsError::new(crate::Request::Commit, new * 4, libc::ENOMEM));
         }
         self.places.commit(new..2 * new)?;
         self.len = new;

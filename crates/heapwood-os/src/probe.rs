@@ -1,5 +1,5 @@
 //! What this kernel does for this process, found out by asking it for a small piece of what a heap asks for.
-//! A probe leaves nothing behind: what it maps is released when it returns, or when its [`Touched`] is
+//! A probe leaves nothing behind: what it maps is released when it returns, or when its [`TouchProbe`] is
 //! dropped. Versions are not compared, since sandboxes refuse what a kernel of their version would do, and
 //! distributions add to old ones.
 
@@ -38,15 +38,15 @@ impl Advice {
 }
 
 /// Memory that asked for huge pages as a heap does, and was written to in every kernel page.
-pub struct Touched(Reservation);
+pub struct TouchProbe(Reservation);
 
-impl Touched {
+impl TouchProbe {
     /// Reserves `bytes`, aligned to a huge page, asks for huge pages, commits and writes.
     pub fn new(bytes: usize) -> Result<Self, OsError> {
         let memory = Reservation::new(&SYSTEM, bytes, HUGE_PAGE)?;
         memory.advise_huge(0..memory.len());
         write_to_all(&memory)?;
-        Ok(Touched(memory))
+        Ok(TouchProbe(memory))
     }
 
     /// Its addresses.
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn touched_memory_is_aligned_to_huge_pages() {
-        let range = Touched::new(2 * HUGE_PAGE).unwrap().range();
+        let range = TouchProbe::new(2 * HUGE_PAGE).unwrap().range();
         assert!(range.start.is_multiple_of(HUGE_PAGE));
         assert_eq!(range.len(), 2 * HUGE_PAGE);
     }

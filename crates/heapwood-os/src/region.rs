@@ -2,11 +2,11 @@
 //! and committed by index as it is needed; a box holds one value outside the ordinary heap, so that nothing in
 //! the collector depends on the allocator it may be standing in for.
 
-use crate::kernel::{KernelRef, OsError};
+use crate::error::OsError;
+use crate::kernel::KernelRef;
 use crate::round_up;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut, Range};
-use core::ptr::NonNull;
+use core::ops::Range;
 
 /// Address space that is released when this is dropped. Its ends are those of kernel pages, whatever their size.
 pub struct Reservation {
@@ -20,9 +20,9 @@ pub struct Reservation {
 impl Reservation {
     /// Reserves at least `len` bytes (at least one) aligned to `align`.
     pub fn new(kernel: KernelRef, len: usize, align: usize) -> Result<Self, OsError> {
-        let too_big = OsError { request: crate::Request::Reserve, bytes: len, errno: libc::ENOMEM };
+        let too_big = || OsError::new(crate::Request::Reserve, len, libc::ENOMEM);
         let page = kernel.page_size();
-        let len = round_up(len.max(1), page).ok_or(too_big)?;
+        let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
         Ok(Reservation { kernel, page, start, len })
     }
@@ -146,11 +146,8 @@ unsafe impl<T: Sync> Sync for MappedArray<T> {}
 impl<T: Zeroed> MappedArray<T> {
     /// Reserves `len` elements.
     pub fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
-        let bytes = len.checked_mul(size_of::<T>()).ok_or(OsError {
-            request: crate::Request::Reserve,
-            bytes: usize::MAX,
-            errno: libc::ENOMEM,
-        })?;
+        let too_big = || OsError::new(crate::Request::Reserve, usize::MAX, libc::ENOMEM);
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_big)?;
         Ok(MappedArray {
             memory: Reservation::new(kernel, bytes, align_of::<T>())?,
             len,
@@ -216,52 +213,6 @@ impl<T: Zeroed> MappedArray<T> {
         let to = (end * size_of::<T>()).next_multiple_of(self.memory.page);
         // SAFETY: the caller's contract is passed on.
         unsafe { self.memory.decommit(keep * size_of::<T>()..to) }
-    }
-}
-
-/// One value in mapped memory of its own.
-pub struct MappedBox<T> {
-    _memory: Reservation,
-    value: NonNull<T>,
-}
-
-// SAFETY: the box owns its value, so it may move as the value may.
-unsafe impl<T: Send> Send for MappedBox<T> {}
-// SAFETY: the box gives shared access to its value only.
-unsafe impl<T: Sync> Sync for MappedBox<T> {}
-
-impl<T> MappedBox<T> {
-    /// Maps memory for `value` and moves it there.
-    pub fn new(kernel: KernelRef, value: T) -> Result<Self, OsError> {
-        let memory = Reservation::new(kernel, size_of::<T>(), align_of::<T>())?;
-        memory.commit(0..size_of::<T>())?;
-        let place = memory.start as *mut T;
-        // SAFETY: the memory is committed, aligned, large enough, and ours alone.
-        unsafe { place.write(value) };
-        let value = NonNull::new(place).expect("the kernel maps nothing at address zero");
-        Ok(MappedBox { _memory: memory, value })
-    }
-}
-
-impl<T> Deref for MappedBox<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        // SAFETY: the value was written in `new` and lives until drop.
-        unsafe { self.value.as_ref() }
-    }
-}
-
-impl<T> DerefMut for MappedBox<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as for deref, and the borrow of the box is exclusive.
-        unsafe { self.value.as_mut() }
-    }
-}
-
-impl<T> Drop for MappedBox<T> {
-    fn drop(&mut self) {
-        // SAFETY: the value is dropped once, before its memory is released with the reservation.
-        unsafe { self.value.as_ptr().drop_in_place() }
     }
 }
 
@@ -378,16 +329,6 @@ mod tests {
                 assert!((0..a.len()).all(|i| at(i) == if i < keep { 7 } else { 0 }), "{page} {keep}");
             }
         }
-    }
-
-    #[test]
-    fn a_box_drops_its_value_once() {
-        use std::rc::Rc;
-        let witness = Rc::new(());
-        let b = MappedBox::new(&SYSTEM, witness.clone()).unwrap();
-        assert_eq!(Rc::strong_count(&b), 2);
-        drop(b);
-        assert_eq!(Rc::strong_count(&witness), 1);
     }
 
     #[test]

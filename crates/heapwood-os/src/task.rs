@@ -114,7 +114,7 @@ mod tests {
             let wait = || {
                 number.store(crate::stack::thread_id(), Ordering::Release);
                 while leave.load(Ordering::Acquire) == 0 {
-                    crate::lock::wait_for(&leave, 0, Duration::from_secs(1000));
+                    crate::futex::wait_for(&leave, 0, Duration::from_secs(1000));
                 }
             };
             std::thread::Builder::new().name("napper\x1b[1m".into()).spawn_scoped(scope, wait).unwrap();
@@ -130,7 +130,7 @@ mod tests {
             let begin = format!("thread {thread} (napper?[1m), asleep in system call {}", libc::SYS_futex);
             assert!(text.starts_with(&begin), "{text}");
             leave.store(1, Ordering::Release);
-            crate::lock::wake(&leave, 1);
+            crate::futex::wake(&leave, 1);
         });
     }
 

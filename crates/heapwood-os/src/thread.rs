@@ -7,9 +7,9 @@
 //!
 //! Invariant: only the process that started a thread joins it; a forked child has no such thread.
 
-use crate::kernel::OsError;
+use crate::error::OsError;
+use crate::page::{page_size, round_up};
 use crate::request::Request;
-use crate::{Kernel, SYSTEM, round_up};
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 
@@ -53,7 +53,7 @@ pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void
     };
     restore_signals(&before);
     if errno != 0 {
-        return Err(OsError { request: Request::Thread, bytes: stack, errno });
+        return Err(OsError::new(Request::Thread, stack, errno));
     }
     // Best effort: without /proc it has the program's name.
     // SAFETY: the thread may have ended, but has not been joined, so this still names it.
@@ -79,11 +79,11 @@ struct Attributes(libc::pthread_attr_t);
 
 impl Attributes {
     fn with_stack(stack: usize) -> Result<Self, OsError> {
-        let refused = |errno| OsError { request: Request::Thread, bytes: stack, errno };
+        let refused = |errno| OsError::new(Request::Thread, stack, errno);
         // glibc takes room for the thread-local variables of all libraries out of the stack; the program may have more
         // of them than a small stack holds.
         let bytes = stack.saturating_add(thread_locals()).max(least_stack());
-        let bytes = round_up(bytes, SYSTEM.page_size()).ok_or(refused(libc::ENOMEM))?;
+        let bytes = round_up(bytes, page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: the object is initialised by the first call, before it is used by the second.
         unsafe {
@@ -169,9 +169,9 @@ mod tests {
         // SAFETY: the tests pass a `Shared` that outlives the thread.
         let shared = unsafe { &*shared.cast::<Shared>() };
         shared.number.store(crate::stack::thread_id(), Ordering::Release);
-        crate::lock::wake(&shared.number, 1);
+        crate::futex::wake(&shared.number, 1);
         while shared.leave.load(Ordering::Acquire) == 0 {
-            crate::lock::wait(&shared.leave, 0);
+            crate::futex::wait(&shared.leave, 0);
         }
         core::ptr::null_mut()
     }
@@ -182,11 +182,11 @@ mod tests {
         let thread =
             unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
         while shared.number.load(Ordering::Acquire) == 0 {
-            crate::lock::wait(&shared.number, 0);
+            crate::futex::wait(&shared.number, 0);
         }
         let result = look(shared.number.load(Ordering::Acquire));
         shared.leave.store(1, Ordering::Release);
-        crate::lock::wake(&shared.leave, 1);
+        crate::futex::wake(&shared.leave, 1);
         thread.join();
         result
     }
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
         assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         shared.leave.store(1, Ordering::Release);
-        crate::lock::wake(&shared.leave, 1);
+        crate::futex::wake(&shared.leave, 1);
         thread.join();
     }
 }

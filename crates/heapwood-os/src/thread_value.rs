@@ -1,6 +1,7 @@
 //! A word that each thread has for itself, and a function that is called with it as a thread exits: a key of the C
 //! library's. Invariant: the key is made once, by the first thread that stores a word, and stays.
 
+use crate::error::ThreadValueError;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,10 +11,6 @@ pub struct ThreadValue {
     key: AtomicU64,
     at_exit: unsafe extern "C" fn(*mut c_void),
 }
-
-/// The process has no key left, or no memory for another value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoThreadValue;
 
 impl ThreadValue {
     /// A word that `at_exit` is called with if it is not null when its thread exits; by then it is null.
@@ -28,14 +25,14 @@ impl ThreadValue {
         (self.key.load(Ordering::Acquire) as u32).checked_sub(1)
     }
 
-    fn make_key(&self) -> Result<libc::pthread_key_t, NoThreadValue> {
+    fn make_key(&self) -> Result<libc::pthread_key_t, ThreadValueError> {
         if let Some(key) = self.key() {
             return Ok(key);
         }
         let mut made = 0;
         // SAFETY: the function may be called with the values that the key gets (contract of `new`).
         if unsafe { libc::pthread_key_create(&mut made, Some(self.at_exit)) } != 0 {
-            return Err(NoThreadValue);
+            return Err(ThreadValueError);
         }
         match self.key.compare_exchange(0, u64::from(made) + 1, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(made),
@@ -61,12 +58,12 @@ impl ThreadValue {
     /// # Errors
     /// The process has no key left, or the C library no memory.
     #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the C library keeps the word and does not follow it")]
-    pub fn set(&self, value: *mut c_void) -> Result<(), NoThreadValue> {
+    pub fn set(&self, value: *mut c_void) -> Result<(), ThreadValueError> {
         let key = self.make_key()?;
         // SAFETY: the key exists.
         match unsafe { libc::pthread_setspecific(key, value) } {
             0 => Ok(()),
-            _ => Err(NoThreadValue),
+            _ => Err(ThreadValueError),
         }
     }
 }

@@ -2,7 +2,8 @@
 //! made by these figures.
 
 use crate::cgroup::{self, Machine};
-use crate::{Kernel, SYSTEM, file};
+use crate::file;
+use crate::page::page_size;
 
 /// The operating system's account of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,7 +68,7 @@ pub fn memory_limit() -> Option<u64> {
 /// The bytes of address space that the process uses, as `ulimit -v` counts them; `None` without /proc.
 pub fn address_space_used() -> Option<u64> {
     // The first number counts pages.
-    file::number(c"/proc/self/statm").map(|pages| pages * SYSTEM.page_size() as u64)
+    file::number(c"/proc/self/statm").map(|pages| pages * page_size() as u64)
 }
 
 /// The bytes of memory that are behind the process's addresses now; `None` without /proc.
@@ -76,7 +77,7 @@ pub fn resident_memory() -> Option<u64> {
     let text = core::str::from_utf8(file::read(c"/proc/self/statm", &mut buffer)?).ok()?;
     // The second number.
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * SYSTEM.page_size() as u64)
+    Some(pages * page_size() as u64)
 }
 
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
@@ -100,6 +101,7 @@ fn limit(get: impl FnOnce(&mut libc::rlimit) -> i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SYSTEM;
 
     #[test]
     fn usage_grows_with_use() {

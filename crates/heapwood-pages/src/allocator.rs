@@ -5,124 +5,22 @@
 //! by address with a hint below which nothing is free is the policy of the Go page allocator proposal.
 
 use crate::chunk::{Chunk, Obstacle};
-use crate::geometry::{Geometry, Shape};
-use crate::level::Sparse;
+use crate::error::{AllocateError, ClaimError, FreeError, GrowError, NewError};
+use crate::geometry::{Geometry, TreeShape};
+use crate::lazy_array::LazyArray;
 use crate::tree::{Place, Tree};
 use crate::units::{PageCount, PageIndex};
 use core::fmt;
-use heapwood_os::{KernelRef, OsError};
-
-/// Why an allocator cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewError {
-    /// The window is larger than the geometry's address space.
-    WindowTooLarge {
-        /// The window asked for.
-        window: PageCount,
-        /// The largest possible.
-        most: PageCount,
-    },
-    /// The kernel refused address space for the tables.
-    Refused(OsError),
-}
-
-/// Why no page was allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocateError {
-    /// Zero pages were asked for.
-    Zero,
-    /// More pages were asked for than the window has.
-    BeyondWindow {
-        /// The pages asked for.
-        asked: PageCount,
-        /// The window.
-        window: PageCount,
-    },
-    /// No run of free pages is long enough; growing may help.
-    NoRun {
-        /// The pages asked for.
-        asked: PageCount,
-        /// The pages free, in all runs together.
-        free: PageCount,
-    },
-}
-
-/// Why no page was added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrowError {
-    /// Zero pages were to be added.
-    Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
-        page: PageIndex,
-    },
-    /// A page of the range was added before.
-    AlreadyGrown {
-        /// The first such page.
-        page: PageIndex,
-    },
-    /// The kernel refused memory for the tables.
-    Refused {
-        /// The first page of the range.
-        page: PageIndex,
-        /// The kernel's answer.
-        cause: OsError,
-    },
-}
-
-/// Why no page was freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FreeError {
-    /// Zero pages were to be freed.
-    Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
-        page: PageIndex,
-    },
-    /// A page of the range was never added.
-    NotGrown {
-        /// The first page at fault.
-        page: PageIndex,
-    },
-    /// A page of the range is free already.
-    AlreadyFree {
-        /// The first page at fault.
-        page: PageIndex,
-    },
-}
-
-/// Why no page was claimed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimError {
-    /// Zero pages were to be claimed.
-    Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
-        page: PageIndex,
-    },
-    /// A page of the range was never added.
-    NotGrown {
-        /// The first page at fault.
-        page: PageIndex,
-    },
-    /// A page of the range is in use.
-    InUse {
-        /// The first page at fault.
-        page: PageIndex,
-    },
-}
+use heapwood_os::KernelRef;
 
 /// Pages that were taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct PageRun {
     /// The first of them.
     pub first: PageIndex,
     /// How many.
     pub count: PageCount,
-    /// How many of them have no memory behind them: what is there will read as zeros, and cost memory when touched.
+    /// How many of them are scavenged: what is there will read as zeros, and cost memory when touched.
     pub scavenged: PageCount,
 }
 
@@ -132,12 +30,12 @@ pub struct Run {
 /// the window. In the ordinary geometries the tables reserve about 0.27 bytes of address space a page of the window,
 /// and commit them where pages were added.
 pub struct PageAllocator<G: Geometry> {
-    pub(crate) chunks: Sparse<Chunk<G>>,
+    pub(crate) chunks: LazyArray<Chunk<G>>,
     pub(crate) tree: Tree<G>,
     /// No page below this one is free.
     pub(crate) hint: usize,
     pub(crate) free: usize,
-    /// Of the free pages, how many have no memory behind them.
+    /// Of the free pages, how many are scavenged.
     pub(crate) scavenged: usize,
     pub(crate) grown: usize,
     window: usize,
@@ -150,27 +48,27 @@ pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<It
     (first >> G::LOG_CHUNK_PAGES..((end - 1) >> G::LOG_CHUNK_PAGES) + 1).map(move |chunk| {
         let base = chunk << G::LOG_CHUNK_PAGES;
         let from = first.max(base) - base;
-        let to = (end - base).min(Shape::<G>::CHUNK_PAGES);
+        let to = (end - base).min(TreeShape::<G>::CHUNK_PAGES);
         (chunk, from, to - from)
     })
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    const CHUNK_PAGES: usize = Shape::<G>::CHUNK_PAGES;
+    const CHUNK_PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
     /// Reserves the tables for a window of `window` pages, of which none exists yet.
     ///
     /// # Errors
     /// The window is larger than the geometry allows, or the kernel refuses address space.
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
-        const { Shape::<G>::CHECK };
-        let most = PageCount(Shape::<G>::ALL_PAGES);
+        const { TreeShape::<G>::CHECK };
+        let most = PageCount(TreeShape::<G>::ALL_PAGES);
         if window > most {
             return Err(NewError::WindowTooLarge { window, most });
         }
         let chunks = window.0.div_ceil(Self::CHUNK_PAGES).max(1);
         Ok(PageAllocator {
-            chunks: Sparse::new(kernel, chunks).map_err(NewError::Refused)?,
+            chunks: LazyArray::new(kernel, chunks).map_err(NewError::Refused)?,
             tree: Tree::new(kernel, window.0).map_err(NewError::Refused)?,
             hint: window.0,
             free: 0,
@@ -196,7 +94,7 @@ impl<G: Geometry> PageAllocator<G> {
         PageCount(self.free)
     }
 
-    /// The free pages that have no memory behind them.
+    /// The free pages that are scavenged: never touched, or released.
     #[inline]
     pub fn scavenged_pages(&self) -> PageCount {
         PageCount(self.scavenged)
@@ -226,14 +124,14 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
     }
 
-    /// Whether the page is free and has no memory behind it.
+    /// Whether the page is free and scavenged.
     #[inline]
     pub fn is_scavenged(&self, page: PageIndex) -> bool {
         let place = page.in_chunk::<G>();
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| !c.is_set(place) && c.is_scavenged(place))
     }
 
-    /// Adds `count` free pages from `first` on, anywhere in the window. They have no memory behind them.
+    /// Adds `count` free pages from `first` on, anywhere in the window. They count as scavenged.
     ///
     /// # Errors
     /// The range is empty, leaves the window or holds a page that exists, or the kernel refuses memory for the
@@ -282,7 +180,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The request is for nothing or for more than the window, or no run is long enough. Nothing is taken then.
     #[inline]
-    pub fn allocate(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         // Zero wraps around, so one comparison guards against it too.
         if count.0.wrapping_sub(1) >= self.free {
             return Err(self.no_run(count));
@@ -300,7 +198,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// Takes the chunk's first free page, which is the window's first: none is free below `from` in it.
     #[inline]
-    fn take_first(&mut self, chunk: usize, from: usize) -> Option<Run> {
+    fn take_first(&mut self, chunk: usize, from: usize) -> Option<PageRun> {
         let bits = self.chunks.get_mut(chunk)?;
         let old = self.tree.leaf(chunk);
         if old.max() == 0 {
@@ -314,23 +212,23 @@ impl<G: Geometry> PageAllocator<G> {
         self.free -= 1;
         self.scavenged -= scavenged;
         self.hint = page + 1;
-        Some(Run { first: PageIndex(page), count: PageCount(1), scavenged: PageCount(scavenged) })
+        Some(PageRun { first: PageIndex(page), count: PageCount(1), scavenged: PageCount(scavenged) })
     }
 
-    fn take_first_anywhere(&mut self) -> Option<Run> {
+    fn take_first_anywhere(&mut self) -> Option<PageRun> {
         match self.tree.find(self.hint, 1)? {
             Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
             Place::Chunk(chunk) => self.take_first(chunk.0, 0),
         }
     }
 
-    fn allocate_run(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn allocate_run(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         let first = self.find(count.0).ok_or_else(|| self.no_run(count))?;
         Ok(self.take_run(first, count))
     }
 
     /// Takes free pages, before which none is free directly.
-    pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> Run {
+    pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> PageRun {
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % Self::CHUNK_PAGES);
         let scavenged = match self.chunks.get_mut(chunk) {
             Some(bits) if count.0 <= Self::CHUNK_PAGES - place => {
@@ -347,7 +245,7 @@ impl<G: Geometry> PageAllocator<G> {
             _ => return self.take_exactly(first, count),
         };
         self.account_taken(first, count.0, scavenged);
-        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
+        PageRun { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
     /// The first run of `count` free pages.
@@ -371,10 +269,10 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     /// Takes free pages, wherever in a run they lie.
-    pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> Run {
+    pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> PageRun {
         let scavenged = self.mark(first, count.0);
         self.account_taken(first, count.0, scavenged);
-        Run { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
+        PageRun { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
     /// Marks free pages used, in bits and tree; returns how many were scavenged.
@@ -416,7 +314,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
     /// then.
-    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<Run, ClaimError> {
+    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<PageRun, ClaimError> {
         if count.0 == 0 {
             return Err(ClaimError::Zero);
         }
@@ -528,69 +426,3 @@ impl<G: Geometry> fmt::Debug for PageAllocator<G> {
             .finish_non_exhaustive()
     }
 }
-
-impl fmt::Display for NewError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NewError::WindowTooLarge { window, most } => {
-                write!(f, "a window of {window} is larger than the geometry's {most}")
-            }
-            NewError::Refused(cause) => write!(f, "no address space for the page tables: {cause}"),
-        }
-    }
-}
-
-impl fmt::Display for AllocateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AllocateError::Zero => write!(f, "zero pages were asked for"),
-            AllocateError::BeyondWindow { asked, window } => {
-                write!(f, "{asked} were asked for in a window of {window}")
-            }
-            AllocateError::NoRun { asked, free } => {
-                write!(f, "no run of {asked} is free ({free} free in all)")
-            }
-        }
-    }
-}
-
-impl fmt::Display for GrowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GrowError::Zero => write!(f, "zero pages were to be added"),
-            GrowError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            GrowError::AlreadyGrown { page } => write!(f, "{page} was added before"),
-            GrowError::Refused { page, cause } => {
-                write!(f, "no tables for the pages from {page} on: {cause}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for FreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FreeError::Zero => write!(f, "zero pages were to be freed"),
-            FreeError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            FreeError::NotGrown { page } => write!(f, "{page} was never added"),
-            FreeError::AlreadyFree { page } => write!(f, "{page} is free already"),
-        }
-    }
-}
-
-impl fmt::Display for ClaimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClaimError::Zero => write!(f, "zero pages were to be claimed"),
-            ClaimError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            ClaimError::NotGrown { page } => write!(f, "{page} was never added"),
-            ClaimError::InUse { page } => write!(f, "{page} is in use"),
-        }
-    }
-}
-
-impl core::error::Error for NewError {}
-impl core::error::Error for AllocateError {}
-impl core::error::Error for GrowError {}
-impl core::error::Error for FreeError {}
-impl core::error::Error for ClaimError {}

@@ -1,9 +1,9 @@
-//! A background scavenger's day: a bout of work, a rest that keeps it to its share of one CPU, and so on until nothing is
+//! A background scavenger's day: a slice of work, a rest that keeps it to its share of one CPU, and so on until nothing is
 //! left to do. Threads, clocks and the kernel are its owner's, so that it runs under any clock:
 //!
 //! ```text
-//! bout --(its time is up)--> rest --> bout ..
-//!      \-(nothing to release)--> rest --> its owner waits for news --> bout ..
+//! slice --(its time is up)--> rest --> slice ..
+//!       \-(nothing to release)--> rest --> its owner waits for a wakeup --> slice ..
 //! ```
 //!
 //! Invariant: whatever the clock does, it rests what the pacer says before it works again.
@@ -12,7 +12,7 @@ use crate::pacer::Pacer;
 use core::time::Duration;
 
 /// The longest it works between two rests: so long at most does it delay others that want its locks' cache lines.
-pub const BOUT: Duration = Duration::from_millis(1);
+pub const WORK_SLICE: Duration = Duration::from_millis(1);
 
 /// The times a scavenger goes by.
 pub trait Clock {
@@ -24,7 +24,7 @@ pub trait Clock {
     fn sleep(&self, at_most: Duration);
 }
 
-/// A scavenger between two bouts.
+/// A scavenger between two slices of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Background {
     pacer: Pacer,
@@ -36,12 +36,12 @@ impl Background {
         Background { pacer: Pacer::new(parts) }
     }
 
-    /// Calls `step`, which releases a run and says whether it has, until it has not or the bout's time is up; whether
+    /// Calls `step`, which releases a run and says whether it has, until it has not or the slice's time is up; whether
     /// there may be more.
-    pub fn bout(&mut self, clock: &impl Clock, mut step: impl FnMut() -> bool) -> bool {
+    pub fn work_slice(&mut self, clock: &impl Clock, mut step: impl FnMut() -> bool) -> bool {
         let began = clock.cpu();
         let (mut took, mut more) = (Duration::ZERO, true);
-        while more && took < BOUT {
+        while more && took < WORK_SLICE {
             more = step();
             took = clock.cpu().saturating_sub(began);
         }

@@ -2,8 +2,9 @@
 //! A sweep gives back many spans of a chunk at a time; that it pays to batch them is from the Go page allocator
 //! proposal. Invariant: either the whole batch is freed or none of it.
 
-use crate::allocator::{FreeError, PageAllocator, parts};
+use crate::allocator::{PageAllocator, parts};
 use crate::chunk::Obstacle;
+use crate::error::FreeError;
 use crate::geometry::Geometry;
 use crate::units::{PageCount, PageIndex};
 

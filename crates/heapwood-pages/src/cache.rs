@@ -5,11 +5,12 @@
 //!
 //! What differs: Go keeps a cache until it is empty, so that a stream of 15-page requests leaves four pages that
 //! serve nothing, and every later request takes the lock. Here a request that the cache cannot serve changes the block,
-//! for the first one that can: the rest of the old block goes back in the same visit.
+//! for the first one that can: the rest of the old block goes back under the same lock acquisition.
 
-use crate::allocator::{AllocateError, PageAllocator, Run};
+use crate::allocator::{PageAllocator, PageRun};
 use crate::chunk::{first_run, ones};
-use crate::geometry::{Geometry, Shape};
+use crate::error::AllocateError;
+use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
 /// Pages set aside for one mutator.
@@ -29,12 +30,12 @@ impl PageCache {
 
     /// The largest request that is worth changing the block for; longer ones go to the allocator directly. At 8 the lock
     /// is taken a seventh as often, and two threads are about three times as fast; 12 and 15 lose to a lock nobody wants,
-    /// since a block serves few, and 16 spreads the heap by 3 to 9 % where 8 does by 1 to 3 (docs/PAGES.md).
+    /// since a block serves few, and 16 spreads the heap by 3 to 9 % where 8 does by 1 to 3 (docs/design/pages.md).
     pub const MOST: PageCount = PageCount(8);
 
     /// Takes the first run of `count` pages in the cache; `None` if it has none.
     #[inline]
-    pub fn allocate(&mut self, count: PageCount) -> Option<Run> {
+    pub fn allocate(&mut self, count: PageCount) -> Option<PageRun> {
         if count.0 == 1 {
             return self.allocate_one();
         }
@@ -46,12 +47,12 @@ impl PageCache {
         let scavenged = ones(self.scavenged & mask);
         self.free &= !mask;
         self.scavenged &= !mask;
-        Some(Run { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
+        Some(PageRun { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
     }
 
     /// Takes the first page in the cache; `None` if it is empty.
     #[inline]
-    pub fn allocate_one(&mut self) -> Option<Run> {
+    pub fn allocate_one(&mut self) -> Option<PageRun> {
         let free = self.free;
         if free == 0 {
             return None;
@@ -60,7 +61,7 @@ impl PageCache {
         let scavenged = PageCount((self.scavenged >> at & 1) as usize);
         self.free = free & (free - 1);
         self.scavenged &= self.free;
-        Some(Run { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
+        Some(PageRun { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
     }
 
     /// The first page of the block.
@@ -79,7 +80,7 @@ impl PageCache {
         self.free == 0
     }
 
-    /// Whether the page is in the cache, and if so, whether it has no memory behind it.
+    /// Whether the page is in the cache, and if so, whether it is scavenged.
     pub fn get(&self, page: PageIndex) -> Option<bool> {
         let at = page.0.checked_sub(self.base.0).filter(|&at| at < Self::BLOCK)?;
         (self.free >> at & 1 == 1).then_some(self.scavenged >> at & 1 == 1)
@@ -88,8 +89,11 @@ impl PageCache {
 
 impl<G: Geometry> PageAllocator<G> {
     /// The pages of a block: those of a word, or of a chunk that has fewer.
-    const BLOCK_PAGES: usize =
-        if PageCache::BLOCK < Shape::<G>::CHUNK_PAGES { PageCache::BLOCK } else { Shape::<G>::CHUNK_PAGES };
+    const BLOCK_PAGES: usize = if PageCache::BLOCK < TreeShape::<G>::CHUNK_PAGES {
+        PageCache::BLOCK
+    } else {
+        TreeShape::<G>::CHUNK_PAGES
+    };
 
     /// Takes a run of `count` pages, for a cache that could not serve the request itself. A small request fills the
     /// cache with the rest of the block where the first such run lies, and what the cache held before goes back.
@@ -98,7 +102,11 @@ impl<G: Geometry> PageAllocator<G> {
     /// As [`allocate`](Self::allocate), which see. What the cache held may have gone back: with it the run might have
     /// been found.
     #[inline]
-    pub fn allocate_into(&mut self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate_into(
+        &mut self,
+        cache: &mut PageCache,
+        count: PageCount,
+    ) -> Result<PageRun, AllocateError> {
         if count.0.wrapping_sub(1) >= self.free {
             return self.allocate_after_flush(cache, count);
         }
@@ -106,7 +114,7 @@ impl<G: Geometry> PageAllocator<G> {
             return self.allocate(count).or_else(|_| self.allocate_after_flush(cache, count));
         }
         let Some(first) = self.find(count.0) else { return self.allocate_after_flush(cache, count) };
-        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (Shape::<G>::CHUNK_PAGES - 1));
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (TreeShape::<G>::CHUNK_PAGES - 1));
         if place % Self::BLOCK_PAGES + count.0 > Self::BLOCK_PAGES {
             // The run lies across blocks.
             return Ok(self.take_run(first, count));
@@ -126,7 +134,7 @@ impl<G: Geometry> PageAllocator<G> {
         &mut self,
         cache: &mut PageCache,
         count: PageCount,
-    ) -> Result<Run, AllocateError> {
+    ) -> Result<PageRun, AllocateError> {
         if !cache.is_empty() && count.0 > 0 && count.0 <= self.window().0 {
             self.flush(cache);
         }

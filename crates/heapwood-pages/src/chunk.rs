@@ -1,17 +1,17 @@
-//! The bits of one chunk, two a page: whether it is in use, and whether it is scavenged, that is, has no memory behind
-//! it. A page in use is never marked scavenged; both bits together say that the page does not exist.
+//! The bits of one chunk, two a page: whether it is in use, and whether it is scavenged, that is, certainly not
+//! resident. A page in use is never marked scavenged; both bits together say that the page does not exist.
 //!
 //! | in use | scavenged | the page |
 //! |---|---|---|
-//! | 0 | 0 | is free and may have memory behind it |
-//! | 0 | 1 | is free and has none |
+//! | 0 | 0 | is free and may be resident |
+//! | 0 | 1 | is free and is not |
 //! | 1 | 0 | is in use |
 //! | 1 | 1 | does not exist (was never grown, or is padding of a chunk of fewer than 64) |
 //!
 //! So the search looks at one bitmap only. The bitmaps are those of the Go page allocator proposal; runs are found by
 //! shrinking them in doubling steps, as in Hacker's Delight (Warren), "Finding the longest string of 1-bits".
 
-use crate::geometry::{Geometry, Shape, Words};
+use crate::geometry::{Geometry, TreeShape, Words};
 use crate::summary::Summary;
 
 /// One chunk's bits. Either half fills a cache line in the ordinary geometry.
@@ -30,7 +30,7 @@ pub(crate) enum Obstacle {
 }
 
 impl<G: Geometry> Chunk<G> {
-    const PAGES: usize = Shape::<G>::CHUNK_PAGES;
+    const PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
     /// The bits above the pages of a chunk that has fewer than 64.
     const PADDING: u32 = if Self::PAGES < 64 { 64 - Self::PAGES as u32 } else { 0 };
@@ -49,7 +49,7 @@ impl<G: Geometry> Chunk<G> {
         bit(self.in_use.as_ref(), page)
     }
 
-    /// Whether the page has no memory behind it.
+    /// Whether the page is scavenged.
     #[inline]
     pub(crate) fn is_scavenged(&self, page: usize) -> bool {
         bit(self.scavenged.as_ref(), page)
@@ -77,14 +77,14 @@ impl<G: Geometry> Chunk<G> {
         Some(if self.is_grown(page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
     }
 
-    /// Makes the pages exist, free and without memory.
+    /// Makes the pages exist, free and scavenged.
     pub(crate) fn grow(&mut self, first: usize, count: usize) {
         for (word, mask) in pieces(first, count) {
             self.in_use.as_mut()[word] &= !mask;
         }
     }
 
-    /// Marks free pages in use; returns how many had no memory behind them.
+    /// Marks free pages in use; returns how many were scavenged.
     #[inline]
     pub(crate) fn take(&mut self, first: usize, count: usize) -> usize {
         let (in_use, scavenged) = (self.in_use.as_mut(), self.scavenged.as_mut());
@@ -97,7 +97,7 @@ impl<G: Geometry> Chunk<G> {
         without
     }
 
-    /// Marks pages in use free; they may have memory behind them.
+    /// Marks pages in use free; they may be resident.
     #[inline]
     pub(crate) fn give(&mut self, first: usize, count: usize) {
         let words = self.in_use.as_mut();
@@ -106,7 +106,7 @@ impl<G: Geometry> Chunk<G> {
         }
     }
 
-    /// Says that free pages have no memory behind them.
+    /// Says that free pages are scavenged.
     #[inline]
     pub(crate) fn mark_scavenged(&mut self, first: usize, count: usize) {
         let words = self.scavenged.as_mut();
@@ -132,7 +132,7 @@ impl<G: Geometry> Chunk<G> {
         self.scavenged.as_mut()[word] |= without;
     }
 
-    /// The pages of a word that are free and may have memory behind them.
+    /// The pages of a word that are free and may be resident.
     #[inline]
     pub(crate) fn releasable(&self, word: usize) -> u64 {
         !(self.in_use.as_ref()[word] | self.scavenged.as_ref()[word])

@@ -3,6 +3,7 @@
 //! counts no further. The 48-bit shape is the one worked out in the Go page allocator proposal; the tiny one exists
 //! so that every state of it can be tried.
 
+use crate::page::{LOG_PAGE_SIZE, PAGE_SIZE};
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use heapwood_os::region::Zeroed;
@@ -76,9 +77,9 @@ impl Geometry for Tiny {
 }
 
 /// What follows from a geometry, computed at compile time.
-pub(crate) struct Shape<G>(PhantomData<G>);
+pub(crate) struct TreeShape<G>(PhantomData<G>);
 
-impl<G: Geometry> Shape<G> {
+impl<G: Geometry> TreeShape<G> {
     /// The pages of a chunk.
     pub(crate) const CHUNK_PAGES: usize = 1 << G::LOG_CHUNK_PAGES;
 
@@ -115,7 +116,7 @@ impl<G: Geometry> Shape<G> {
         assert!(G::LEVELS == G::LEVEL_BITS.len());
         assert!(G::LEVELS >= 1 && G::LEVELS <= MAX_LEVELS);
         assert!(Self::LOG_PAGES[0] <= crate::summary::LOG_MOST, "a root entry covers at most 2^21 pages");
-        assert!(Self::LOG_PAGES[0] + G::LEVEL_BITS[0] < usize::BITS - crate::LOG_PAGE_SIZE);
+        assert!(Self::LOG_PAGES[0] + G::LEVEL_BITS[0] < usize::BITS - LOG_PAGE_SIZE);
         assert!(<G::Words as Words>::COUNT == Self::CHUNK_PAGES.div_ceil(64));
         let mut level = 1;
         while level < G::LEVELS {
@@ -127,9 +128,9 @@ impl<G: Geometry> Shape<G> {
 }
 
 const _: () = {
-    assert!(Shape::<Bits48>::ALL_PAGES == 1 << (48 - crate::LOG_PAGE_SIZE));
-    assert!(Shape::<Bits48>::LOG_PAGES[0] == 21);
-    assert!(Shape::<Bits48>::CHUNK_PAGES * crate::PAGE_SIZE == 4 << 20);
-    assert!(Shape::<Bits32>::ALL_PAGES == 1 << (32 - crate::LOG_PAGE_SIZE));
-    assert!(Shape::<Tiny>::ALL_PAGES == 32);
+    assert!(TreeShape::<Bits48>::ALL_PAGES == 1 << (48 - LOG_PAGE_SIZE));
+    assert!(TreeShape::<Bits48>::LOG_PAGES[0] == 21);
+    assert!(TreeShape::<Bits48>::CHUNK_PAGES * PAGE_SIZE == 4 << 20);
+    assert!(TreeShape::<Bits32>::ALL_PAGES == 1 << (32 - LOG_PAGE_SIZE));
+    assert!(TreeShape::<Tiny>::ALL_PAGES == 32);
 };

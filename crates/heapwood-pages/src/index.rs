@@ -7,13 +7,13 @@
 //! pages have just been in use and will be again. Chunks that remember their density are an idea of Go's scavenger
 //! index.
 
-use crate::geometry::{Geometry, Shape};
-use crate::sync::{AtomicU32, AtomicUsize, Ordering, Words};
+use crate::geometry::{Geometry, TreeShape};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::marker::PhantomData;
+use heapwood_os::sync::{AtomicArray, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, OsError};
 
-/// Pages were freed that may have memory behind them.
+/// Pages were freed that may be resident.
 const NOTED: u32 = 1 << 31;
 /// The chunk was dense when they were.
 const WAS_DENSE: u32 = 1 << 30;
@@ -36,7 +36,7 @@ const BITS: usize = usize::BITS as usize;
 
 /// The words of the chunks of a window.
 pub struct ScavengeIndex<G> {
-    words: Words,
+    words: AtomicArray,
     chunks: usize,
     /// A bit for each granule of words that exists; none is taken away.
     committed: [AtomicUsize; GRANULES / BITS],
@@ -48,10 +48,10 @@ pub struct ScavengeIndex<G> {
 impl<G: Geometry> ScavengeIndex<G> {
     /// Reserves the words for a window of so many pages. None exists yet.
     pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        let chunks = window.0.div_ceil(Shape::<G>::CHUNK_PAGES).max(1);
+        let chunks = window.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
         let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
         Ok(ScavengeIndex {
-            words: Words::new(kernel, chunks.next_multiple_of(granule))?,
+            words: AtomicArray::new(kernel, chunks.next_multiple_of(granule))?,
             chunks,
             committed: core::array::from_fn(|_| AtomicUsize::new(0)),
             log_granule: granule.ilog2(),

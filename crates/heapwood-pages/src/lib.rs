@@ -1,13 +1,17 @@
 //! A page allocator: which 8 KiB pages of a window are free, and where the first run of `n` of them begins.
 //!
+//! Who may use it: the crates of Heapwood, and allocators of others that accept that it changes with them.
+//!
 //! A bitmap holds one bit a page; a radix tree over it holds, for every region, how many pages are free at its
 //! start, in its longest run, and at its end. Requests are served first fit by address. The crate deals in plain
-//! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage.
+//! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage. Free pages that were
+//! never touched or were released are *scavenged*, all others may be *resident*: have physical memory.
 //!
 //! The design is that of "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`page`] | the size of a page |
 //! | [`units`] | pages, page counts, chunks: the indexes everything speaks in |
 //! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
@@ -17,13 +21,13 @@
 //! | [`scavenge`] | which free pages to release, and what is known of them |
 //! | [`index`] | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
-//! | [`sample`] | the pages as they were at one moment, and an allocator made from that |
+//! | [`snapshot`] | the pages as they were at one moment, and an allocator made from that |
 //! | [`background`] | a scavenger of work and rest, under any clock |
 //! | [`pacer`] | how much of a CPU the scavenger takes |
+//! | [`error`] | why an operation was refused, and what an allocator has wrong about itself |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
-//! | `sync` | what the index is made of, or loom's in its place |
-//! | `level` | lazily committed arrays; with `index`, the crate's only unsafe code |
+//! | `lazy_array` | lazily committed arrays; with `index`, the crate's only unsafe code |
 //! | `tree` | finding a run, and keeping the summaries true |
 //!
 //! ```
@@ -53,32 +57,34 @@ pub mod background;
 mod batch;
 pub mod cache;
 mod chunk;
+pub mod error;
 pub mod geometry;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
 pub mod index;
-#[allow(unsafe_code)]
-mod level;
+#[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
+mod lazy_array;
 #[cfg(all(test, loom))]
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
 mod model;
 pub mod pacer;
-pub mod sample;
+pub mod page;
 pub mod scavenge;
 pub mod shared;
+pub mod snapshot;
 pub mod summary;
-mod sync;
 mod tree;
 pub mod units;
 pub mod walker;
 
-pub use allocator::{AllocateError, ClaimError, FreeError, GrowError, NewError, PageAllocator, Run};
+pub use allocator::{PageAllocator, PageRun};
 pub use background::{Background, Clock};
 pub use cache::PageCache;
+pub use error::{AllocateError, ClaimError, FreeError, GrowError, NewError, SnapshotError, ValidationError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
-pub use sample::{ChunkSample, Sample, SampleError};
+pub use page::{LOG_PAGE_SIZE, PAGE_SIZE};
 pub use scavenge::{Release, ReleasePolicy};
-pub use shared::{Effort, PageFigures, SharedPages};
+pub use shared::{Effort, PageStats, SharedPages};
+pub use snapshot::{ChunkSnapshot, Snapshot};
 pub use summary::Summary;
-pub use units::{ChunkIndex, LOG_PAGE_SIZE, PAGE_SIZE, PageCount, PageIndex};
-pub use walker::Invalid;
+pub use units::{ChunkIndex, PageCount, PageIndex};

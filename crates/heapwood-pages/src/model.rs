@@ -6,7 +6,7 @@
 //! That a bounded number of preemptions finds nearly all errors is from Musuvathi and Qadeer, "Iterative context
 //! bounding for systematic testing of multithreaded programs".
 
-use crate::{Effort, PageCache, PageCount, PageIndex, ReleasePolicy, Run, SharedPages, Tiny};
+use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages, Tiny};
 use heapwood_os::SYSTEM;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// All of so many pages are free, the lowest `touched` with memory.
+    /// All of so many pages are free, the lowest `touched` resident.
     fn new(pages: usize, touched: usize) -> Self {
         let world = World {
             pages: SharedPages::new(&SYSTEM, PageCount(pages)).unwrap(),
@@ -50,14 +50,14 @@ impl World {
         }
     }
 
-    fn take(&self, cache: &mut PageCache, count: usize, who: u32) -> Run {
+    fn take(&self, cache: &mut PageCache, count: usize, who: u32) -> PageRun {
         let run = self.pages.allocate(cache, PageCount(count)).expect("there are pages enough");
         assert_eq!(run.count.0, count);
         self.change_owner(run.first, run.count, NOBODY, who);
         run
     }
 
-    fn give(&self, run: Run, who: u32) {
+    fn give(&self, run: PageRun, who: u32) {
         self.change_owner(run.first, run.count, who, NOBODY);
         self.pages.free(run.first, run.count).unwrap();
     }
@@ -77,7 +77,7 @@ impl World {
     /// Everybody has left.
     fn check_left(&self) {
         self.pages.is_valid().unwrap();
-        let figures = self.pages.figures();
+        let figures = self.pages.stats();
         assert_eq!(figures.free, figures.grown, "pages were lost");
     }
 }

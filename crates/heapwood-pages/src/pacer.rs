@@ -2,14 +2,14 @@
 //! keeps account: work of a nanosecond owes so many of rest, rest that was really taken pays, and what is owed is slept
 //! next. So neither the cost of a release nor the scheduler's delays have to be guessed, as in the self-paced scavenger
 //! of the Go page allocator proposal, whose moving average this replaces. Invariant: over any time the share is kept,
-//! up to one bout of work.
+//! up to one slice of work.
 //!
 //! The clock may lie (a machine that slept, a debugger). Both measurements are bounded, so that a jump neither makes
 //! the scavenger sleep for hours nor lets it work for hours without rest.
 
 use core::time::Duration;
 
-/// The longest that one bout of work counts for.
+/// The longest that one slice of work counts for.
 const LONGEST_WORK: Duration = Duration::from_millis(100);
 
 /// The account of one scavenger.
@@ -54,8 +54,8 @@ mod tests {
     /// The share of the time worked, by a clock under which rests take `late` times as long as asked, and at most `cut`.
     fn share(late: f64, cut: Duration, work: impl Fn(u32) -> Duration) -> f64 {
         let (mut pacer, mut worked, mut all) = (Pacer::new(100), 0.0, 0.0);
-        for bout in 0..1000 {
-            let took = work(bout);
+        for slice in 0..1000 {
+            let took = work(slice);
             let mut rest = pacer.worked(took);
             worked += took.as_secs_f64();
             all += took.as_secs_f64();
@@ -76,7 +76,7 @@ mod tests {
             let share = share(1.0, Duration::MAX, |_| work);
             assert!((0.0099..=0.0101).contains(&share), "{share}");
         }
-        let uneven = share(1.0, Duration::MAX, |bout| MS * (bout % 7) + MS / 100);
+        let uneven = share(1.0, Duration::MAX, |slice| MS * (slice % 7) + MS / 100);
         assert!((0.0099..=0.0101).contains(&uneven), "{uneven}");
     }
 

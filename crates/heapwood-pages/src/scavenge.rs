@@ -3,8 +3,8 @@
 //! A release has two ends, between which the owner tells the kernel, without any lock:
 //!
 //! ```text
-//! free with memory --begin_release--> in use --end_release--> free, scavenged
-//!                                                         \-> free with memory (the kernel refused)
+//! free, resident --begin_release--> in use --end_release--> free, scavenged
+//!                                                         \-> free, resident (the kernel refused)
 //! ```
 //!
 //! So nobody can be given pages that are being released. Within a chunk the highest addresses go first, as in the Go
@@ -12,8 +12,8 @@
 //! has been already, and before anything that would split another. Invariant: a release is one run in one chunk, all
 //! of it marked in use.
 
-use crate::allocator::{PageAllocator, Run};
-use crate::geometry::{Geometry, Shape};
+use crate::allocator::{PageAllocator, PageRun};
+use crate::geometry::{Geometry, TreeShape};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 
 /// The pages of a huge page of 2 MiB.
@@ -28,7 +28,7 @@ const DENSE: usize = 31;
 pub struct Release {
     first: PageIndex,
     count: PageCount,
-    had_memory: PageCount,
+    resident: PageCount,
 }
 
 impl Release {
@@ -42,9 +42,9 @@ impl Release {
         self.count
     }
 
-    /// How many of them may have memory behind them.
-    pub fn had_memory(&self) -> PageCount {
-        self.had_memory
+    /// How many of them may be resident.
+    pub fn resident(&self) -> PageCount {
+        self.resident
     }
 }
 
@@ -60,23 +60,23 @@ pub struct ReleasePolicy {
 impl<G: Geometry> PageAllocator<G> {
     /// Whether so much of the chunk is in use that its free pages are better left alone.
     pub fn is_dense(&self, chunk: ChunkIndex) -> bool {
-        self.in_use_in(chunk).0 * 32 >= Shape::<G>::CHUNK_PAGES * DENSE
+        self.in_use_in(chunk).0 * 32 >= TreeShape::<G>::CHUNK_PAGES * DENSE
     }
 
     /// How many pages of the chunk are in use or do not exist.
     pub fn in_use_in(&self, chunk: ChunkIndex) -> PageCount {
-        PageCount(self.chunks.get(chunk.0).map_or(Shape::<G>::CHUNK_PAGES, |bits| bits.set_pages()))
+        PageCount(self.chunks.get(chunk.0).map_or(TreeShape::<G>::CHUNK_PAGES, |bits| bits.set_pages()))
     }
 
-    /// Begins to release memory of the chunk; `None` if it has no free page with memory behind it.
+    /// Begins to release memory of the chunk; `None` if it has no free page that may be resident.
     pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<Release> {
         let (from, len) = self.releasable(chunk, policy)?;
         let first = chunk.first_page::<G>().0 + from;
-        let Run { first, count, scavenged } = self.take_exactly(first, PageCount(len));
-        Some(Release { first, count, had_memory: PageCount(count.0 - scavenged.0) })
+        let PageRun { first, count, scavenged } = self.take_exactly(first, PageCount(len));
+        Some(Release { first, count, resident: PageCount(count.0 - scavenged.0) })
     }
 
-    /// Ends a release: the pages are free again, without memory if the kernel has taken it.
+    /// Ends a release: the pages are free again, scavenged if the kernel has taken their memory.
     pub fn end_release(&mut self, release: Release, released: bool) {
         let Release { first, count, .. } = release;
         let (chunk, place) = (first.chunk::<G>().0, first.in_chunk::<G>());
@@ -92,16 +92,16 @@ impl<G: Geometry> PageAllocator<G> {
         self.summarize_freed(chunk);
     }
 
-    /// Whether the chunk has free pages that may have memory behind them.
+    /// Whether the chunk has free pages that may be resident.
     pub fn has_releasable(&self, chunk: ChunkIndex) -> bool {
-        let words = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+        let words = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
         self.chunks.get(chunk.0).is_some_and(|bits| (0..words).any(|word| bits.releasable(word) != 0))
     }
 
     /// The run to release, as a place in the chunk and a length.
     fn releasable(&self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<(usize, usize)> {
         let bits = self.chunks.get(chunk.0)?;
-        let words = Shape::<G>::CHUNK_PAGES.div_ceil(64);
+        let words = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
         if policy.huge_pages {
             let per_huge = HUGE_PAGES / 64;
             for low in (0..words / per_huge).rev().map(|huge| huge * per_huge) {

@@ -2,11 +2,12 @@
 //! read without. Mutators come here with their page cache when that cannot serve them. Invariant: everything that
 //! changes the allocator holds the lock, and notes in the index what it frees before it lets go.
 //!
-//! Every visit is counted, so that what sharing costs can be reported and not only timed.
+//! Every lock acquisition is counted, so that what sharing costs can be reported and not only timed.
 
-use crate::allocator::{AllocateError, FreeError, GrowError, NewError, PageAllocator, Run, parts};
+use crate::allocator::{PageAllocator, PageRun, parts};
 use crate::cache::PageCache;
-use crate::geometry::{Geometry, Shape};
+use crate::error::{AllocateError, FreeError, GrowError, NewError};
+use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
@@ -24,12 +25,12 @@ pub struct SharedPages<G: Geometry> {
 /// What the allocator said when it was last let go, for those who ask without the lock.
 struct Glance {
     in_use: AtomicUsize,
-    backed: AtomicUsize,
+    resident: AtomicUsize,
 }
 
 impl Glance {
     fn new<G: Geometry>(pages: &PageAllocator<G>) -> Self {
-        let glance = Glance { in_use: AtomicUsize::new(0), backed: AtomicUsize::new(0) };
+        let glance = Glance { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
         glance.update(pages, 0);
         glance
     }
@@ -38,7 +39,7 @@ impl Glance {
     fn update<G: Geometry>(&self, pages: &PageAllocator<G>, releasing: usize) {
         let grown = pages.grown_pages().0;
         self.in_use.store(grown - pages.free_pages().0 - releasing, Ordering::Relaxed);
-        self.backed.store(grown - pages.scavenged_pages().0, Ordering::Relaxed);
+        self.resident.store(grown - pages.scavenged_pages().0, Ordering::Relaxed);
     }
 }
 
@@ -46,29 +47,29 @@ struct Locked<G: Geometry> {
     pages: PageAllocator<G>,
     /// Pages between the two ends of a release, which the allocator has in use.
     releasing: usize,
-    visits: u64,
+    lock_acquisitions: u64,
 }
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
-struct Visit<'a, G: Geometry> {
+struct Held<'a, G: Geometry> {
     locked: TimedGuard<'a, Locked<G>>,
     glance: &'a Glance,
 }
 
-impl<G: Geometry> core::ops::Deref for Visit<'_, G> {
+impl<G: Geometry> core::ops::Deref for Held<'_, G> {
     type Target = Locked<G>;
     fn deref(&self) -> &Locked<G> {
         &self.locked
     }
 }
 
-impl<G: Geometry> core::ops::DerefMut for Visit<'_, G> {
+impl<G: Geometry> core::ops::DerefMut for Held<'_, G> {
     fn deref_mut(&mut self) -> &mut Locked<G> {
         &mut self.locked
     }
 }
 
-impl<G: Geometry> Drop for Visit<'_, G> {
+impl<G: Geometry> Drop for Held<'_, G> {
     fn drop(&mut self) {
         self.glance.update(&self.locked.pages, self.locked.releasing);
     }
@@ -76,15 +77,15 @@ impl<G: Geometry> Drop for Visit<'_, G> {
 
 /// How it stands with the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageFigures {
+pub struct PageStats {
     /// Pages that exist.
     pub grown: PageCount,
     /// Pages that are free; those in caches are not.
     pub free: PageCount,
-    /// Free pages without memory behind them.
+    /// Free pages that are scavenged.
     pub scavenged: PageCount,
     /// How often the lock was taken.
-    pub visits: u64,
+    pub lock_acquisitions: u64,
 }
 
 /// How much a scavenger takes upon itself.
@@ -111,7 +112,7 @@ impl<G: Geometry> SharedPages<G> {
     /// The kernel refuses memory for the index.
     pub fn over(kernel: KernelRef, pages: PageAllocator<G>) -> Result<Self, OsError> {
         let index = ScavengeIndex::new(kernel, pages.window())?;
-        let chunk_pages = PageCount(Shape::<G>::CHUNK_PAGES);
+        let chunk_pages = PageCount(TreeShape::<G>::CHUNK_PAGES);
         for chunk in pages.chunks_with_tables() {
             index.grow(chunk.first_page::<G>(), chunk_pages)?;
         }
@@ -120,15 +121,15 @@ impl<G: Geometry> SharedPages<G> {
         }
         Ok(SharedPages {
             glance: Glance::new(&pages),
-            locked: TimedLock::new(Locked { pages, releasing: 0, visits: 0 }),
+            locked: TimedLock::new(Locked { pages, releasing: 0, lock_acquisitions: 0 }),
             index,
         })
     }
 
-    fn visit(&self) -> Visit<'_, G> {
+    fn lock(&self) -> Held<'_, G> {
         let mut locked = self.locked.lock();
-        locked.visits += 1;
-        Visit { locked, glance: &self.glance }
+        locked.lock_acquisitions += 1;
+        Held { locked, glance: &self.glance }
     }
 
     /// The longest that the lock was held, in ticks ([`heapwood_os::timed_lock`]).
@@ -143,10 +144,10 @@ impl<G: Geometry> SharedPages<G> {
         PageCount(self.glance.in_use.load(Ordering::Relaxed))
     }
 
-    /// The pages that may have memory behind them, in use or not; asked without the lock, too.
+    /// The pages that may be resident, in use or not; asked without the lock, too.
     #[inline]
-    pub fn backed(&self) -> PageCount {
-        PageCount(self.glance.backed.load(Ordering::Relaxed))
+    pub fn resident(&self) -> PageCount {
+        PageCount(self.glance.resident.load(Ordering::Relaxed))
     }
 
     /// Whether pages are being released: a run that was not found may be there in a moment.
@@ -155,13 +156,13 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// Takes a run of pages and sets none aside: [`PageAllocator::allocate`].
-    pub fn allocate_uncached(&self, count: PageCount) -> Result<Run, AllocateError> {
-        self.visit().pages.allocate(count)
+    pub fn allocate_uncached(&self, count: PageCount) -> Result<PageRun, AllocateError> {
+        self.lock().pages.allocate(count)
     }
 
     /// Adds free pages: [`PageAllocator::grow`].
     pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
-        let mut locked = self.visit();
+        let mut locked = self.lock();
         locked.pages.check_grow(first, count)?;
         self.index.grow(first, count).map_err(|cause| GrowError::Refused { page: first, cause })?;
         locked.pages.grow(first, count)
@@ -170,7 +171,7 @@ impl<G: Geometry> SharedPages<G> {
     /// Takes a run of pages, out of the cache if that has one, and so without the lock:
     /// [`PageAllocator::allocate_into`].
     #[inline]
-    pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
+    pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         match cache.allocate(count) {
             Some(run) => Ok(run),
             None => self.allocate_into(cache, count),
@@ -178,9 +179,9 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     #[cold]
-    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<Run, AllocateError> {
-        let mut locked = self.visit();
-        // The cache may give pages with memory back; an empty one has no block.
+    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
+        let mut locked = self.lock();
+        // The cache may give resident pages back; an empty one has no block.
         if !cache.is_empty() {
             self.note(&locked.pages, cache.base(), PageCount(1));
         }
@@ -192,21 +193,21 @@ impl<G: Geometry> SharedPages<G> {
         if cache.is_empty() {
             return;
         }
-        let mut locked = self.visit();
+        let mut locked = self.lock();
         self.note(&locked.pages, cache.base(), PageCount(1));
         locked.pages.flush(cache);
     }
 
     /// Gives pages back: [`PageAllocator::free`].
     pub fn free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
-        let mut locked = self.visit();
+        let mut locked = self.lock();
         self.note(&locked.pages, first, count);
         locked.pages.free(first, count)
     }
 
-    /// Gives many back in one visit: [`PageAllocator::free_batch`].
+    /// Gives many back in one lock acquisition: [`PageAllocator::free_batch`].
     pub fn free_batch(&self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
-        let mut locked = self.visit();
+        let mut locked = self.lock();
         for &(first, count) in runs {
             self.note(&locked.pages, first, count);
         }
@@ -230,7 +231,7 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// Releases memory of one run of free pages, the highest there is, by asking `release` for it, which tells whether
-    /// the kernel has taken it; no lock is held meanwhile. Returns how many pages with memory it was about and whether
+    /// the kernel has taken it; no lock is held meanwhile. Returns how many resident pages it was about and whether
     /// it was taken; `None` if there is nothing to release.
     pub fn scavenge(
         &self,
@@ -239,9 +240,9 @@ impl<G: Geometry> SharedPages<G> {
         release: impl FnOnce(PageIndex, PageCount) -> bool,
     ) -> Option<(PageCount, bool)> {
         let run = self.begin_release(effort, policy)?;
-        let (pages, first, count) = (run.had_memory(), run.first(), run.count());
+        let (pages, first, count) = (run.resident(), run.first(), run.count());
         let taken = release(first, count);
-        let mut locked = self.visit();
+        let mut locked = self.lock();
         locked.pages.end_release(run, taken);
         locked.releasing -= count.0;
         if !taken {
@@ -258,7 +259,7 @@ impl<G: Geometry> SharedPages<G> {
         loop {
             let chunk = self.index.candidate(below, full)?;
             below = chunk;
-            let mut locked = self.visit();
+            let mut locked = self.lock();
             if !full && locked.pages.is_dense(chunk) {
                 continue;
             }
@@ -273,14 +274,14 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// How it stands with the pages at this moment.
-    pub fn figures(&self) -> PageFigures {
+    pub fn stats(&self) -> PageStats {
         let locked = self.locked.lock();
         let pages = &locked.pages;
-        PageFigures {
+        PageStats {
             grown: pages.grown_pages(),
             free: pages.free_pages(),
             scavenged: pages.scavenged_pages(),
-            visits: locked.visits,
+            lock_acquisitions: locked.lock_acquisitions,
         }
     }
 
@@ -293,7 +294,7 @@ impl<G: Geometry> SharedPages<G> {
     ///
     /// # Errors
     /// The first disagreement: [`PageAllocator::is_valid`].
-    pub fn is_valid(&self) -> Result<(), crate::Invalid> {
+    pub fn is_valid(&self) -> Result<(), crate::ValidationError> {
         let locked = self.locked.lock();
         locked.pages.is_valid()?;
         let forgotten = locked
@@ -301,7 +302,7 @@ impl<G: Geometry> SharedPages<G> {
             .chunks_with_tables()
             .find(|&chunk| locked.pages.has_releasable(chunk) && !self.index.is_noted(chunk));
         match forgotten {
-            Some(chunk) => Err(crate::Invalid::NotNoted { page: chunk.first_page::<G>() }),
+            Some(chunk) => Err(crate::ValidationError::NotNoted { page: chunk.first_page::<G>() }),
             None => Ok(()),
         }
     }

@@ -5,8 +5,8 @@
 //! not exist counts as full. Where pages were grown, the entries above them exist in every level. An implicit tree in
 //! arrays, searched by start, longest and end, is the idea of the Go page allocator proposal; a top that moves is not.
 
-use crate::geometry::{Geometry, MAX_LEVELS, Shape};
-use crate::level::Sparse;
+use crate::geometry::{Geometry, MAX_LEVELS, TreeShape};
+use crate::lazy_array::LazyArray;
 use crate::summary::{Summary, merge, revise};
 use crate::units::{ChunkIndex, PageIndex};
 use core::marker::PhantomData;
@@ -15,7 +15,7 @@ use heapwood_os::{KernelRef, OsError};
 
 /// The summaries of all levels.
 pub(crate) struct Tree<G: Geometry> {
-    levels: [Sparse<Summary>; MAX_LEVELS],
+    levels: [LazyArray<Summary>; MAX_LEVELS],
     /// The chunks between the lowest and the highest that have entries.
     hull: Range<usize>,
     /// The highest level that is kept.
@@ -35,20 +35,20 @@ pub(crate) enum Place {
 impl<G: Geometry> Tree<G> {
     /// Reserves the levels for a window of so many pages; every page is full.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let mut levels = [const { Sparse::NONE }; MAX_LEVELS];
+        let mut levels = [const { LazyArray::NONE }; MAX_LEVELS];
         for (level, array) in levels.iter_mut().enumerate().take(G::LEVELS) {
             // Blocks are whole; only the root ends where the window does.
-            let block = if level == 0 { 1 } else { 1 << Shape::<G>::BITS[level] };
-            let len = window.div_ceil(1 << Shape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
-            *array = Sparse::new(kernel, len)?;
+            let block = if level == 0 { 1 } else { 1 << TreeShape::<G>::BITS[level] };
+            let len = window.div_ceil(1 << TreeShape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
+            *array = LazyArray::new(kernel, len)?;
         }
-        Ok(Tree { levels, hull: 0..0, top: Shape::<G>::LEAF, geometry: PhantomData })
+        Ok(Tree { levels, hull: 0..0, top: TreeShape::<G>::LEAF, geometry: PhantomData })
     }
 
     /// Makes the entries above the chunks exist. On refusal nothing changes that can be seen.
     pub(crate) fn commit(&mut self, chunks: Range<usize>) -> Result<(), OsError> {
         for level in 0..G::LEVELS {
-            let shift = Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES;
+            let shift = TreeShape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES;
             self.levels[level].commit(chunks.start >> shift..((chunks.end - 1) >> shift) + 1)?;
         }
         self.widen(chunks);
@@ -65,14 +65,14 @@ impl<G: Geometry> Tree<G> {
         };
         let in_one_block = |level: usize| {
             let block = |chunk: usize| {
-                chunk >> (Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES + Shape::<G>::BITS[level])
+                chunk >> (TreeShape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES + TreeShape::<G>::BITS[level])
             };
             block(self.hull.start) == block(self.hull.end - 1)
         };
         let top = (1..G::LEVELS).rev().find(|&level| in_one_block(level)).unwrap_or(0);
         for level in (top..self.top).rev() {
             // What was covered lies in one block of the level below.
-            let entry = before.start >> (Shape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES);
+            let entry = before.start >> (TreeShape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES);
             self.remerge(level, entry);
         }
         self.top = top;
@@ -92,7 +92,7 @@ impl<G: Geometry> Tree<G> {
     /// The children of an entry of the level above `level`.
     #[inline(always)]
     pub(crate) fn children(&self, level: usize, parent: usize) -> &[Summary] {
-        let bits = Shape::<G>::BITS[level];
+        let bits = TreeShape::<G>::BITS[level];
         self.levels[level].block(parent << bits, 1 << bits)
     }
 
@@ -104,7 +104,7 @@ impl<G: Geometry> Tree<G> {
     /// The chunk's summary.
     #[inline(always)]
     pub(crate) fn leaf(&self, chunk: usize) -> Summary {
-        self.get(Shape::<G>::LEAF, chunk).unwrap_or(Summary::FULL)
+        self.get(TreeShape::<G>::LEAF, chunk).unwrap_or(Summary::FULL)
     }
 
     /// Stores the summary of a chunk of which pages were freed, and whatever changes above it.
@@ -134,7 +134,7 @@ impl<G: Geometry> Tree<G> {
         page: usize,
         count: usize,
     ) {
-        let Some(leaf) = self.levels[Shape::<G>::LEAF].get_mut(chunk) else { return };
+        let Some(leaf) = self.levels[TreeShape::<G>::LEAF].get_mut(chunk) else { return };
         let old = *leaf;
         if old != new {
             *leaf = new;
@@ -152,8 +152,8 @@ impl<G: Geometry> Tree<G> {
         count: usize,
     ) {
         let mut entry = chunk;
-        for level in (self.top..Shape::<G>::LEAF).rev() {
-            let bits = Shape::<G>::BITS[level + 1];
+        for level in (self.top..TreeShape::<G>::LEAF).rev() {
+            let bits = TreeShape::<G>::BITS[level + 1];
             let index = entry & ((1 << bits) - 1);
             entry >>= bits;
             let Some(before) = self.get(level, entry) else { return };
@@ -161,7 +161,7 @@ impl<G: Geometry> Tree<G> {
             if new.same_ends(old) && old.max() < before.max() && new.max() <= before.max() {
                 return;
             }
-            let pages = 1 << Shape::<G>::LOG_PAGES[level];
+            let pages = 1 << TreeShape::<G>::LOG_PAGES[level];
             let rest = pages - (page & (pages - 1));
             let after = if FIRST && before.end() == rest as u64 {
                 // The run was the only one and reached the entry's end, as after growth.
@@ -171,7 +171,7 @@ impl<G: Geometry> Tree<G> {
                 if children.len() <= index {
                     return;
                 }
-                let log_pages = Shape::<G>::LOG_PAGES[level + 1];
+                let log_pages = TreeShape::<G>::LOG_PAGES[level + 1];
                 // The usual fan-out is told to the compiler.
                 match <&[Summary; 8]>::try_from(children) {
                     Ok(eight) => revise::<FREED>(before, eight, log_pages, index, old, new),
@@ -189,17 +189,17 @@ impl<G: Geometry> Tree<G> {
     /// Stores the summaries of the chunks from `first` to `last`, more than one: those of the two ends, and one for
     /// all between, which are wholly free or wholly in use; then whatever changes above them.
     pub(crate) fn set_leaves(&mut self, first: (usize, Summary), last: (usize, Summary), free_between: bool) {
-        let leaf = Shape::<G>::LEAF;
+        let leaf = TreeShape::<G>::LEAF;
         let (mut low, mut high) = (first.0, last.0);
         let between = |level: usize| {
-            if free_between { Summary::all_free(Shape::<G>::LOG_PAGES[level]) } else { Summary::FULL }
+            if free_between { Summary::all_free(TreeShape::<G>::LOG_PAGES[level]) } else { Summary::FULL }
         };
         self.store(leaf, low, first.1);
         self.store(leaf, high, last.1);
         self.levels[leaf].fill(low + 1..high, between(leaf));
         for level in (self.top..leaf).rev() {
-            low >>= Shape::<G>::BITS[level + 1];
-            high >>= Shape::<G>::BITS[level + 1];
+            low >>= TreeShape::<G>::BITS[level + 1];
+            high >>= TreeShape::<G>::BITS[level + 1];
             let mut changed = self.remerge(level, low);
             if low < high {
                 changed |= self.remerge(level, high);
@@ -223,7 +223,7 @@ impl<G: Geometry> Tree<G> {
     #[inline(always)]
     fn merged(&self, level: usize, entry: usize) -> Summary {
         let children = self.children(level + 1, entry);
-        let log_pages = Shape::<G>::LOG_PAGES[level + 1];
+        let log_pages = TreeShape::<G>::LOG_PAGES[level + 1];
         // The usual fan-out is told to the compiler, so that it unrolls the loop.
         match <&[Summary; 8]>::try_from(children) {
             Ok(eight) => merge(eight, log_pages),
@@ -240,11 +240,11 @@ impl<G: Geometry> Tree<G> {
 
     /// The first run of `count` free pages, where no page below `hint` is free.
     pub(crate) fn find(&self, hint: usize, count: usize) -> Option<Place> {
-        let to_top = Shape::<G>::LOG_PAGES[self.top];
+        let to_top = TreeShape::<G>::LOG_PAGES[self.top];
         let end = (self.hull.end << G::LOG_CHUNK_PAGES).div_ceil(1 << to_top);
         let (mut level, mut entry, mut end) = (self.top, hint >> to_top, end);
         'level: loop {
-            let log_pages = Shape::<G>::LOG_PAGES[level];
+            let log_pages = TreeShape::<G>::LOG_PAGES[level];
             // The free pages directly below the entry, counted from the first entry looked at.
             let mut run = 0;
             while entry < end {
@@ -262,13 +262,13 @@ impl<G: Geometry> Tree<G> {
                     return Some(Place::Page(PageIndex((entry << log_pages) - run)));
                 }
                 if summary.max() as usize >= count {
-                    if level == Shape::<G>::LEAF {
+                    if level == TreeShape::<G>::LEAF {
                         return Some(Place::Chunk(ChunkIndex(entry)));
                     }
                     // A run that begins below this entry was too short, so its block starts afresh.
                     level += 1;
-                    entry <<= Shape::<G>::BITS[level];
-                    end = entry + (1 << Shape::<G>::BITS[level]);
+                    entry <<= TreeShape::<G>::BITS[level];
+                    end = entry + (1 << TreeShape::<G>::BITS[level]);
                     continue 'level;
                 }
                 run = match summary.start() {

@@ -1,18 +1,9 @@
 //! The units of the crate: pages of 8 KiB and chunks of pages, each counted from the start of the window. They are
-//! distinct types so that an index, a length and a chunk are never mistaken for one another. The page size is that
-//! of the Go page allocator proposal.
+//! distinct types so that an index, a length and a chunk are never mistaken for one another.
 
 use crate::geometry::Geometry;
+use crate::page::{LOG_PAGE_SIZE, PAGE_SIZE};
 use core::fmt;
-
-/// The logarithm of [`PAGE_SIZE`].
-pub const LOG_PAGE_SIZE: u32 = 13;
-
-/// The size of a page in bytes.
-pub const PAGE_SIZE: usize = 1 << LOG_PAGE_SIZE;
-
-const _: () = assert!(PAGE_SIZE == 8192 && PAGE_SIZE.is_multiple_of(heapwood_os::LEAST_KERNEL_PAGE));
-const _: () = assert!(usize::BITS == 64, "indexes of 48-bit windows need 64-bit words");
 
 /// A page, counted from the start of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

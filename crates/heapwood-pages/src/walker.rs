@@ -2,76 +2,10 @@
 //! disagreement. It shares no counting with the code it checks, so that an error in a bit trick cannot hide itself.
 
 use crate::allocator::PageAllocator;
-use crate::geometry::{Geometry, Shape};
+use crate::error::ValidationError;
+use crate::geometry::{Geometry, TreeShape};
 use crate::summary::Summary;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
-use core::fmt;
-
-/// What an allocator has wrong about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
-    /// A bit without a page is wrong, so that what does not exist could be handed out.
-    Stray {
-        /// The first page of the chunk.
-        page: PageIndex,
-    },
-    /// A summary differs from what the bits below it say.
-    Summary {
-        /// The level, 0 being the root.
-        level: usize,
-        /// The entry in that level.
-        entry: usize,
-        /// What it holds.
-        stored: Summary,
-        /// What it should hold.
-        computed: Summary,
-    },
-    /// A page exists that the search cannot reach, since an entry above it does not.
-    Unreachable {
-        /// The first page of the chunk.
-        page: PageIndex,
-        /// The level of the missing entry.
-        level: usize,
-    },
-    /// The count of free pages is wrong.
-    FreePages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// The count of free pages without memory is wrong.
-    ScavengedPages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// The count of existing pages is wrong.
-    GrownPages {
-        /// The count kept.
-        stored: PageCount,
-        /// The count of the bits.
-        computed: PageCount,
-    },
-    /// A page below the hint is free.
-    Hint {
-        /// The hint.
-        hint: PageIndex,
-        /// The free page.
-        free: PageIndex,
-    },
-    /// A chunk has pages to release, but no note of it in the index.
-    NotNoted {
-        /// The first page of the chunk.
-        page: PageIndex,
-    },
-    /// A page outside the window exists.
-    BeyondWindow {
-        /// The page.
-        page: PageIndex,
-    },
-}
 
 /// The free runs of the pages seen so far.
 #[derive(Clone, Copy, Default)]
@@ -109,38 +43,38 @@ impl<G: Geometry> PageAllocator<G> {
     ///
     /// # Errors
     /// The first disagreement, the bits before the tree, the leaves before the levels above.
-    pub fn is_valid(&self) -> Result<(), Invalid> {
+    pub fn is_valid(&self) -> Result<(), ValidationError> {
         self.check_bits()?;
         for level in (self.tree.top()..G::LEVELS).rev() {
             for entry in self.tree.existing(level) {
                 let stored = self.tree.get(level, entry).unwrap_or(Summary::FULL);
-                let computed = if level == Shape::<G>::LEAF {
+                let computed = if level == TreeShape::<G>::LEAF {
                     self.leaf_from_bits(entry)
                 } else {
                     self.entry_from_children(level, entry)
                 };
                 if stored != computed {
-                    return Err(Invalid::Summary { level, entry, stored, computed });
+                    return Err(ValidationError::Summary { level, entry, stored, computed });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_bits(&self) -> Result<(), Invalid> {
+    fn check_bits(&self) -> Result<(), ValidationError> {
         let (mut free, mut scavenged, mut grown, mut first_free) = (0, 0, 0, None);
         for index in self.chunks.existing() {
             let Some(chunk) = self.chunks.get(index) else { continue };
             let grown_before = grown;
             let base = ChunkIndex(index).first_page::<G>();
             if !chunk.padding_is_set() {
-                return Err(Invalid::Stray { page: base });
+                return Err(ValidationError::Stray { page: base });
             }
-            for place in 0..Shape::<G>::CHUNK_PAGES {
+            for place in 0..TreeShape::<G>::CHUNK_PAGES {
                 let page = PageIndex(base.0 + place);
                 match (chunk.is_set(place), chunk.is_scavenged(place)) {
                     (true, true) => continue,
-                    _ if page.0 >= self.window().0 => return Err(Invalid::BeyondWindow { page }),
+                    _ if page.0 >= self.window().0 => return Err(ValidationError::BeyondWindow { page }),
                     (true, false) => {}
                     (false, without) => {
                         free += 1;
@@ -152,26 +86,26 @@ impl<G: Geometry> PageAllocator<G> {
             }
             // The tree must reach everything that exists.
             for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
-                let entry = base.0 >> Shape::<G>::LOG_PAGES[level];
+                let entry = base.0 >> TreeShape::<G>::LOG_PAGES[level];
                 if self.tree.get(level, entry).is_none() {
-                    return Err(Invalid::Unreachable { page: base, level });
+                    return Err(ValidationError::Unreachable { page: base, level });
                 }
             }
         }
         if let Some(free) = first_free.filter(|page| page.0 < self.hint) {
-            return Err(Invalid::Hint { hint: self.hint(), free });
+            return Err(ValidationError::Hint { hint: self.hint(), free });
         }
         let stored = self.free_pages();
         if stored.0 != free {
-            return Err(Invalid::FreePages { stored, computed: PageCount(free) });
+            return Err(ValidationError::FreePages { stored, computed: PageCount(free) });
         }
         let stored = self.scavenged_pages();
         if stored.0 != scavenged {
-            return Err(Invalid::ScavengedPages { stored, computed: PageCount(scavenged) });
+            return Err(ValidationError::ScavengedPages { stored, computed: PageCount(scavenged) });
         }
         let stored = self.grown_pages();
         if stored.0 != grown {
-            return Err(Invalid::GrownPages { stored, computed: PageCount(grown) });
+            return Err(ValidationError::GrownPages { stored, computed: PageCount(grown) });
         }
         Ok(())
     }
@@ -179,7 +113,7 @@ impl<G: Geometry> PageAllocator<G> {
     fn leaf_from_bits(&self, index: usize) -> Summary {
         let Some(chunk) = self.chunks.get(index) else { return Summary::FULL };
         let mut runs = Runs::default();
-        for place in 0..Shape::<G>::CHUNK_PAGES {
+        for place in 0..TreeShape::<G>::CHUNK_PAGES {
             runs.push(Runs::page(!chunk.is_set(place)));
         }
         runs.packed()
@@ -187,7 +121,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// The children have been checked against the bits before.
     fn entry_from_children(&self, level: usize, entry: usize) -> Summary {
-        let pages = 1 << Shape::<G>::LOG_PAGES[level + 1];
+        let pages = 1 << TreeShape::<G>::LOG_PAGES[level + 1];
         let mut runs = Runs::default();
         for child in self.tree.children(level + 1, entry) {
             runs.push(Runs { pages, start: child.start(), max: child.max(), end: child.end() });
@@ -195,36 +129,6 @@ impl<G: Geometry> PageAllocator<G> {
         runs.packed()
     }
 }
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Invalid::Stray { page } => write!(f, "the unused bits of the chunk of {page} are wrong"),
-            Invalid::Summary { level, entry, stored, computed } => {
-                write!(f, "level {level}, entry {entry}: stored {stored:?}, computed {computed:?}")
-            }
-            Invalid::Unreachable { page, level } => {
-                write!(f, "the chunk of {page} has no entry in level {level}")
-            }
-            Invalid::FreePages { stored, computed } => {
-                write!(f, "free: {stored} stored, {computed} counted")
-            }
-            Invalid::ScavengedPages { stored, computed } => {
-                write!(f, "scavenged: {stored} stored, {computed} counted")
-            }
-            Invalid::GrownPages { stored, computed } => {
-                write!(f, "grown: {stored} stored, {computed} counted")
-            }
-            Invalid::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
-            Invalid::NotNoted { page } => {
-                write!(f, "the chunk of {page} has pages to release, but the index does not say so")
-            }
-            Invalid::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
-        }
-    }
-}
-
-impl core::error::Error for Invalid {}
 
 #[cfg(test)]
 mod tests {
@@ -250,7 +154,7 @@ mod tests {
             let wrong = Summary::new(1, computed.max() + 1, 0);
             pages.tree.store(level, entry, wrong);
             let found = pages.is_valid().unwrap_err();
-            assert_eq!(found, Invalid::Summary { level, entry, stored: wrong, computed });
+            assert_eq!(found, ValidationError::Summary { level, entry, stored: wrong, computed });
             assert!(found.to_string().starts_with(&format!("level {level}, entry {entry}: ")), "{found}");
         }
     }
@@ -261,7 +165,7 @@ mod tests {
         pages.tree.store(4, 50, Summary::all_free(9));
         let found = pages.is_valid().unwrap_err();
         let (stored, computed) = (Summary::all_free(9), Summary::FULL);
-        assert_eq!(found, Invalid::Summary { level: 4, entry: 50, stored, computed });
+        assert_eq!(found, ValidationError::Summary { level: 4, entry: 50, stored, computed });
     }
 
     #[test]
@@ -269,32 +173,32 @@ mod tests {
         let mut pages = allocator();
         *pages.chunks.get_mut(0).unwrap().word_mut(5) |= 1;
         let (stored, computed) = (PageCount(3900), PageCount(3899));
-        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
 
         let mut pages = allocator();
         // A page that does not exist looks free.
         *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
         let (stored, computed) = (PageCount(3900), PageCount(3901));
-        assert_eq!(pages.is_valid(), Err(Invalid::FreePages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
 
         let mut pages = allocator();
         pages.scavenged -= 1;
         let (stored, computed) = (PageCount(3899), PageCount(3900));
-        assert_eq!(pages.is_valid(), Err(Invalid::ScavengedPages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::ScavengedPages { stored, computed }));
 
         let mut pages = allocator();
         pages.grown += 1;
         let (stored, computed) = (PageCount(4001), PageCount(4000));
-        assert_eq!(pages.is_valid(), Err(Invalid::GrownPages { stored, computed }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::GrownPages { stored, computed }));
 
         let mut pages = allocator();
         pages.hint = 101;
         let (hint, free) = (PageIndex(101), PageIndex(100));
-        assert_eq!(pages.is_valid(), Err(Invalid::Hint { hint, free }));
+        assert_eq!(pages.is_valid(), Err(ValidationError::Hint { hint, free }));
 
         let mut tiny = PageAllocator::<Tiny>::new(&SYSTEM, PageCount(32)).unwrap();
         tiny.grow(PageIndex(4), PageCount(4)).unwrap();
         *tiny.chunks.get_mut(1).unwrap().word_mut(0) &= !(1 << 40);
-        assert_eq!(tiny.is_valid(), Err(Invalid::Stray { page: PageIndex(4) }));
+        assert_eq!(tiny.is_valid(), Err(ValidationError::Stray { page: PageIndex(4) }));
     }
 }

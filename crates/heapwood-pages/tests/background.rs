@@ -5,7 +5,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 use heapwood_os::{HUGE_PAGE, SYSTEM};
-use heapwood_pages::background::BOUT;
+use heapwood_pages::background::WORK_SLICE;
 use heapwood_pages::{
     Background, Bits48, Clock, Effort, PAGE_SIZE, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
 };
@@ -52,7 +52,7 @@ impl Clock for Stub {
     }
 }
 
-/// Pages all in use, and so with memory.
+/// Pages all in use, and so resident.
 fn used(pages: usize) -> SharedPages<Bits48> {
     let shared = SharedPages::new(&SYSTEM, PageCount(pages)).unwrap();
     shared.grow(PageIndex(0), PageCount(pages)).unwrap();
@@ -87,8 +87,8 @@ fn run(pages: &SharedPages<Bits48>, clock: &Stub, keep: usize, mut beside: impl 
     let (mut background, mut released) = (Background::new(100), 0);
     loop {
         let before = clock.cpu();
-        let more = background.bout(clock, || {
-            if pages.backed().0 <= keep {
+        let more = background.work_slice(clock, || {
+            if pages.resident().0 <= keep {
                 return false;
             }
             let done = pages.scavenge(Effort::Gentle, POLICY, |first, count| {
@@ -97,10 +97,10 @@ fn run(pages: &SharedPages<Bits48>, clock: &Stub, keep: usize, mut beside: impl 
                     // Pieces are released only where there is no whole huge page left in the chunk.
                     let chunk = first.0 / 512 * 512;
                     let whole = |huge: usize| (huge..huge + HUGE).all(|page| !p.is_in_use(PageIndex(page)));
-                    let backed =
+                    let resident =
                         |huge: usize| (huge..huge + HUGE).any(|page| !p.is_scavenged(PageIndex(page)));
                     for huge in [chunk, chunk + HUGE] {
-                        assert!(count.0 == HUGE || !(whole(huge) && backed(huge)), "{first}, {count}");
+                        assert!(count.0 == HUGE || !(whole(huge) && resident(huge)), "{first}, {count}");
                     }
                 });
                 beside();
@@ -110,7 +110,7 @@ fn run(pages: &SharedPages<Bits48>, clock: &Stub, keep: usize, mut beside: impl 
             released += done.map_or(0, |(pages, _)| pages.0);
             done.is_some()
         });
-        assert!(clock.cpu() - before <= BOUT + cost(PageCount(HUGE)), "a bout that does not end");
+        assert!(clock.cpu() - before <= WORK_SLICE + cost(PageCount(HUGE)), "a slice that does not end");
         background.rest(clock, || false);
         pages.is_valid().unwrap();
         if !more {
@@ -131,12 +131,12 @@ fn what_is_free_above_what_is_kept_is_released_to_the_page() {
         let start = clock.now();
         let released = run(&pages, &clock, keep, || {});
         let in_use = 32 * 512 - freed;
-        assert_eq!(pages.backed().0, 32 * 512 - released);
+        assert_eq!(pages.resident().0, 32 * 512 - released);
         if keep <= in_use {
             assert_eq!(released, freed, "all of it");
         } else if keep < 32 * 512 {
             // Down to what is kept, and no further than the last run goes.
-            assert!((keep + 1 - HUGE..=keep).contains(&pages.backed().0), "{keep} {}", pages.backed());
+            assert!((keep + 1 - HUGE..=keep).contains(&pages.resident().0), "{keep} {}", pages.resident());
         }
         assert_eq!(released == 0, keep >= 32 * 512);
         if released > 0 {
@@ -208,7 +208,7 @@ fn a_clock_that_jumps_changes_little() {
     let (pages, _) = holes();
     let clock = Stub::new(|asked| asked);
     let mut background = Background::new(100);
-    let _ = background.bout(&clock, || {
+    let _ = background.work_slice(&clock, || {
         clock.work(HOUR);
         true
     });
@@ -216,7 +216,7 @@ fn a_clock_that_jumps_changes_little() {
     background.rest(&clock, || false);
     assert!(clock.now() - before < Duration::from_secs(10));
     // And one that goes backwards: no rest, no panic.
-    let _ = background.bout(&clock, || {
+    let _ = background.work_slice(&clock, || {
         clock.cpu.set(Duration::ZERO);
         false
     });
@@ -228,8 +228,8 @@ fn a_clock_that_jumps_changes_little() {
 fn a_rest_ends_when_it_is_stopped() {
     let clock = Stub::new(|asked| asked.min(10 * US));
     let mut background = Background::new(100);
-    background.bout(&clock, || {
-        clock.work(BOUT);
+    background.work_slice(&clock, || {
+        clock.work(WORK_SLICE);
         true
     });
     let before = clock.now();

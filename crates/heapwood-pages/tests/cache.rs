@@ -204,20 +204,23 @@ fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
     for count in 1..=MOST {
         let pages = shared(512 * 24);
         let (mut cache, mut last) = (PageCache::EMPTY, None);
-        let before = pages.figures();
+        let before = pages.stats();
         for _ in 0..REQUESTS {
             let run = pages.allocate(&mut cache, PageCount(count)).unwrap();
             assert!(last.is_none_or(|last| run.first.0 > last), "in the order of addresses");
             last = Some(run.first.0 + count - 1);
         }
-        // A visit serves as many as fit into a block: of 7 pages, nine.
+        // A lock acquisition serves as many as fit into a block: of 7 pages, nine.
         let each = 64 / count;
-        let visits = pages.figures().visits - before.visits;
-        assert!(visits as usize <= REQUESTS.div_ceil(each), "{visits} visits for runs of {count}");
+        let lock_acquisitions = pages.stats().lock_acquisitions - before.lock_acquisitions;
+        assert!(
+            lock_acquisitions as usize <= REQUESTS.div_ceil(each),
+            "{lock_acquisitions} lock acquisitions for runs of {count}"
+        );
         assert!(last.unwrap() < REQUESTS.div_ceil(each) * 64, "no block was left out");
         pages.flush(&mut cache);
         pages.is_valid().unwrap();
-        let figures = pages.figures();
+        let figures = pages.stats();
         assert_eq!(figures.free.0 + REQUESTS * count, figures.grown.0, "no page is lost");
         // The rest of the first block is there for who can use it.
         let rest = 64 - each * count;
@@ -232,16 +235,16 @@ fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
 fn flushing_nothing_does_nothing() {
     let pages = shared(1000);
     let mut cache = PageCache::EMPTY;
-    let before = pages.figures();
+    let before = pages.stats();
     pages.flush(&mut cache);
     // A cache that was used up is as empty as one that never had any.
     for _ in 0..64 {
         pages.allocate(&mut cache, PageCount(1)).unwrap();
     }
     assert!(cache.is_empty());
-    let used_up = pages.figures();
+    let used_up = pages.stats();
     pages.flush(&mut cache);
-    assert_eq!((used_up.visits - before.visits, pages.figures()), (1, used_up));
+    assert_eq!((used_up.lock_acquisitions - before.lock_acquisitions, pages.stats()), (1, used_up));
 
     let mut pages = fresh::<Bits48>(1000);
     let state = seen(&pages);
@@ -324,12 +327,12 @@ fn a_mutator_that_leaves_leaves_nothing_behind() {
     }
     let held: usize = caches.iter().map(|cache| cache.pages().0).sum();
     assert!(held > 0);
-    assert_eq!(pages.figures().free.0, 5000 - held);
+    assert_eq!(pages.stats().free.0, 5000 - held);
     for cache in &mut caches {
         pages.flush(cache);
         assert_eq!(*cache, PageCache::EMPTY);
     }
-    assert_eq!(pages.figures().free.0, 5000);
+    assert_eq!(pages.stats().free.0, 5000);
     pages.is_valid().unwrap();
     assert_eq!(pages.allocate(&mut PageCache::default(), PageCount(5000)).map(|run| run.first.0), Ok(0));
 }

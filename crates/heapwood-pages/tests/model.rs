@@ -52,6 +52,7 @@ fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
                 Err(AllocateError::Zero) => count == 0,
                 Err(AllocateError::BeyondWindow { .. }) => count > window,
                 Err(AllocateError::NoRun { .. }) => count > 0 && model.find(count).is_none(),
+                Err(e) => panic!("{step:?}: {e}"),
             },
             Step::Grow(first, count) => match pages.grow(PageIndex(first), PageCount(count)) {
                 Ok(()) => {
@@ -84,6 +85,7 @@ fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
                     model.first_not(first, count, State::Free) == Some(page.0)
                         && model.0[page.0] == State::Used
                 }
+                Err(e) => panic!("{step:?}: {e}"),
             },
             Step::Free(first, count) => match pages.free(PageIndex(first), PageCount(count)) {
                 Ok(()) => {
@@ -101,6 +103,7 @@ fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
                     model.first_not(first, count, State::Used) == Some(page.0)
                         && model.0[page.0] == State::Free
                 }
+                Err(e) => panic!("{step:?}: {e}"),
             },
             Step::FreeRun(page) if page < window && model.0[page] == State::Used => {
                 let first = (0..=page).rev().take_while(|&p| model.0[p] == State::Used).last().unwrap();

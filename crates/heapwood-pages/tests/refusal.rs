@@ -147,7 +147,7 @@ fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) 
             pages.grow(first, count).unwrap();
             pages.is_valid().unwrap();
             let free: usize = regions[..=region].iter().map(|region| region.1).sum();
-            assert_eq!(pages.figures().free, PageCount(free), "the next call works");
+            assert_eq!(pages.stats().free, PageCount(free), "the next call works");
             turn += 1;
         }
         // The first region asks for the index and for every array of the allocator.

@@ -1,5 +1,5 @@
 //! Which pages are released, in which order, and which are left alone: exact pages for states that are made on purpose.
-//! Invariant: what is offered is free, has memory behind it (or completes a free huge page), and is in nobody's hands.
+//! Invariant: what is offered is free, may be resident (or completes a free huge page), and is in nobody's hands.
 //! The order, and that dense chunks rest, are those of the Go page allocator proposal and of Go's scavenger index.
 
 mod common;
@@ -51,7 +51,7 @@ fn release(
     taken: bool,
 ) -> Option<(usize, usize)> {
     let mut about = None;
-    let before = pages.figures();
+    let before = pages.stats();
     let done = pages.scavenge(effort, policy, |first, count| {
         // In use, to everybody else.
         pages.with(|pages| {
@@ -63,7 +63,7 @@ fn release(
         taken
     });
     pages.is_valid().unwrap();
-    let after = pages.figures();
+    let after = pages.stats();
     assert_eq!((done.is_some(), after.free), (about.is_some(), before.free));
     if let Some((with_memory, granted)) = done {
         assert_eq!(granted, taken);
@@ -86,7 +86,7 @@ fn the_highest_address_goes_first() {
         // Every chunk was dense, and all are.
         assert_eq!(all(&pages, Effort::Gentle, policy), []);
         assert_eq!(all(&pages, Effort::Full, policy), highest_first);
-        assert_eq!(pages.figures().scavenged.0, 14);
+        assert_eq!(pages.stats().scavenged.0, 14);
     }
 }
 
@@ -133,7 +133,7 @@ fn a_partly_scavenged_free_huge_page_is_released_whole() {
     pages.free(PageIndex(100), PageCount(1)).unwrap();
     assert_eq!(pages.scavenged_pages().0, 510);
     let release = pages.begin_release(ChunkIndex(0), at_most(1, HUGE)).unwrap();
-    assert_eq!((release.first(), release.count().0, release.had_memory().0), (PageIndex(0), 256, 1));
+    assert_eq!((release.first(), release.count().0, release.resident().0), (PageIndex(0), 256, 1));
     pages.is_valid().unwrap();
     assert_eq!((pages.free_pages().0, pages.scavenged_pages().0), (255, 255));
     pages.end_release(release, true);
@@ -143,7 +143,7 @@ fn a_partly_scavenged_free_huge_page_is_released_whole() {
     // Without huge pages, only what has memory.
     pages.free(PageIndex(300), PageCount(1)).unwrap();
     let release = pages.begin_release(ChunkIndex(0), RUNS).unwrap();
-    assert_eq!((release.first(), release.count().0, release.had_memory().0), (PageIndex(300), 1, 1));
+    assert_eq!((release.first(), release.count().0, release.resident().0), (PageIndex(300), 1, 1));
     pages.end_release(release, true);
     assert_eq!(pages.scavenged_pages().0, 512);
 }
@@ -276,7 +276,7 @@ fn what_the_kernel_refuses_stays_releasable() {
         for _ in 0..3 {
             let before = pages.with(seen);
             assert_eq!(release(&pages, effort, policy, false), Some(first), "{effort:?}");
-            assert_eq!(pages.figures().scavenged.0, 0);
+            assert_eq!(pages.stats().scavenged.0, 0);
             let after = pages.with(seen);
             assert_eq!((before.0, before.1, before.3), (after.0, after.1, after.3));
         }
@@ -296,15 +296,15 @@ fn what_is_in_use_or_cached_is_never_offered() {
     let offered = all(&pages, Effort::Full, at_most(50, HUGE));
     assert_eq!(offered, [(256, 256), (206, 50), (164, 42)]);
     // Then it has no note, and is not looked at again.
-    let visits = pages.figures().visits;
+    let lock_acquisitions = pages.stats().lock_acquisitions;
     assert_eq!(release(&pages, Effort::Full, HUGE, true), None);
-    assert_eq!(pages.figures().visits, visits);
+    assert_eq!(pages.stats().lock_acquisitions, lock_acquisitions);
     // As it is flushed the cache's pages are offered, and only those.
     pages.flush(&mut cache);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(1, 63)]);
     give(&pages, &[(0, 1), (64, 100)]);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(64, 100), (0, 1)]);
-    assert_eq!(pages.figures().scavenged.0, 512);
+    assert_eq!(pages.stats().scavenged.0, 512);
 }
 
 #[test]
@@ -340,10 +340,10 @@ fn freed_pages_and_fresh_ones_of_a_cache_are_told_apart() {
 fn fresh_pages_are_never_offered() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(5000)).unwrap();
     pages.grow(PageIndex(0), PageCount(2000)).unwrap();
-    let visits = pages.figures().visits;
+    let lock_acquisitions = pages.stats().lock_acquisitions;
     assert_eq!(all(&pages, Effort::Full, HUGE), []);
     // Nobody was disturbed to find that out.
-    assert_eq!(pages.figures().visits, visits);
+    assert_eq!(pages.stats().lock_acquisitions, lock_acquisitions);
     // Nor are those that were in a cache and came back untouched.
     let mut cache = PageCache::EMPTY;
     let run = pages.allocate(&mut cache, PageCount(1)).unwrap();
@@ -394,11 +394,11 @@ fn pages_that_are_being_released_are_not_in_use() {
         let done = pages.scavenge(Effort::Full, policy, |first, count| {
             assert_eq!((first, count), (PageIndex(0), PageCount(300)));
             assert!(pages.is_releasing());
-            assert_eq!((pages.in_use(), pages.figures().free), (PageCount(212), PageCount(0)));
+            assert_eq!((pages.in_use(), pages.stats().free), (PageCount(212), PageCount(0)));
             taken
         });
         assert_eq!(done, Some((PageCount(300), taken)));
         assert!(!pages.is_releasing());
-        assert_eq!((pages.in_use(), pages.figures().free), (PageCount(212), PageCount(300)));
+        assert_eq!((pages.in_use(), pages.stats().free), (PageCount(212), PageCount(300)));
     }
 }

@@ -3,8 +3,8 @@
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, ReleasePolicy, Run,
-    SharedPages, Tiny,
+    AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, PageRun,
+    ReleasePolicy, SharedPages, Tiny,
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ enum State {
     Free,
     Scavenged,
     Used,
-    /// In a cache; whether it has no memory behind it.
+    /// In a cache; whether it is scavenged.
     Cached(usize, bool),
 }
 
@@ -122,10 +122,10 @@ impl<G: Geometry> Both<G> {
                 // One page twice: nothing of it happens.
                 if let Some(&again) = runs.first() {
                     runs.push(again);
-                    let before = self.pages.figures();
+                    let before = self.pages.stats();
                     let error = FreeError::AlreadyFree { page: again.0 };
                     assert_eq!(self.pages.free_batch(&runs), Err(error));
-                    assert_eq!(self.pages.figures().free, before.free);
+                    assert_eq!(self.pages.stats().free, before.free);
                     self.check();
                     runs.pop();
                 }
@@ -152,20 +152,20 @@ impl<G: Geometry> Both<G> {
     }
 
     fn allocate(&mut self, cache: usize, count: usize) {
-        let visits = self.pages.figures().visits;
+        let lock_acquisitions = self.pages.stats().lock_acquisitions;
         let by_cache = self.cached_fit(cache, count);
         let fit = self.first_fit(count);
         match self.pages.allocate(&mut self.caches[cache], PageCount(count)) {
-            Ok(Run { first, count: got, scavenged }) => {
+            Ok(PageRun { first, count: got, scavenged }) => {
                 assert_eq!(got.0, count);
-                let visited = self.pages.figures().visits > visits;
-                assert_eq!(visited, !by_cache, "a visit exactly if the cache has no such run");
-                if visited && fit.is_none() {
+                let locked = self.pages.stats().lock_acquisitions > lock_acquisitions;
+                assert_eq!(locked, !by_cache, "the lock is taken exactly if the cache has no such run");
+                if locked && fit.is_none() {
                     // Only with what the cache gave back is there such a run.
                     assert!(self.caches[cache].is_empty());
                     self.forget(cache);
                     assert_eq!(self.first_fit(count), Some(first.0));
-                } else if visited {
+                } else if locked {
                     // First fit, but in its block what the cache gave back may come before.
                     let fit = fit.expect("there is a run");
                     assert!(
@@ -199,6 +199,7 @@ impl<G: Geometry> Both<G> {
                 self.forget(cache);
                 assert_eq!(self.first_fit(count), None);
             }
+            Err(e) => panic!("{count} pages: {e}"),
         }
     }
 
@@ -388,7 +389,7 @@ fn two_mutators_and_a_scavenger() {
     });
     assert!(released > 0);
     pages.is_valid().unwrap();
-    let figures = pages.figures();
+    let figures = pages.stats();
     assert_eq!(figures.free, figures.grown);
     assert!(marks.iter().all(|mark| !mark.load(Ordering::Relaxed)));
 }

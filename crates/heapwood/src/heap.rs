@@ -1,10 +1,9 @@
 //! The heap as a value: cheap to clone, alive until its last clone, mutator and root are gone.
 
-use crate::mutator::Attached;
 #[cfg(doc)]
-use crate::mutator::Mutator;
+use crate::{Attached, Mutator};
 use core::fmt;
-use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSample, Stats};
+use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSnapshot, Stats};
 use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
@@ -69,21 +68,6 @@ impl Heap {
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }
 
-    /// Attaches the calling thread, until what is returned is dropped.
-    ///
-    /// A thread may be attached to several heaps, but while it waits in one, to collect or to be stopped, it polls
-    /// none of the others: two threads that collect two heaps to which both are attached wait for each other for
-    /// good. Let a thread be inside [`Mutator::blocking`] of every heap but the one it is using.
-    ///
-    /// # Errors
-    /// No memory for the mutator, or the system does not say where the thread's stack ends.
-    ///
-    /// # Panics
-    /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
-    pub fn attach(&self) -> Result<Attached, HeapError> {
-        Attached::new(self.inner.clone())
-    }
-
     /// What [`Mutator::alloc`] calls before it panics because no memory could be had: a program that would rather
     /// end in its own way ends there. Can be set once; later calls have no effect.
     pub fn on_alloc_error(&self, hook: AllocErrorHook) {
@@ -106,25 +90,25 @@ impl Heap {
 
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have set aside count as in use.
-    pub fn page_sample(&self) -> PageSample {
-        self.inner.heap.page_sample()
+    pub fn page_snapshot(&self) -> PageSnapshot {
+        self.inner.heap.page_snapshot()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_sample`] and [`Heap::collected_page_sample`] from now on.
+    /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on.
     pub fn watch_pages(&self) {
         self.inner.heap.watch_pages();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody
     /// [watches](Self::watch_pages).
-    pub fn peak_page_sample(&self) -> Option<PageSample> {
-        self.inner.heap.peak_page_sample()
+    pub fn peak_page_snapshot(&self) -> Option<PageSnapshot> {
+        self.inner.heap.peak_page_snapshot()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if nobody [watches](Self::watch_pages) or there was no collection.
-    pub fn collected_page_sample(&self) -> Option<PageSample> {
-        self.inner.heap.collected_page_sample()
+    pub fn collected_page_snapshot(&self) -> Option<PageSnapshot> {
+        self.inner.heap.collected_page_snapshot()
     }
 
     /// The figures at this moment.

@@ -26,43 +26,47 @@
 //! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's part in a heap; a [`GcCell`] is where pointers change;
 //! a [`Root`] keeps an object alive from outside.
 //!
-//! | module | what it holds |
+//! | file | what it holds |
 //! |---|---|
-//! | [`heap`] | [`Heap`], and the contract of [`Heap::new`] |
-//! | [`mutator`] | [`Attached`] and [`Mutator`]: attaching, allocating, polling |
-//! | [`gc`] | [`Gc`] |
-//! | [`gc_cell`] | [`GcCell`] |
-//! | [`mod@slice`] | [`Slice`]: arrays whose length is known at run time |
-//! | [`keep`] | [`Kept`] and [`keep_alive`]: for references into objects |
-//! | [`root`] | [`Root`] |
-//! | [`trace`] | [`Trace`] and [`NoPointers`] |
-//! | [`shared`] | [`Shared`] |
-
-pub mod gc;
-pub mod gc_cell;
-pub mod heap;
-pub mod keep;
-pub mod mutator;
-pub mod root;
-pub mod shared;
-pub mod slice;
-pub mod trace;
+//! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
+//! | `attach` | [`Attached`]: a thread becomes a mutator |
+//! | `mutator` | [`Mutator`]: allocating, polling |
+//! | `gc` | [`Gc`] |
+//! | `gc_cell` | [`GcCell`] |
+//! | `slice` | [`Slice`]: arrays whose length is known at run time |
+//! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
+//! | `root` | [`Root`] |
+//! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
+//! | `shared` | [`Shared`](trait@Shared) |
 
 #[doc(hidden)]
-pub use crate::trace::__private;
+pub mod __private;
+mod attach;
+mod gc;
+mod gc_cell;
+mod heap;
+mod keep;
+mod mutator;
+mod root;
+mod shared;
+mod slice;
+mod trace;
+
+pub use attach::Attached;
 pub use gc::Gc;
 pub use gc_cell::GcCell;
-pub use heap::Heap;
+pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSample, Stats};
+#[doc(inline)]
+pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, PageSnapshot, Stats};
 pub use keep::{Kept, keep_alive};
-pub use mutator::{Attached, Mutator};
+pub use mutator::Mutator;
 pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;
-pub use trace::{NoPointers, Trace, TypeMap};
+pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;

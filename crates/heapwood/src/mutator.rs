@@ -1,16 +1,16 @@
 //! A thread's part in a heap: it allocates, polls, and may collect. Invariant: it belongs to the thread that
 //! attached (it is neither `Send` nor `Sync`), so the fast path needs no lock and no thread-local variable.
 
+#[cfg(doc)]
+use crate::attach::Attached;
 use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::fmt;
-use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, HeapError};
-use heapwood_heap::size_class::MAX_TABLED;
-use heapwood_heap::{GRANULE, Scan, ShapeId, SizeClass};
+use heapwood_gc::AllocError;
+use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
 
@@ -32,46 +32,6 @@ use std::sync::Arc;
 /// ```
 #[repr(transparent)]
 pub struct Mutator(heapwood_gc::Mutator);
-
-/// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
-pub struct Attached {
-    /// Dropped first.
-    raw: heapwood_gc::Attached<'static>,
-    /// Keeps the heap alive.
-    _inner: Arc<Inner>,
-}
-
-impl Attached {
-    pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
-            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
-            attached => attached?,
-        };
-        // SAFETY: given just now, to this thread; `inner` keeps the heap longer.
-        let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
-        // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
-        // of a mask's shape, or of a program's without a header.
-        unsafe { raw.write_values_whole() };
-        raw.client_word().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw, _inner: inner })
-    }
-}
-
-impl Deref for Attached {
-    type Target = Mutator;
-    #[inline(always)]
-    fn deref(&self) -> &Mutator {
-        let raw: *const heapwood_gc::Mutator = &raw const *self.raw;
-        // SAFETY: a Mutator is a gc::Mutator in all but name.
-        unsafe { &*raw.cast::<Mutator>() }
-    }
-}
-
-impl fmt::Debug for Attached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
 
 /// What is known of a type's allocation at compile time.
 struct Kind<T>(core::marker::PhantomData<T>);
@@ -196,7 +156,7 @@ impl Mutator {
             if const { !matches!(Slice::<T>::SCAN, Scan::Layout(Layout::NoPointers)) } {
                 // The closure may have allocated, so a collection may have seen the slice, on this stack.
                 let words = const { size_of::<T>() / size_of::<usize>() };
-                self.raw().note_init(slice.as_ptr() as usize, place.cast(), words);
+                self.raw().note_init(slice.into(), place.cast(), words);
             }
             // SAFETY: as above; the element was zero or without pointers so far.
             unsafe { place.write(value) };
@@ -235,9 +195,12 @@ impl Mutator {
                 None => self.raw().reserve_slow(shape, cell)?,
             };
             let slice = object.cast::<Slice<T>>();
-            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on.
-            unsafe { Slice::set_len(slice, len) };
-            bump.commit(object, cell);
+            // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on, the elements zero if
+            // they may hold pointers.
+            unsafe {
+                Slice::set_len(slice, len);
+                bump.commit(object, cell);
+            }
             return Ok(slice);
         }
         self.empty_long_slice(len)
@@ -247,17 +210,16 @@ impl Mutator {
     #[inline(never)]
     fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
-            return Err(AllocError::Window {
-                bytes: usize::MAX,
-                window: self.raw().heap().space().window_bytes(),
-            });
+            let window = self.raw().heap().space().window_bytes();
+            return Err(AllocError::Window(NoRoom::new(usize::MAX, window)));
         };
         let class = SizeClass::of(bytes);
         let shape = self.slice_shape::<T>(class, bytes)?;
         let object = match class.map(SizeClass::cell_size) {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;
-                self.raw().bump(shape).commit(object, cell);
+                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                unsafe { self.raw().bump(shape).commit(object, cell) };
                 object
             }
             None => self.raw().allocate_large(shape, bytes, false)?,

@@ -152,7 +152,7 @@ unsafe impl<T: NoPointers, const N: usize> NoPointers for [T; N] {}
 
 // SAFETY: an option is an enum of a unit variant and one whose payload is traced.
 unsafe impl<T: Trace> Trace for Option<T> {
-    const MAP: TypeMap = __private::enum_map::<Self>(T::MAP.has_pointers());
+    const MAP: TypeMap = enum_map::<Self>(T::MAP.has_pointers());
 }
 
 // SAFETY: an option holds its payload and nothing else.
@@ -187,7 +187,7 @@ tuples! {
 /// it in a `const` block, and it will not compile instead:
 ///
 /// ```
-/// use heapwood::trace::descriptor_of;
+/// use heapwood::descriptor_of;
 /// assert_eq!(const { descriptor_of::<[u64; 3]>() }.size(), 24);
 /// ```
 ///
@@ -197,7 +197,7 @@ tuples! {
 /// unsafe impl heapwood::Trace for Leaky {
 ///     const MAP: heapwood::TypeMap = heapwood::TypeMap::NO_POINTERS;
 /// }
-/// const _: () = { heapwood::trace::descriptor_of::<Leaky>(); };
+/// const _: () = { heapwood::descriptor_of::<Leaky>(); };
 /// ```
 pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
     assert!(
@@ -230,69 +230,14 @@ pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
     }
 }
 
-/// What the derive macros' output refers to. No part of the interface.
-#[doc(hidden)]
-pub mod __private {
-    pub use super::{NoPointers, Trace, TypeMap};
-    pub use crate::shared::Shared;
-    use heapwood_layout::WORD;
-
-    /// The derive implements this for its type, which conflicts with the blanket implementation, and so does not
-    /// compile, if the type implements `Drop`. The name is what the compiler's message shows.
-    pub trait TracedTypesMustNotImplementDrop {}
-
-    #[allow(drop_bounds, reason = "types that implement Drop are what this is about")]
-    impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
-
-    /// The map of the struct `T`, whose fields' maps make `fields`.
-    ///
-    /// A pointer that is not at a word is refused, be it by `TypeMap::with_field` or here:
-    ///
-    /// ```compile_fail,E0080
-    /// #[derive(heapwood::Trace)]
-    /// #[repr(C, packed)]
-    /// struct Shifted(u32, heapwood::Gc<u64>);
-    /// ```
-    ///
-    /// ```compile_fail,E0080
-    /// #[derive(heapwood::Trace)]
-    /// #[repr(C, packed)]
-    /// struct Unaligned(heapwood::Gc<u64>, u32);
-    /// ```
-    ///
-    /// What is next to those compiles, and so do large types:
-    ///
-    /// ```
-    /// #[derive(heapwood::Trace)]
-    /// #[repr(C, packed(8))]
-    /// struct Whole(u32, heapwood::Gc<u64>);
-    ///
-    /// #[derive(heapwood::Trace)]
-    /// struct Table([Option<heapwood::Gc<u64>>; 100_000]);
-    /// ```
-    pub const fn struct_map<T>(fields: TypeMap) -> TypeMap {
-        assert!(
-            !fields.has_pointers() || align_of::<T>().is_multiple_of(WORD),
-            "a type that holds a `Gc` must be aligned to 8 bytes: remove `repr(packed)`"
-        );
-        fields
+/// The map of the enum `T`, whose payloads can hold pointers or not.
+pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
+    if !has_pointers {
+        TypeMap::NO_POINTERS
+    } else if size_of::<T>() == heapwood_layout::WORD {
+        // The pointer fills the whole word, so the discriminant can only be the pointer's niche: zero.
+        TypeMap::POINTER
+    } else {
+        TypeMap::CONSERVATIVE
     }
-
-    /// The map of the enum `T`, whose payloads can hold pointers or not.
-    pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
-        if !has_pointers {
-            TypeMap::NO_POINTERS
-        } else if size_of::<T>() == WORD {
-            // The pointer fills the whole word, so the discriminant can only be the pointer's niche: zero.
-            TypeMap::POINTER
-        } else {
-            TypeMap::CONSERVATIVE
-        }
-    }
-
-    /// Compiles only if `T` has no pointers.
-    pub const fn has_no_pointers<T: NoPointers>() {}
-
-    /// Compiles only if several threads may use a `T` at once.
-    pub const fn is_shared<T: Shared>() {}
 }

@@ -362,7 +362,6 @@ fn types_written_by_macros() {
 
 mod elsewhere {
     // Neither the trait nor the prelude's names are in scope, or are others.
-    #![allow(non_camel_case_types)]
     struct Option;
     struct Gc;
     mod core {}

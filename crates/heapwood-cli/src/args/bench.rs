@@ -61,7 +61,7 @@ const DEFAULT_HEAPS: [usize; 5] = [4 << 20, 1 << 30, 16 << 30, 1 << 40, 16 << 40
 const LEAST_HEAP: usize = 4 << 20;
 
 /// More than that no heap can have.
-const MOST_HEAP: usize = heapwood_heap::space::MAX_WINDOW;
+const MOST_HEAP: usize = heapwood_heap::MAX_WINDOW;
 
 pub(super) fn parse_heap(text: &str) -> Result<usize, String> {
     let bytes = parse_size(text)?;

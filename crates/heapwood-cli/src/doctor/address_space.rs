@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn reservations_granted_and_refused() {
         assert_eq!(reservation(&Result::Ok(()), None).state, Ok);
-        let refused = Err(OsError { request: Request::Reserve, bytes: TRIED, errno: 12 });
+        let refused = Err(OsError::new(Request::Reserve, TRIED, 12));
         let limited = reservation(&refused, Some(102_400_000));
         assert_eq!(limited.state, Warning);
         assert!(limited.remedy.as_ref().unwrap().contains("102400000"), "{limited}");

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn memory_that_keeps_its_contents() {
-        let refused = OsError { request: heapwood_os::Request::Commit, bytes: 1, errno: 12 };
+        let refused = OsError::new(heapwood_os::Request::Commit, 1, 12);
         assert_eq!(give_back(&Result::Ok(true)).state, Ok);
         assert_eq!(give_back(&Result::Ok(false)).state, Warning);
         assert_eq!(give_back(&Err(refused)).state, Warning);

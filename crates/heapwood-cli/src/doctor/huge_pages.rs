@@ -325,7 +325,7 @@ AnonHugePages:         0 kB
         assert_eq!(tried(&here, &missing(), false).state, Note);
         assert_eq!(tried(&here, &text(SMAPS), false).state, Note, "the mapping is not in the account");
         assert_eq!(tried(&here, &text(""), false).state, Note);
-        let refused = OsError { request: heapwood_os::Request::Commit, bytes: TRIED, errno: 12 };
+        let refused = OsError::new(heapwood_os::Request::Commit, TRIED, 12);
         let finding = tried(&Err(refused), &text(SMAPS), false);
         assert_eq!(finding.state, Warning);
         assert!(finding.found.contains("commit"), "{finding}");

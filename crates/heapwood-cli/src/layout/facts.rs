@@ -2,7 +2,7 @@
 //! nest of loops that a heap scans by, so that counts cost nothing however large the type is.
 
 use super::source::{From, Source};
-use heapwood_heap::{MOST_NODES, ProgramRefused};
+use heapwood_heap::{MOST_NODES, RegisterProgramError};
 use heapwood_layout::program::{Nest, Node, Op, Ops, Program, ProgramError};
 use heapwood_layout::{TypeDescriptor, WORD};
 use serde::Serialize;
@@ -64,7 +64,8 @@ enum Does {
 impl Accepted {
     pub(super) fn of(program: &Program<'_>) -> Accepted {
         let (mut nodes, mut unrolled) = (vec![Node::EMPTY; MOST_NODES], vec![0; MOST_NODES]);
-        let nest = Nest::compile_or_unroll(*program, &mut nodes, &mut unrolled).map_err(ProgramRefused::Nest);
+        let nest =
+            Nest::compile_or_unroll(*program, &mut nodes, &mut unrolled).map_err(RegisterProgramError::Nest);
         let bytes = u128::from(program.words()) * WORD as u128;
         let size = TypeDescriptor::conservative(usize::try_from(bytes).unwrap_or(usize::MAX));
         Accepted {
@@ -81,7 +82,7 @@ impl Accepted {
 
 impl Refused {
     pub(super) fn of(wrong: &ProgramError) -> Refused {
-        Refused { accepted: false, at: wrong.at, why: wrong.fault.to_string() }
+        Refused { accepted: false, at: wrong.at, why: wrong.kind.to_string() }
     }
 }
 

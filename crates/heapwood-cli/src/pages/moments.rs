@@ -5,7 +5,7 @@ use super::sample_file::SampleFile;
 use crate::failure::Failure;
 use crate::legible::legible;
 use heapwood_os::SYSTEM;
-use heapwood_pages::{Bits48, Sample, SampleError, SharedPages};
+use heapwood_pages::{Bits48, SharedPages, Snapshot, SnapshotError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(crate) type Pages = SharedPages<Bits48>;
 /// A sample and where it is from.
 pub(crate) struct Moment {
     pub(crate) source: Source,
-    pub(crate) sample: Sample,
+    pub(crate) sample: Snapshot,
 }
 
 /// Which sample it is, and how it stands with its pages.
@@ -66,8 +66,8 @@ pub(crate) fn named(files: &[PathBuf], name: &str) -> Result<Vec<Moment>, Failur
 
 fn read(path: &Path) -> Result<Vec<Moment>, Failure> {
     let (program, moments) = SampleFile::read(path)?;
-    let moment = |(moment, sample): (String, Sample)| {
-        Pages::from_sample(&SYSTEM, &sample).map_err(|why| contradiction(path, &moment, why))?;
+    let moment = |(moment, sample): (String, Snapshot)| {
+        Pages::from_snapshot(&SYSTEM, &sample).map_err(|why| contradiction(path, &moment, why))?;
         let source = Source {
             file: path.to_path_buf(),
             program: program.clone(),
@@ -81,7 +81,7 @@ fn read(path: &Path) -> Result<Vec<Moment>, Failure> {
     moments.into_iter().map(moment).collect()
 }
 
-fn contradiction(path: &Path, moment: &str, why: SampleError) -> Failure {
+fn contradiction(path: &Path, moment: &str, why: SnapshotError) -> Failure {
     Failure::run(format!(
         "{}, moment {}: no heap has such pages: {why}; make the sample again with heapwood run NAME --page-sample FILE",
         legible(path),

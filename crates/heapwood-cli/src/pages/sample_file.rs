@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input::read_at_most;
 use crate::legible::legible;
 use crate::output::cannot_write;
-use heapwood_pages::{ChunkIndex, ChunkSample, PAGE_SIZE, PageCount, Sample};
+use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -44,7 +44,7 @@ struct Chunk {
 
 impl SampleFile {
     /// The samples of a run, each with the name of its moment.
-    pub(crate) fn new(program: String, moments: Vec<(&str, Sample)>) -> Self {
+    pub(crate) fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
         let moments = moments.into_iter().map(|(moment, sample)| Moment {
             moment: moment.into(),
             window_pages: sample.window.0,
@@ -59,7 +59,7 @@ impl SampleFile {
     }
 
     /// Reads a file, with each sample and the name of its moment.
-    pub(crate) fn read(path: &Path) -> Result<(String, Vec<(String, Sample)>), Failure> {
+    pub(crate) fn read(path: &Path) -> Result<(String, Vec<(String, Snapshot)>), Failure> {
         let wrong = |why: String| {
             Failure::run(format!(
                 "{} is no page sample (made by heapwood run NAME --page-sample FILE): {why}",
@@ -77,7 +77,7 @@ impl SampleFile {
         }
         let sample = |moment: Moment| {
             let chunks = moment.chunks.iter().map(Chunk::read).collect::<Result<_, _>>()?;
-            Ok((moment.moment, Sample { window: PageCount(moment.window_pages), chunks }))
+            Ok((moment.moment, Snapshot { window: PageCount(moment.window_pages), chunks }))
         };
         let moments = file.moments.into_iter().map(sample).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         if moments.is_empty() {
@@ -88,12 +88,12 @@ impl SampleFile {
 }
 
 impl Chunk {
-    fn new(sample: &ChunkSample) -> Self {
+    fn new(sample: &ChunkSnapshot) -> Self {
         let hex = |words: &[u64]| words.iter().map(|word| format!("{word:016x}")).collect();
         Chunk { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
     }
 
-    fn read(&self) -> Result<ChunkSample, String> {
+    fn read(&self) -> Result<ChunkSnapshot, String> {
         let words = |hex: &str| {
             let word = |digits: &[u8]| u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
             hex.as_bytes()
@@ -102,7 +102,7 @@ impl Chunk {
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| format!("chunk {} has bits that are not words of 16 digits", self.chunk))
         };
-        Ok(ChunkSample {
+        Ok(ChunkSnapshot {
             chunk: ChunkIndex(self.chunk),
             in_use: words(&self.in_use)?,
             scavenged: words(&self.scavenged)?,
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back() {
-        let chunk = |index, in_use: u64, scavenged: u64| ChunkSample {
+        let chunk = |index, in_use: u64, scavenged: u64| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: (0..8).map(|k| in_use.rotate_left(k)).collect(),
             scavenged: vec![scavenged; 8],
         };
         let chunks =
             vec![chunk(0, 1, 1 << 63), chunk(77, u64::MAX, 0), chunk(1 << 20, 0x0123_4567_89ab_cdef, 16)];
-        let sample = Sample { window: PageCount(1 << 31), chunks };
-        let empty = Sample { window: PageCount(5), chunks: vec![] };
+        let sample = Snapshot { window: PageCount(1 << 31), chunks };
+        let empty = Snapshot { window: PageCount(5), chunks: vec![] };
         let path = std::env::temp_dir().join(format!("heapwood-sample-{}", std::process::id()));
         let moments = vec![("peak", sample.clone()), ("exit", empty.clone())];
         SampleFile::new("trees 7".into(), moments).write(&path).unwrap();

@@ -61,23 +61,23 @@ pub(crate) fn run(args: &Simulate) -> Result<(), Failure> {
 /// Samples made by hand.
 #[cfg(test)]
 mod tests {
-    use heapwood_pages::{ChunkIndex, ChunkSample, PageCount, Sample};
+    use heapwood_pages::{ChunkIndex, ChunkSnapshot, PageCount, Snapshot};
 
     /// A chunk with runs in use, each a place and a length; all else is free and has memory.
-    pub(super) fn chunk(index: usize, in_use: &[(usize, usize)]) -> ChunkSample {
+    pub(super) fn chunk(index: usize, in_use: &[(usize, usize)]) -> ChunkSnapshot {
         let mut words = vec![0; 8];
         for at in in_use.iter().flat_map(|&(first, count)| first..first + count) {
             words[at / 64] |= 1u64 << (at % 64);
         }
-        ChunkSample { chunk: ChunkIndex(index), in_use: words, scavenged: vec![0; 8] }
+        ChunkSnapshot { chunk: ChunkIndex(index), in_use: words, scavenged: vec![0; 8] }
     }
 
-    pub(super) fn sample(chunks: Vec<ChunkSample>) -> Sample {
-        Sample { window: PageCount(1 << 20), chunks }
+    pub(super) fn sample(chunks: Vec<ChunkSnapshot>) -> Snapshot {
+        Snapshot { window: PageCount(1 << 20), chunks }
     }
 
     /// Two chunks with free huge pages, and above them two in small pieces.
-    pub(super) fn fragmented() -> Sample {
+    pub(super) fn fragmented() -> Snapshot {
         let pieces: Vec<(usize, usize)> = (0..128).map(|k| (k * 4, 1)).collect();
         sample(vec![chunk(0, &[(0, 40)]), chunk(1, &[]), chunk(2, &pieces), chunk(3, &pieces)])
     }

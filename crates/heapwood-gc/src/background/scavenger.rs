@@ -116,7 +116,7 @@ impl Work<'_> {
         let (mut pacing, mut far) = (Pacing::new(SHARE), FarAbove::default());
         let wakeup = &self.background.wakeup;
         while let Some(seen) = wakeup.look() {
-            let more = pacing.bout(wakeup, || self.release_some(&mut far));
+            let more = pacing.work_slice(wakeup, || self.release_some(&mut far));
             pacing.rest(wakeup, || wakeup.look().is_none());
             match far.look(self) {
                 _ if more => {}

@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
-use heapwood_os::lock::{wait, wait_for, wake};
+use heapwood_os::futex::{wait, wait_for, wake};
 use heapwood_pages::Clock;
 
 /// The thread is to end.

@@ -15,10 +15,11 @@ use crate::roots::Roots;
 use crate::state::State;
 use core::fmt;
 use core::time::Duration;
+use heapwood_heap::{Space, Stopped};
 use heapwood_os::message::write_line;
 use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{Lock, Touched, clock};
+use heapwood_os::{Lock, Pagemap, clock};
 
 /// A stop that takes longer than this is worth a word, in verify mode.
 const LONG_STOP: Duration = Duration::from_secs(1);
@@ -147,27 +148,28 @@ impl Collector {
         others().for_each(|m| self.await_stopped(m));
         let stopped = clock::monotonic_ns();
 
-        let suspended = space.suspend_sweeping();
+        // SAFETY: all others have stopped, and none attaches while the registry's lock is held; one thread collects.
+        let world = unsafe { space.stopped() };
         members.iter().for_each(Mutator::flush);
-        space.finish_sweep();
+        world.finish_sweep();
         self.snapshots.before_marking(space);
         if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
-            verify.before_marking(space, stores, &self.roots, &members);
+            verify.before_marking((space, &world), stores, &self.roots, &members);
         }
         let marking = clock::monotonic_ns();
-        let marked = state.while_marking(|| self.mark(state, stacks, flagged, &members));
+        let marked = state.while_marking(|| self.mark((space, &world), stacks, flagged, &members));
         let marked_at = clock::monotonic_ns();
         let pace = self.pacer.pace(marked.bytes, bounds);
         state.set_sizes(marked.bytes, pace.goal);
-        space.end_marking(pace.budget);
-        self.snapshots.after_marking(space);
-        self.faults.free_survivors(space);
+        world.end_marking(pace.budget);
+        self.snapshots.after_marking(&world);
+        self.faults.free_survivors(&world);
         if let Some(verify) = &self.verify {
-            verify.after_marking(space, &self.roots, &members);
+            verify.after_marking((space, &world), &self.roots, &members);
         }
         state.count_collection();
 
-        drop(suspended);
+        drop(world);
         others().for_each(|m| m.gate().resume());
         drop(members);
         let times =
@@ -194,14 +196,14 @@ impl Collector {
 
     fn mark(
         &self,
-        state: &State,
+        (space, world): (&Space, &Stopped<'_>),
         stacks: &mut MarkStacks,
         flagged: &mut FlaggedSpans,
         members: &Members<'_>,
     ) -> Marked {
-        flagged.commit(state.space().extent());
-        let touched = Touched::new();
-        let mut marker = Marker::new(state.space(), stacks, &touched, flagged, &self.faults);
+        flagged.commit(space.extent());
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new((space, world), stacks, &pagemap, flagged, &self.faults);
         // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
         // nothing from one handle to another.
         let roots = self.roots.lock();

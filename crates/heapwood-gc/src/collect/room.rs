@@ -5,7 +5,7 @@
 
 use crate::config::Config;
 use crate::error::HeapError;
-use heapwood_heap::space::{MAX_WINDOW, rounded_window};
+use heapwood_heap::{MAX_WINDOW, rounded_window};
 use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
 use heapwood_os::{KernelRef, OsError, Reservation};
 
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(Config::usual_window(None, 512 << 20), LEAST_WINDOW);
         assert_eq!(Config::usual_window(None, u64::MAX), MAX_WINDOW);
         assert_eq!(Config::usual_window(Some(1 << 30), 24 << 30), 256 << 20);
-        assert_eq!(Config::usual_window(Some(1 << 20), 24 << 30), heapwood_heap::space::MIN_WINDOW);
+        assert_eq!(Config::usual_window(Some(1 << 20), 24 << 30), heapwood_heap::MIN_WINDOW);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! points into, if that exists.
 
 use super::queue::Marker;
+use heapwood_heap::Address;
 
 const WORD: usize = size_of::<usize>();
 
@@ -13,7 +14,7 @@ impl Marker<'_> {
         if word.wrapping_sub(self.base) >= self.extent {
             return None;
         }
-        self.space.find(word).map(|object| object.base)
+        self.space.find(Address::new(word)).map(|object| object.base.get())
     }
 
     /// Scans the aligned words of `start..end`.

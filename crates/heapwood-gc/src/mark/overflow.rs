@@ -8,7 +8,7 @@ use super::flagged::WORD_PAGES;
 use super::queue::Marker;
 use super::stack::Range;
 use heapwood_heap::ScanKind;
-use heapwood_pages::PageIndex;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 impl Marker<'_> {
     /// An edge did not fit: marks its object now and leaves the object's own edges for later.
@@ -35,7 +35,7 @@ impl Marker<'_> {
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
         }
-        let page = self.space.page_of(addr).0 - entry.back().0;
+        let page = (addr - self.base) / PAGE_SIZE - entry.back().0;
         self.flagged.flag(page);
         self.overflows += 1;
     }
@@ -53,8 +53,8 @@ impl Marker<'_> {
             }
         }
         if self.flagged.take_beyond() {
-            let space = self.space;
-            space.for_each_span(|page, _| {
+            let world = self.world;
+            world.for_each_span(|page, _| {
                 if page.0 / WORD_PAGES >= self.flagged.words() {
                     self.rescan_span(page);
                 }
@@ -64,10 +64,9 @@ impl Marker<'_> {
 
     fn rescan_span(&mut self, page: PageIndex) {
         let span = self.space.span(page);
-        for cell in (span.cells_start()..span.cells_start() + span.cells() * span.object_bytes())
-            .step_by(span.object_bytes())
-        {
-            if self.space.marks().is_marked(cell) {
+        for cell in span.iter() {
+            if self.world.is_marked(cell) {
+                let cell = cell.get();
                 let entry = self.entry(cell);
                 if self.space.shape(span.shape()).cell_size == 0 {
                     self.scan_large_now(cell);

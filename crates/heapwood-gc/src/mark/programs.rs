@@ -5,7 +5,7 @@
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range;
-use heapwood_heap::{ScanKind, Shape};
+use heapwood_heap::{Address, ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
 /// A piece has so many words for each node of a nest, or more: to find where a piece begins each may be looked at.
@@ -22,12 +22,18 @@ struct Elements<'n> {
 }
 
 impl<'h> Marker<'h> {
+    fn nest(&self, shape: &Shape) -> Nest<'h> {
+        // SAFETY: the shapes of objects are their heap's.
+        unsafe { self.space.nest_of(shape) }.expect("a program's shape has one")
+    }
+
     /// Which part of which elements a range is.
     fn elements(&self, range: &Range, shape: &Shape) -> Elements<'h> {
         let space = self.space;
-        let nest = space.nest(shape.program().expect("a program's shape has one"));
-        let span = space.find_span(range.next).expect("a range lies in an object");
-        let base = space.cell_in(span, range.next).expect("a range lies in an object");
+        let nest = self.nest(shape);
+        let next = Address::new(range.next);
+        let span = space.find_span(next).expect("a range lies in an object");
+        let base = space.cell_in(span, next).expect("a range lies in an object").get();
         let bytes = nest.words() as usize * WORD;
         let offset = range.next - (base + shape.header as usize * WORD);
         let (element, word) = (range.next - offset % bytes, (offset % bytes / WORD) as u64);
@@ -64,7 +70,7 @@ impl<'h> Marker<'h> {
 
     /// Scans an object of a size class.
     pub(super) fn scan_small_program(&mut self, first: usize, end: usize, shape: &Shape) {
-        let nest = self.space.nest(shape.program().expect("a program's shape has one"));
+        let nest = self.nest(shape);
         self.scan_elements(nest, (first, 0), end, end);
     }
 

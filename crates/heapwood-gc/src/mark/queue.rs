@@ -3,20 +3,18 @@
 //! and may have pointers, that is prefetched and waits in a second ring before it is scanned. So each object costs one
 //! cache miss that overlaps with others, and an edge to what is marked already costs none of the object's. Where nothing
 //! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
-//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/METADATA.md.
+//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/design/metadata.md.
 
 use super::flagged::FlaggedSpans;
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
-use heapwood_heap::marks;
-use heapwood_heap::page_table::PageEntry;
-use heapwood_heap::{ScanKind, Shape, Space, prefetch};
-use heapwood_os::Touched;
+use heapwood_heap::{MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
+use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
-/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/METADATA.md).
+/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/design/metadata.md).
 const EDGES: usize = 16;
 const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
@@ -34,14 +32,15 @@ pub(crate) struct Marked {
 /// One marking under way. The heap is stopped as long as it exists.
 pub(crate) struct Marker<'h> {
     pub(super) space: &'h Space,
-    pub(super) marks: marks::Marker,
+    pub(super) world: &'h Stopped<'h>,
+    pub(super) marks: MarkSide,
     pub(super) base: usize,
     pub(super) extent: usize,
     entries: *const PageEntry,
-    shapes: *const Shape,
+    pub(super) shapes: *const Shape,
     pub(super) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
-    pub(super) touched: &'h Touched,
+    pub(super) pagemap: &'h Pagemap,
     pub(super) flagged: &'h mut FlaggedSpans,
     /// How often a stack was full.
     pub(super) overflows: u64,
@@ -54,21 +53,22 @@ pub(crate) struct Marker<'h> {
 impl<'h> Marker<'h> {
     /// A marker for a space that is stopped, flushed and swept.
     pub(crate) fn new(
-        space: &'h Space,
+        (space, world): (&'h Space, &'h Stopped<'h>),
         stacks: &'h mut MarkStacks,
-        touched: &'h Touched,
+        pagemap: &'h Pagemap,
         flagged: &'h mut FlaggedSpans,
         faults: &'h FaultInjector,
     ) -> Self {
         Marker {
             space,
-            marks: space.marks().marker(),
-            base: space.base(),
+            world,
+            marks: world.mark_side(),
+            base: space.base().get(),
             extent: space.extent(),
-            entries: space.page_table().as_ptr(),
+            entries: space.page_entries(),
             shapes: space.shapes(),
             stacks,
-            touched,
+            pagemap,
             flagged,
             overflows: 0,
             live_bytes: 0,
@@ -113,7 +113,7 @@ impl<'h> Marker<'h> {
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
         let marker = self;
-        heapwood_heap::by_cpu!(marker.space.marks().cpu(), Marker::follow, (marker: &mut Marker<'_>))
+        heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, (marker: &mut Marker<'_>))
     }
 
     #[inline(always)]

@@ -4,14 +4,12 @@
 use super::queue::Marker;
 use super::stack::Range;
 use crate::inject::Fault;
-use heapwood_heap::page_table::PageEntry;
-use heapwood_heap::span::Span;
-use heapwood_heap::{ScanKind, Shape};
+use heapwood_heap::{ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-pub(super) const WORD: usize = size_of::<usize>();
+pub(super) use heapwood_layout::WORD;
 /// Words scanned at once; more wait on the range stack.
 pub(super) const PIECE: usize = 512;
 /// What stands for the shape of a range that is no object's: every word of it is a pointer slot.
@@ -51,7 +49,7 @@ impl<'h> Marker<'h> {
 
     /// The span of the object at `addr`.
     pub(super) fn span_of(&self, addr: usize) -> &Span {
-        let first = self.space.page_of(addr).0 - self.entry(addr).back().0;
+        let first = (addr - self.base) / PAGE_SIZE - self.entry(addr).back().0;
         self.space.span(PageIndex(first))
     }
 
@@ -125,9 +123,13 @@ impl<'h> Marker<'h> {
             ScanKind::Bits => {
                 let space = self.space;
                 let end = self.faults.end_of_bits(space, addr, end);
-                space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)));
+                // SAFETY: the page's entry says that objects here have bits.
+                unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
             }
-            ScanKind::Numbered => self.scan(addr, self.space.numbered_entry(addr)),
+            ScanKind::Numbered => {
+                // SAFETY: the page's entry says that objects here have numbers.
+                self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
+            }
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let context = (&raw mut *self).cast::<TraceContext>();
@@ -205,7 +207,7 @@ impl<'h> Marker<'h> {
         if range.dense || range.end.saturating_sub(range.next) < SPARSE {
             return Some((range, None));
         }
-        let written = self.touched.first(range.next..range.end)?;
+        let written = self.pagemap.first(range.next..range.end)?;
         let element = self.element_bytes(range.shape);
         let start = range.next + (written.start - range.next) / element * element;
         let end = (range.next + (written.end - range.next).next_multiple_of(element)).min(range.end);
@@ -219,7 +221,8 @@ impl<'h> Marker<'h> {
     }
 
     pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {
-        self.space.shape(heapwood_heap::ShapeId::from_index(number))
+        // SAFETY: the numbers in ranges came from the entries of pages, which hold those of registered shapes.
+        unsafe { &*self.shapes.add(number as usize) }
     }
 
     pub(super) fn scan_piece(&mut self, range: Range) {

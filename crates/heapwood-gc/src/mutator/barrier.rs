@@ -7,6 +7,7 @@
 
 use super::Mutator;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{Address, ObjectRef};
 
 impl Mutator {
     /// Stores `value` into `slot` of the object at `object`.
@@ -15,13 +16,13 @@ impl Mutator {
     /// 1. `object` is the first byte of an object of this heap that exists, and `slot` an aligned word in it.
     /// 2. `value` is what the slot may hold: null, an address outside the heap, or an object's address.
     #[inline(always)]
-    pub unsafe fn write(&self, object: usize, slot: *mut usize, value: usize) {
+    pub unsafe fn write(&self, object: ObjectRef, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, 1);
+            self.note_store(object, slot.into(), 1);
         }
         // Who finds the pointer sees the object as it was made.
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
     }
 
     /// Stores `value` into `slot`, whose object is found from its address if the store must be noted. A slot outside
@@ -31,14 +32,14 @@ impl Mutator {
     /// 1. `slot` is an aligned word of an object of this heap, or outside it.
     /// 2. As for [`Mutator::write`], for the value.
     #[inline(always)]
-    pub unsafe fn write_inside(&self, slot: *mut usize, value: usize) {
+    pub unsafe fn write_inside(&self, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0
-            && let Some(object) = self.shared().space().find(slot as usize)
+            && let Some(object) = self.shared().space().find(slot.into())
         {
-            self.note_store(object.base, slot, 1);
+            self.note_store(object.base, slot.into(), 1);
         }
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value, Ordering::Release);
+        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
     }
 
     /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.
@@ -46,9 +47,9 @@ impl Mutator {
     /// # Safety
     /// 1. As for [`Mutator::write`], for every slot and the value that it gets.
     /// 2. The source is readable.
-    pub unsafe fn copy(&self, object: usize, slot: *mut usize, source: *const usize, words: usize) {
+    pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, words);
+            self.note_store(object, slot.into(), words);
         }
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
         let copy = |i: usize| {
@@ -72,33 +73,35 @@ impl Mutator {
     #[inline]
     pub unsafe fn cas(
         &self,
-        object: usize,
+        object: ObjectRef,
         slot: *mut usize,
-        expected: usize,
-        value: usize,
-    ) -> Result<(), usize> {
+        expected: Address,
+        value: Address,
+    ) -> Result<(), Address> {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot, 1);
+            self.note_store(object, slot.into(), 1);
         }
         // SAFETY: contract 1.
         let slot = unsafe { AtomicUsize::from_ptr(slot) };
-        slot.compare_exchange(expected, value, Ordering::AcqRel, Ordering::Acquire).map(|_| ())
+        slot.compare_exchange(expected.get(), value.get(), Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
+            .map_err(Address::new)
     }
 
     /// Says that `words` words from `start` on, of the object at `object`, are about to be written for the first time since
     /// it was made, with plain stores: for an object that is filled between allocations, as collections may have seen it.
     /// The stores follow before the next poll or allocation; the words held zeros.
     #[inline(always)]
-    pub fn note_init(&self, object: usize, start: *mut usize, words: usize) {
+    pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, start, words);
+            self.note_store(object, start.into(), words);
         }
     }
 
     #[cold]
-    fn note_store(&self, object: usize, slot: *mut usize, words: usize) {
+    fn note_store(&self, object: ObjectRef, slot: Address, words: usize) {
         if let Some(stores) = self.shared().stores() {
-            stores.note(self.shared().space(), object, slot as usize, words);
+            stores.note(self.shared().space(), object, slot, words);
         }
     }
 }

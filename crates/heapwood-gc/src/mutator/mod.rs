@@ -25,13 +25,13 @@ pub(crate) use registry::{Members, Registry};
 use crate::error::{AllocError, MisuseError};
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
-use crate::sync::AtomicU32;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Bump, Bumps, Local, MAX_SHAPES, Object, Scan, ShapeId, SizeClass};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heapwood_heap::{Address, Bump, Local, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass};
 use heapwood_os::stack::{thread_id, thread_pointer};
+use heapwood_os::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
 use recent::RecentShapes;
 
@@ -39,7 +39,7 @@ use recent::RecentShapes;
 #[repr(C)]
 pub struct Mutator {
     /// Not 0 while a collector wants this thread stopped.
-    poll: AtomicU32,
+    poll: Futex,
     /// Not 0 while stores of pointers must take the slow path.
     barrier: AtomicU32,
     frames: Frames,
@@ -47,7 +47,7 @@ pub struct Mutator {
     bumps: [Bump; MAX_SHAPES],
     // Private from here on.
     /// Whether this thread may touch the heap: see `stop`.
-    state: AtomicU32,
+    state: Futex,
     thread: u32,
     /// The thread pointer of the thread it belongs to; 0 once that is detached.
     owner: AtomicUsize,
@@ -112,10 +112,10 @@ impl Mutator {
         // SAFETY: contract 1; the heap was written by `map`.
         unsafe {
             let is_verified = (*place).heap.as_ref().stores().is_some();
-            (&raw mut (*place).poll).write(AtomicU32::new(0));
+            (&raw mut (*place).poll).write(Futex::new(0));
             (&raw mut (*place).barrier).write(AtomicU32::new(is_verified as u32));
             (&raw mut (*place).frames).write(Frames::new());
-            (&raw mut (*place).state).write(AtomicU32::new(0));
+            (&raw mut (*place).state).write(Futex::new(0));
             (&raw mut (*place).thread).write(thread_id());
             (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
             (&raw mut (*place).stack).write(stack);
@@ -186,28 +186,33 @@ impl Mutator {
     /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
     /// thread made.
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.shared().space().find_own(&self.bumps(), addr)
+        match self.check() {
+            Ok(()) => self.owned().find(Address::new(addr)),
+            // Its bumps are not this thread's to read now.
+            Err(_) => self.shared().space().find(Address::new(addr)),
+        }
     }
 
+    /// The right to its bumps: who has a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
-    pub(crate) fn bumps(&self) -> Bumps {
-        // SAFETY: the array is part of this mutator and as long as Bumps wants it.
+    pub(crate) fn owned(&self) -> Owner<'_> {
+        // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
+        // this heap only. A mutator is neither Send nor Sync, and a collector uses those that have stopped.
         unsafe {
-            Bumps::new(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), NonNull::from(&self.local))
+            self.shared().space().owner(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), &self.local)
         }
     }
 
     /// Where this thread allocates objects of `shape`.
     #[inline(always)]
     pub fn bump(&self, shape: ShapeId) -> &Bump {
-        debug_assert!(shape.index() < MAX_SHAPES);
-        // SAFETY: shape numbers are below MAX_SHAPES.
+        // SAFETY: shape numbers are below MAX_SHAPES (their invariant).
         unsafe { self.bumps.get_unchecked(shape.index()) }
     }
 
     /// Gives back what it has set aside, while it is stopped or as its thread leaves.
     pub(crate) fn flush(&self) {
-        self.shared().space().flush(&self.bumps());
+        self.owned().flush();
     }
 
     /// What it keeps alive while it is stopped, its stack only if that is scanned.

@@ -20,7 +20,7 @@ struct Recent {
 impl RecentShapes {
     pub(super) const fn new() -> Self {
         RecentShapes(
-            [const { Cell::new(Recent { scan: None, shape: ShapeId::from_index(0), class: 0 }) }; PLACES],
+            [const { Cell::new(Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }) }; PLACES],
         )
     }
 

@@ -13,8 +13,8 @@
 //! the other's (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws. The
 //! model below runs under loom.
 
-use crate::sync::{AtomicU32, Ordering, fence, wait, wait_for, wake};
 use core::time::Duration;
+use heapwood_os::sync::{Futex, Ordering, fence, wait, wait_for, wake};
 
 const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
@@ -28,13 +28,13 @@ const SLEPT_ON: u32 = 2;
 #[derive(Clone, Copy)]
 pub(crate) struct Gate<'a> {
     /// Not 0 while a collector wants the mutator stopped.
-    poll: &'a AtomicU32,
+    poll: &'a Futex,
     /// Whether the mutator may touch the heap.
-    state: &'a AtomicU32,
+    state: &'a Futex,
 }
 
 impl<'a> Gate<'a> {
-    pub(super) fn new(poll: &'a AtomicU32, state: &'a AtomicU32) -> Self {
+    pub(super) fn new(poll: &'a Futex, state: &'a Futex) -> Self {
         Gate { poll, state }
     }
 
@@ -122,8 +122,8 @@ mod model {
     use loom::sync::Arc;
 
     struct World {
-        poll: AtomicU32,
-        state: AtomicU32,
+        poll: Futex,
+        state: Futex,
         heap: UnsafeCell<u32>,
     }
 
@@ -137,17 +137,14 @@ mod model {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(move || {
-            let world = Arc::new(World {
-                poll: AtomicU32::new(0),
-                state: AtomicU32::new(RUNNING),
-                heap: UnsafeCell::new(0),
-            });
+            let world =
+                Arc::new(World { poll: Futex::new(0), state: Futex::new(RUNNING), heap: UnsafeCell::new(0) });
             let theirs = world.clone();
             let thread = loom::thread::spawn(move || mutator(&theirs));
             for _ in 0..rounds {
                 world.gate().request();
                 while !world.gate().await_stopped_for(Duration::from_secs(1)) {}
-                // loom reports a concurrent access to the cell as an error.
+                // SAFETY: the pointer is the cell's; loom reports an access that is not the only one.
                 world.heap.with_mut(|p| unsafe { *p += 1 });
                 world.gate().resume();
             }
@@ -156,6 +153,7 @@ mod model {
     }
 
     fn touch(world: &World) {
+        // SAFETY: as above.
         world.heap.with_mut(|p| unsafe { *p += 1 });
     }
 

@@ -4,9 +4,9 @@
 //! anything, until somebody asks for it, and then the program goes on as it would have.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_heap::Space;
+use heapwood_heap::{Space, Stopped};
 use heapwood_os::Lock;
-use heapwood_pages::Sample;
+use heapwood_pages::Snapshot;
 
 /// The snapshots to keep.
 pub(crate) struct PageSnapshots {
@@ -16,9 +16,9 @@ pub(crate) struct PageSnapshots {
 
 struct Kept {
     most_in_use: usize,
-    peak: Option<Sample>,
+    peak: Option<Snapshot>,
     most_free: usize,
-    collected: Option<Sample>,
+    collected: Option<Snapshot>,
 }
 
 impl PageSnapshots {
@@ -41,33 +41,33 @@ impl PageSnapshots {
         if !self.is_on() {
             return;
         }
-        let in_use = space.pages().in_use().0;
+        let in_use = space.pages_in_use().0;
         let mut kept = self.kept.lock();
         if in_use > kept.most_in_use {
             kept.most_in_use = in_use;
-            kept.peak = Some(space.pages().sample());
+            kept.peak = Some(space.snapshot());
         }
     }
 
     /// A collection ends; the mutators are stopped, and nothing has been swept yet.
-    pub(crate) fn after_marking(&self, space: &Space) {
+    pub(crate) fn after_marking(&self, world: &Stopped<'_>) {
         if !self.is_on() {
             return;
         }
-        let sample = space.page_sample_if_swept();
-        let free = sample.releasable_pages().0;
+        let snapshot = world.snapshot_if_swept();
+        let free = snapshot.releasable_pages().0;
         let mut kept = self.kept.lock();
         if free > kept.most_free {
             kept.most_free = free;
-            kept.collected = Some(sample);
+            kept.collected = Some(snapshot);
         }
     }
 
-    pub(crate) fn peak(&self) -> Option<Sample> {
+    pub(crate) fn peak(&self) -> Option<Snapshot> {
         self.kept.lock().peak.clone()
     }
 
-    pub(crate) fn collected(&self) -> Option<Sample> {
+    pub(crate) fn collected(&self) -> Option<Snapshot> {
         self.kept.lock().collected.clone()
     }
 }

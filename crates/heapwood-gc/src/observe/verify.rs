@@ -14,12 +14,10 @@ use crate::state::StoreLog;
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{MOST_UNROLLED, ScanKind, Space};
-use heapwood_layout::Program;
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space, Stopped};
+use heapwood_layout::{Program, WORD};
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
-
-const WORD: usize = size_of::<usize>();
 
 /// The copy of the heap at the last collection.
 pub(crate) struct Verify {
@@ -55,7 +53,7 @@ impl Verify {
     /// stopped, flushed and swept.
     pub(crate) fn before_marking(
         &self,
-        space: &Space,
+        (space, world): (&Space, &Stopped<'_>),
         stores: &StoreLog,
         roots: &Roots,
         members: &Members<'_>,
@@ -67,11 +65,12 @@ impl Verify {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
-        space.for_each_object(|object, bytes| {
+        world.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
-            let is_old = space.marks().is_allocated(object);
+            let is_old = world.is_allocated(object);
+            let object = object.get();
             for_each_slot(space, object, bytes, |slot| {
-                let index = (slot - space.base()) / WORD;
+                let index = (slot - space.base().get()) / WORD;
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
@@ -95,32 +94,34 @@ impl Verify {
     }
 
     /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
-    pub(crate) fn after_marking(&self, space: &Space, roots: &Roots, members: &Members<'_>) {
+    pub(crate) fn after_marking(
+        &self,
+        (space, world): (&Space, &Stopped<'_>),
+        roots: &Roots,
+        members: &Members<'_>,
+    ) {
         let alive = |from: &dyn fmt::Display, at: usize, addr: usize| {
-            if addr.wrapping_sub(space.base()) < space.extent() && !space.marks().is_allocated(addr) {
+            if space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr)) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
         };
         for_each_root(roots, members, |from, at, addr| alive(&from, at, addr));
-        space.for_each_span(|_, span| {
+        world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
-            for object in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
-                if !space.marks().is_allocated(object) {
-                    continue;
-                }
+            for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
                 for_each_slot(space, object, bytes, |slot| {
                     // SAFETY: the slot lies in an object of a stopped heap.
                     alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
                 });
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
-                    let copy = self.copy.at((object - space.base()) / WORD);
+                    let copy = self.copy.at((object - space.base().get()) / WORD);
                     copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
                 }
             }
         });
-        space.finish_sweep();
-        if let Err(invalid) = space.is_valid() {
+        world.finish_sweep();
+        if let Err(invalid) = world.is_valid() {
             corrupt(format_args!("{invalid}"));
         }
     }
@@ -136,12 +137,13 @@ enum Wrong {
 impl Wrong {
     /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
     fn about(space: &Space, value: usize) -> Option<Wrong> {
-        if value.wrapping_sub(space.base()) >= space.extent() {
+        let value = Address::new(value);
+        if !space.contains(value) {
             return None;
         }
         match space.find(value) {
-            Some(object) if object.base == value => None,
-            Some(object) => Some(Wrong::Inside { object: object.base, bytes: object.bytes }),
+            Some(object) if Address::from(object.base) == value => None,
+            Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
             None if space.find_span(value).is_some() => Some(Wrong::Free),
             None => Some(Wrong::NoSpan),
         }
@@ -175,9 +177,13 @@ fn for_each_root(roots: &Roots, members: &Members<'_>, mut f: impl FnMut(Source,
 /// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
 /// share a mistake with the marker.
 fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
-    let Some(span) = space.find_span(object) else { return };
+    let Some(span) = space.find_span(Address::new(object)) else { return };
     let shape = match space.shape(span.shape()) {
-        shape if shape.kind() == ScanKind::Numbered => space.shape(space.pointer_bits().shape(object)),
+        shape if shape.kind() == ScanKind::Numbered => {
+            // SAFETY: the object is one of a span of such a shape.
+            let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
+            space.shape(entry.shape())
+        }
         shape => shape,
     };
     let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
@@ -202,7 +208,8 @@ fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(u
             let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
             for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
-        ScanKind::Bits => space.pointer_bits().for_each(object..object + words * WORD, f),
+        // SAFETY: the object is one of a span of such a shape.
+        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
     }
 }

@@ -3,11 +3,10 @@
 //! its bit set if a store to it was noted.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_heap::Space;
+use heapwood_heap::{Address, ObjectRef, Space};
+use heapwood_layout::WORD;
 use heapwood_os::message::corrupt;
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
-
-const WORD: usize = size_of::<usize>();
 
 /// The bits.
 pub(crate) struct StoreLog {
@@ -39,21 +38,22 @@ impl StoreLog {
     }
 
     /// A store of `words` words from `slot` on, in the object at `object`, went through the barrier.
-    pub(crate) fn note(&self, space: &Space, object: usize, slot: usize, words: usize) {
+    pub(crate) fn note(&self, space: &Space, object: ObjectRef, slot: Address, words: usize) {
         self.commit(space);
         // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
         // start is enough here.
-        let span = space.find_span(object);
-        let Some(span) = span.filter(|span| space.cell_in(span, object) == Some(object)) else {
+        let span = space.find_span(object.into());
+        let Some(span) = span.filter(|span| space.cell_in(span, object.into()) == Some(object.into())) else {
             corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
         };
+        let (object, slot) = (object.get(), slot.get());
         let end = object + span.object_bytes();
         if slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
             corrupt(format_args!(
                 "a store to {slot:#x} names {object:#x} as its object, which ends at {end:#x}"
             ));
         }
-        let first = (slot - space.base()) / WORD;
+        let first = (slot - space.base().get()) / WORD;
         for index in first..first + words {
             let (word, bit) = self.bit(index);
             word.fetch_or(bit, Ordering::Relaxed);

@@ -1,14 +1,15 @@
 //! What several tests share: root slots with a guard, plain lists of nodes, and running one
 //! test of this binary in a process of its own.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use core::ptr::NonNull;
 use heapwood_gc::{Attached, Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken};
+use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use std::process::{Command, Output};
 
-pub(crate) const WORD: usize = size_of::<usize>();
+pub(crate) use heapwood_layout::WORD;
 
 /// Only precise roots, and a small address range.
 pub(crate) const PRECISE: Config = Config {
@@ -118,6 +119,12 @@ pub(crate) fn new(mutator: &Mutator, ty: ObjectType) -> usize {
     mutator.allocate(ty).unwrap().as_ptr() as usize
 }
 
+/// The heap's tables, lists and bits agree. The calling thread is the only one that uses the heap.
+pub(crate) fn assert_valid(heap: &Heap) {
+    // SAFETY: the tests call this when other threads have been joined; it is dropped at once.
+    unsafe { heap.space().stopped() }.is_valid().unwrap();
+}
+
 /// Reads a word of an object.
 pub(crate) fn get(object: usize, word: usize) -> usize {
     assert!(object != 0);
@@ -134,7 +141,7 @@ pub(crate) fn put(object: usize, word: usize, value: usize) {
 /// Writes a pointer through the barrier.
 pub(crate) fn link(mutator: &Mutator, object: usize, word: usize, to: usize) {
     // SAFETY: the tests name slots of objects that exist, and store addresses of objects.
-    unsafe { mutator.write(object, (object as *mut usize).add(word), to) };
+    unsafe { mutator.write(ObjectRef::new(object), (object as *mut usize).add(word), Address::new(to)) };
 }
 
 /// Puts `n` nodes in front of the list whose head `keep` holds; node `i` holds `seed + i`. Word 0 leads on.

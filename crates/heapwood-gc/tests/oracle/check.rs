@@ -3,6 +3,7 @@
 
 use super::model::{Id, Masked};
 use super::world::World;
+use heapwood_heap::Stopped;
 
 pub(crate) type Outcome = Result<(), String>;
 
@@ -47,7 +48,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
         }
     }
     if depth == Depth::Whole {
-        if let Err(invalid) = world.heap.space().is_valid() {
+        if let Err(invalid) = stopped(world).is_valid() {
             return Err(format!("the space is not valid: {invalid}"));
         }
         if exact {
@@ -74,7 +75,7 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     let fail = |what: String| Err(format!("the {} of {} bytes at {at:#x}: {what}", kind.name, kind.ty.size));
     for inside in [at, at + kind.ty.size - 1] {
         match world.mutator().find(inside) {
-            Some(found) if found.base == at && found.bytes == kind.reach() => {}
+            Some(found) if found.base.get() == at && found.bytes == kind.reach() => {}
             other => return fail(format!("looking up {inside:#x} finds {other:x?}")),
         }
     }
@@ -106,6 +107,11 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     Ok(())
 }
 
+fn stopped(world: &World) -> Stopped<'_> {
+    // SAFETY: the program has one thread, this one, and tokens are dropped at once.
+    unsafe { world.heap.space().stopped() }
+}
+
 /// No two live objects overlap, and all are aligned.
 fn apart(world: &World, order: &[Id]) -> Outcome {
     let mut places: Vec<(usize, usize)> =
@@ -123,7 +129,7 @@ fn apart(world: &World, order: &[Id]) -> Outcome {
 /// What died cannot be found.
 fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
     for at in gone {
-        let found = world.heap.find(at.addr()).filter(|o| Some(o.base) != newest);
+        let found = world.heap.find(at.addr()).filter(|o| Some(o.base.get()) != newest);
         if let Some(found) = found {
             return Err(format!("the dead object at {:#x} still exists: {found:x?}", at.addr()));
         }
@@ -137,7 +143,7 @@ fn everything(world: &World, order: &[Id]) -> Outcome {
         order.iter().map(|&id| (world.addr(id), kind(world, id).reach())).collect();
     wanted.sort_unstable();
     let mut found = Vec::new();
-    world.heap.space().for_each_object(|base, bytes| found.push((base, bytes)));
+    stopped(world).for_each_object(|object, bytes| found.push((object.get(), bytes)));
     if found == wanted {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use heapwood_heap::{Scan, ScanKind};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
 
-pub(crate) const WORD: usize = size_of::<usize>();
+pub(crate) use heapwood_layout::WORD;
 
 /// What a slot of a kind may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! | [`check`] | heap against model |
 //! | [`settings`] | the heaps it is played on |
 
-#![allow(dead_code)] // Two test programs use this, each a part.
+#![allow(dead_code, reason = "two test programs use this, each a part")]
 
 pub(crate) mod check;
 pub(crate) mod kinds;

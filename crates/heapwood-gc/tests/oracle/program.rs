@@ -7,6 +7,7 @@ use super::model::{Edge, Id, Masked, Word};
 use super::settings::Settings;
 use super::world::World;
 use heapwood_gc::AllocError;
+use heapwood_heap::{Address, ObjectRef};
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -197,7 +198,8 @@ impl World {
             0 if ty.cell_size().is_some() && !zeroed => {
                 let cell = ty.cell_size().unwrap_or(0);
                 self.mutator().reserve(ty.shape, cell).inspect(|&object| {
-                    self.mutator().bump(ty.shape).commit(object, cell);
+                    // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                    unsafe { self.mutator().bump(ty.shape).commit(object, cell) };
                 })
             }
             _ if zeroed => self.mutator().allocate_zeroed(ty),
@@ -332,12 +334,12 @@ impl World {
 
     /// Stores through the barrier.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
-        let (base, slot) = (self.addr(object), self.slot_ptr(object, word));
+        let (base, slot) = (ObjectRef::new(self.addr(object)), self.slot_ptr(object, word));
         let (old, new) = (self.value(self.in_slot(object, word)), self.value(edge));
         match self.rng.below(4) {
             0 => {
                 // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
-                let done = unsafe { self.mutator().cas(base, slot, old, new) };
+                let done = unsafe { self.mutator().cas(base, slot, Address::new(old), Address::new(new)) };
                 if done != Ok(()) {
                     return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
                 }
@@ -345,8 +347,8 @@ impl World {
             1 => {
                 let wrong = old ^ 8;
                 // SAFETY: as above.
-                let done = unsafe { self.mutator().cas(base, slot, wrong, new) };
-                if done != Err(old) {
+                let done = unsafe { self.mutator().cas(base, slot, Address::new(wrong), Address::new(new)) };
+                if done != Err(Address::new(old)) {
                     return Err(format!("a compare-and-swap that should fail gave {done:x?}"));
                 }
                 return Ok(());
@@ -357,7 +359,7 @@ impl World {
             }
             _ => {
                 // SAFETY: as above.
-                unsafe { self.mutator().write(base, slot, new) };
+                unsafe { self.mutator().write(base, slot, Address::new(new)) };
             }
         }
         self.note_slot(object, word, edge);
@@ -399,7 +401,7 @@ impl World {
         let source = from_first + self.rng.below((from_end - from_first - n + 1) as usize) as u32;
         let target = to_first + self.rng.below((to_end - to_first - n + 1) as usize) as u32;
         let edges: Vec<_> = (0..n).map(|i| self.in_slot(from, source + i)).collect();
-        let base = self.addr(to);
+        let base = ObjectRef::new(self.addr(to));
         let (slot, words) = (self.slot_ptr(to, target), self.slot_ptr(from, source));
         // SAFETY: both objects can be reached, and the words are slots of them.
         unsafe { self.mutator().copy(base, slot, words, n as usize) };
@@ -428,7 +430,7 @@ impl World {
                     1 => Word::Raw(Masked::new(self.rng.next() as usize)),
                     _ => match self.graves.last() {
                         Some(at) => Word::Raw(Masked::new(at.addr() + self.rng.below(40))),
-                        None => Word::Raw(Masked::new(self.heap.space().base())),
+                        None => Word::Raw(Masked::new(self.heap.space().base().get())),
                     },
                 };
                 self.set_range(block, i, word);

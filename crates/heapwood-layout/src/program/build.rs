@@ -18,9 +18,9 @@
 //! in a constant), and as `push_..`, which returns an error.
 
 use super::Program;
-use super::build_error::{BuildError, MAX_WORDS};
 use super::emit::{Emitter, ok};
-use crate::MASK_BLOCKS;
+use crate::error::BuildError;
+use crate::limits::{MASK_BLOCKS, MAX_WORDS};
 use crate::mask::last_bit;
 
 /// A type in the making, in `N` bytes.

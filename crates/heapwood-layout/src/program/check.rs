@@ -2,8 +2,8 @@
 //! it emits exactly one bit a word of the type, and repeats only what there is. Checking reads each instruction once and
 //! emits nothing, so it costs as much for `[2^28]pointer` as for a pointer.
 
-use super::fault::{Fault, ProgramError};
 use super::ops::{Op, Ops};
+use crate::error::{ProgramError, ProgramErrorKind};
 
 /// The instructions of a type, checked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,11 +24,17 @@ impl<'a> Program<'a> {
             let (at, op) = match ops.read() {
                 Ok(Some(op)) => op,
                 Ok(None) if emitted < words => {
-                    return Err(ProgramError { at: end, fault: Fault::TooShort { words, emitted } });
+                    return Err(ProgramError {
+                        at: end,
+                        kind: ProgramErrorKind::TooShort { words, emitted },
+                    });
                 }
                 Ok(None) if ops.offset() < bytes.len() => {
                     let bytes = bytes.len() - ops.offset();
-                    return Err(ProgramError { at: ops.offset(), fault: Fault::Trailing { bytes } });
+                    return Err(ProgramError {
+                        at: ops.offset(),
+                        kind: ProgramErrorKind::Trailing { bytes },
+                    });
                 }
                 Ok(None) => return Ok(Program { bytes, words }),
                 Err(e) => return Err(e),
@@ -36,13 +42,13 @@ impl<'a> Program<'a> {
             let more = match op {
                 Op::Literal { bits, .. } => Some(bits),
                 Op::Repeat { last, .. } if last > emitted => {
-                    return Err(ProgramError { at, fault: Fault::RepeatOfMore { last, emitted } });
+                    return Err(ProgramError { at, kind: ProgramErrorKind::RepeatOfMore { last, emitted } });
                 }
                 Op::Repeat { last, times } => last.checked_mul(times),
             };
             emitted = match more {
                 Some(more) if more <= words - emitted => emitted + more,
-                _ => return Err(ProgramError { at, fault: Fault::TooLong { words, emitted } }),
+                _ => return Err(ProgramError { at, kind: ProgramErrorKind::TooLong { words, emitted } }),
             };
         }
     }
@@ -95,9 +101,9 @@ impl<'a> Program<'a> {
 mod tests {
     use super::*;
 
-    fn refused(bytes: &[u8], words: u64) -> (usize, Fault) {
+    fn refused(bytes: &[u8], words: u64) -> (usize, ProgramErrorKind) {
         let e = Program::check(bytes, words).unwrap_err();
-        (e.at, e.fault)
+        (e.at, e.kind)
     }
 
     #[test]
@@ -110,14 +116,17 @@ mod tests {
         ];
         for (bytes, words) in examples {
             assert_eq!(Program::check(bytes, words).map(|p| p.words()), Ok(words));
-            assert_eq!(refused(bytes, words + 1).1, Fault::TooShort { words: words + 1, emitted: words });
-            assert!(matches!(refused(bytes, words - 1).1, Fault::TooLong { .. }));
+            assert_eq!(
+                refused(bytes, words + 1).1,
+                ProgramErrorKind::TooShort { words: words + 1, emitted: words }
+            );
+            assert!(matches!(refused(bytes, words - 1).1, ProgramErrorKind::TooLong { .. }));
             // Whatever is cut off is missed.
             for len in 0..bytes.len() {
-                let (at, fault) = refused(&bytes[..len], words);
+                let (at, kind) = refused(&bytes[..len], words);
                 assert!(
-                    at <= len && matches!(fault, Fault::NoEnd | Fault::Truncated { .. }),
-                    "{len}: {fault:?}"
+                    at <= len && matches!(kind, ProgramErrorKind::NoEnd | ProgramErrorKind::Truncated { .. }),
+                    "{len}: {kind:?}"
                 );
             }
         }
@@ -126,34 +135,37 @@ mod tests {
     #[test]
     fn every_mistake_is_named_with_its_byte() {
         let huge = [0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
-        assert_eq!(refused(&[], 1), (0, Fault::NoEnd));
-        assert_eq!(refused(&[0x00], 1), (0, Fault::TooShort { words: 1, emitted: 0 }));
-        assert_eq!(refused(&[0x09, 0xff], 9), (2, Fault::Truncated { missing: 1 }));
-        assert_eq!(refused(&[0x7f, 0xff], 9), (2, Fault::Truncated { missing: 1 }));
-        assert_eq!(refused(&[0x7f, 0x00, 0x00], 9), (0, Fault::EmptyLiteral));
-        assert_eq!(refused(&[0x03, 0x09, 0x00], 3), (1, Fault::Padding { used: 3 }));
-        assert_eq!(refused(&[0x01, 0x01, 0x80, 0x00, 0x01, 0x00], 3), (2, Fault::RepeatOfNothing));
-        assert_eq!(refused(&[0x01, 0x01, 0x81, 0x00, 0x00], 3), (2, Fault::RepeatNever));
+        assert_eq!(refused(&[], 1), (0, ProgramErrorKind::NoEnd));
+        assert_eq!(refused(&[0x00], 1), (0, ProgramErrorKind::TooShort { words: 1, emitted: 0 }));
+        assert_eq!(refused(&[0x09, 0xff], 9), (2, ProgramErrorKind::Truncated { missing: 1 }));
+        assert_eq!(refused(&[0x7f, 0xff], 9), (2, ProgramErrorKind::Truncated { missing: 1 }));
+        assert_eq!(refused(&[0x7f, 0x00, 0x00], 9), (0, ProgramErrorKind::EmptyLiteral));
+        assert_eq!(refused(&[0x03, 0x09, 0x00], 3), (1, ProgramErrorKind::Padding { used: 3 }));
+        assert_eq!(refused(&[0x01, 0x01, 0x80, 0x00, 0x01, 0x00], 3), (2, ProgramErrorKind::RepeatOfNothing));
+        assert_eq!(refused(&[0x01, 0x01, 0x81, 0x00, 0x00], 3), (2, ProgramErrorKind::RepeatNever));
         assert_eq!(
             refused(&[0x01, 0x01, 0x82, 0x01, 0x00], 3),
-            (2, Fault::RepeatOfMore { last: 2, emitted: 1 })
+            (2, ProgramErrorKind::RepeatOfMore { last: 2, emitted: 1 })
         );
-        assert_eq!(refused(&[0x82, 0x01, 0x00], 3), (0, Fault::RepeatOfMore { last: 2, emitted: 0 }));
-        assert_eq!(refused(&[0x02, 0x01, 0x00, 0x00, 0x07], 2), (3, Fault::Trailing { bytes: 2 }));
+        assert_eq!(
+            refused(&[0x82, 0x01, 0x00], 3),
+            (0, ProgramErrorKind::RepeatOfMore { last: 2, emitted: 0 })
+        );
+        assert_eq!(refused(&[0x02, 0x01, 0x00, 0x00, 0x07], 2), (3, ProgramErrorKind::Trailing { bytes: 2 }));
         // Counts that overflow.
         let mut bytes = vec![0x01, 0x01];
         bytes.extend(huge);
         bytes.extend([0x02, 0x00]);
-        assert_eq!(refused(&bytes, 9).1, Fault::RepeatOfMore { last: u64::MAX, emitted: 1 });
+        assert_eq!(refused(&bytes, 9).1, ProgramErrorKind::RepeatOfMore { last: u64::MAX, emitted: 1 });
         let mut bytes = vec![0x02, 0x01, 0x82];
         bytes.extend(&huge[1..]);
         bytes.push(0x00);
-        assert_eq!(refused(&bytes, u64::MAX), (2, Fault::TooLong { words: u64::MAX, emitted: 2 }));
+        assert_eq!(refused(&bytes, u64::MAX), (2, ProgramErrorKind::TooLong { words: u64::MAX, emitted: 2 }));
         let mut bytes = vec![0x7f];
         bytes.extend(&huge[1..]);
-        assert!(matches!(refused(&bytes, u64::MAX).1, Fault::Truncated { .. }));
+        assert!(matches!(refused(&bytes, u64::MAX).1, ProgramErrorKind::Truncated { .. }));
         let long = [0x01, 0x01, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02, 0x00];
-        assert_eq!(refused(&long, 9), (3, Fault::LongVarint));
+        assert_eq!(refused(&long, 9), (3, ProgramErrorKind::LongVarint));
         let said = Program::check(&[0x01, 0x01, 0x82, 0x01, 0x00], 3).unwrap_err().to_string();
         assert_eq!(said, "byte 2: a repeat of the last 2 bits, but only 1 were emitted before");
     }

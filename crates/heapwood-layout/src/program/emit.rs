@@ -4,8 +4,9 @@
 //! repeat. Invariant: the bytes below `len` are whole instructions, and together with the run kept back they emit `words`
 //! bits. Whatever fails for want of room leaves the emitter unusable, and says so from then on.
 
-use super::build_error::{BuildError, MAX_WORDS};
 use super::ops::{LONG_LITERAL, Op, Ops, REPEAT};
+use crate::error::BuildError;
+use crate::limits::MAX_WORDS;
 
 /// What takes at most so many bits is written bit by bit: a repeat costs two bytes, and often the header of another
 /// literal and the rest of a byte.

@@ -20,137 +20,20 @@
 
 mod cursor;
 mod make;
+mod node;
 
 pub use cursor::{Cursor, Piece};
+pub use node::{MAX_DEPTH, Node};
 
 use super::check::Program;
-use core::fmt;
+use crate::error::NestError;
 use make::Maker;
-
-/// How many loops may lie in each other.
-pub const MAX_DEPTH: usize = 8;
-
-/// One item of a nest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Node {
-    /// Words without a pointer.
-    Skip {
-        /// How many.
-        words: u64,
-    },
-    /// Words that are all pointers.
-    Ones {
-        /// How many.
-        words: u64,
-    },
-    /// A few words, pointers and others.
-    Bits {
-        /// Which are pointers, the first word in the lowest bit.
-        bits: u64,
-        /// How many words, 2 to 64.
-        len: u32,
-    },
-    /// Words that are a few repeated: a loop of one item.
-    Pattern {
-        /// As many whole periods as fit 64 bits, the first word in the lowest bit.
-        bits: u64,
-        /// The words of a period, 2 to 64.
-        period: u32,
-        /// How many words; the last period may end early.
-        words: u64,
-    },
-    /// The nodes behind this one, repeated.
-    Loop {
-        /// How many nodes, those of loops in this one counted.
-        nodes: u32,
-        /// The words of one iteration.
-        words: u64,
-        /// How many iterations.
-        times: u64,
-    },
-}
-
-/// Why a program cannot be made a nest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NestError {
-    /// The byte of the program at which the instruction begins that cannot be followed.
-    pub at: usize,
-    /// Why.
-    pub fault: NestFault,
-}
-
-/// Why an instruction cannot be made part of a nest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum NestFault {
-    /// Its loop would be the ninth around an item.
-    TooDeep,
-    /// The nodes do not fit the buffer.
-    TooManyNodes {
-        /// How many do.
-        room: usize,
-    },
-}
 
 /// A program as a nest of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nest<'a> {
     nodes: &'a [Node],
     words: u64,
-}
-
-/// The lowest `n` bits, `n` at most 64.
-const fn low(n: u64) -> u64 {
-    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
-}
-
-impl Node {
-    /// Fills a buffer before a nest is written there.
-    pub const EMPTY: Node = Node::Skip { words: 0 };
-
-    /// The words, those of all iterations of a loop.
-    pub const fn words(&self) -> u64 {
-        match *self {
-            Node::Skip { words } | Node::Ones { words } | Node::Pattern { words, .. } => words,
-            Node::Bits { len, .. } => len as u64,
-            Node::Loop { words, times, .. } => words * times,
-        }
-    }
-
-    /// How many nodes this and what is in it are.
-    const fn span(&self) -> usize {
-        match self {
-            Node::Loop { nodes, .. } => *nodes as usize + 1,
-            _ => 1,
-        }
-    }
-
-    /// The node of a few words.
-    fn of_bits(bits: u64, len: u64) -> Node {
-        if bits == 0 {
-            Node::Skip { words: len }
-        } else if bits == low(len) {
-            Node::Ones { words: len }
-        } else {
-            Node::Bits { bits, len: len as u32 }
-        }
-    }
-
-    /// The bits of up to 64 words that are no loop, from word `from` on; how many there are, at least 1.
-    fn bits_from(&self, from: u64) -> (u64, u64) {
-        match *self {
-            Node::Skip { words } => (0, (words - from).min(64)),
-            Node::Ones { words } => (low(words - from), (words - from).min(64)),
-            Node::Bits { bits, len } => (bits >> from, len as u64 - from),
-            Node::Pattern { bits, period, words } => {
-                let period = period as u64;
-                let (phase, wide) = (from % period, 64 / period * period);
-                let len = (wide - phase).min(words - from);
-                (bits >> phase & low(len), len)
-            }
-            Node::Loop { .. } => unreachable!("a loop has no bits of its own"),
-        }
-    }
 }
 
 impl<'a> Nest<'a> {
@@ -183,7 +66,7 @@ impl<'a> Nest<'a> {
             maker = Maker::new(nodes);
             maker
                 .literal(program.words(), bits.iter().copied())
-                .map_err(|fault| NestError { at: error.at, fault })?;
+                .map_err(|kind| NestError { at: error.at, kind })?;
         }
         let len = maker.into_prefix();
         Ok(Nest { nodes: &nodes[..len], words: program.words() })
@@ -209,7 +92,7 @@ impl<'a> Nest<'a> {
     /// a look at each item before it there.
     #[inline]
     pub fn cursor_between(&self, from: u64, to: u64) -> Cursor<'a> {
-        Cursor::new(*self, from, to)
+        Cursor::new(self.nodes, self.words, from, to)
     }
 
     /// The first pointer that is not before a word.
@@ -219,24 +102,3 @@ impl<'a> Nest<'a> {
         })
     }
 }
-
-impl fmt::Display for NestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.at, self.fault)
-    }
-}
-
-impl fmt::Display for NestFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            NestFault::TooDeep => {
-                write!(f, "this repeat is one loop around {MAX_DEPTH}: no more are possible")
-            }
-            NestFault::TooManyNodes { room } => {
-                write!(f, "the nodes up to here are more than the {room} that there is room for")
-            }
-        }
-    }
-}
-
-impl core::error::Error for NestError {}

@@ -2,7 +2,7 @@
 //! to repeat and the bits fill the type is [`check`](super::check)'s business. Invariant: nothing is read beyond the
 //! bytes given, whatever they are.
 
-use super::fault::{Fault, ProgramError};
+use crate::error::{ProgramError, ProgramErrorKind};
 
 /// One instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +47,8 @@ impl<'a> Ops<'a> {
         self.at
     }
 
-    const fn fail<T>(at: usize, fault: Fault) -> Result<T, ProgramError> {
-        Err(ProgramError { at, fault })
+    const fn fail<T>(at: usize, kind: ProgramErrorKind) -> Result<T, ProgramError> {
+        Err(ProgramError { at, kind })
     }
 
     /// The next instruction with the offset of its first byte; `None` at the end instruction.
@@ -58,7 +58,7 @@ impl<'a> Ops<'a> {
     pub const fn read(&mut self) -> Result<Option<(usize, Op<'a>)>, ProgramError> {
         let begin = self.at;
         if begin >= self.bytes.len() {
-            return Self::fail(begin, Fault::NoEnd);
+            return Self::fail(begin, ProgramErrorKind::NoEnd);
         }
         let first = self.bytes[begin];
         self.at += 1;
@@ -92,30 +92,30 @@ impl<'a> Ops<'a> {
             Err(e) => return Err(e),
         };
         if last == 0 {
-            return Self::fail(begin, Fault::RepeatOfNothing);
+            return Self::fail(begin, ProgramErrorKind::RepeatOfNothing);
         }
         if times == 0 {
-            return Self::fail(begin, Fault::RepeatNever);
+            return Self::fail(begin, ProgramErrorKind::RepeatNever);
         }
         Ok(Some((begin, Op::Repeat { last, times })))
     }
 
     const fn literal(&mut self, begin: usize, bits: u64) -> Result<Op<'a>, ProgramError> {
         if bits == 0 {
-            return Self::fail(begin, Fault::EmptyLiteral);
+            return Self::fail(begin, ProgramErrorKind::EmptyLiteral);
         }
         let (_, rest) = self.bytes.split_at(self.at);
         let needed = bits.div_ceil(8);
         if needed > rest.len() as u64 {
             let missing = needed - rest.len() as u64;
             let missing = if missing > usize::MAX as u64 { usize::MAX } else { missing as usize };
-            return Self::fail(self.bytes.len(), Fault::Truncated { missing });
+            return Self::fail(self.bytes.len(), ProgramErrorKind::Truncated { missing });
         }
         let (bytes, _) = rest.split_at(needed as usize);
         self.at += needed as usize;
         let used = bits % 8;
         if used != 0 && bytes[bytes.len() - 1] >> used != 0 {
-            return Self::fail(self.at - 1, Fault::Padding { used: used as u32 });
+            return Self::fail(self.at - 1, ProgramErrorKind::Padding { used: used as u32 });
         }
         Ok(Op::Literal { bits, bytes })
     }
@@ -125,13 +125,13 @@ impl<'a> Ops<'a> {
         let (mut value, mut shift) = (0u64, 0);
         loop {
             if self.at >= self.bytes.len() {
-                return Self::fail(self.at, Fault::Truncated { missing: 1 });
+                return Self::fail(self.at, ProgramErrorKind::Truncated { missing: 1 });
             }
             let byte = self.bytes[self.at];
             self.at += 1;
             let part = (byte & 0x7f) as u64;
             if shift == 63 && part > 1 {
-                return Self::fail(begin, Fault::LongVarint);
+                return Self::fail(begin, ProgramErrorKind::LongVarint);
             }
             value |= part << shift;
             if byte & 0x80 == 0 {
@@ -139,7 +139,7 @@ impl<'a> Ops<'a> {
             }
             shift += 7;
             if shift > 63 {
-                return Self::fail(begin, Fault::LongVarint);
+                return Self::fail(begin, ProgramErrorKind::LongVarint);
             }
         }
     }

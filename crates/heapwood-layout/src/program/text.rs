@@ -16,8 +16,8 @@
 use core::fmt;
 
 use super::check::Program;
-use super::fault::{Fault, ProgramError};
 use super::ops::{Op, Ops};
+use crate::error::{ProgramError, ProgramErrorKind};
 
 /// The bytes of one line.
 const ROW: usize = 6;
@@ -48,14 +48,17 @@ impl fmt::Display for Text<'_> {
             let begin = ops.offset();
             let next = ops.read();
             let bytes = &self.bytes[begin..ops.offset()];
-            let wrong = |at, fault| ProgramError { at, fault };
+            let wrong = |at, kind| ProgramError { at, kind };
             let (at, op) = match next {
                 Ok(Some(op)) => op,
                 Ok(None) => {
                     line(f, begin, bytes, format_args!("end: {}", Count(emitted, "word")))?;
                     let trailing = self.bytes.len() - ops.offset();
                     if trailing != 0 {
-                        return error(f, &wrong(ops.offset(), Fault::Trailing { bytes: trailing }));
+                        return error(
+                            f,
+                            &wrong(ops.offset(), ProgramErrorKind::Trailing { bytes: trailing }),
+                        );
                     }
                     return Ok(());
                 }
@@ -64,12 +67,12 @@ impl fmt::Display for Text<'_> {
             let more = match op {
                 Op::Literal { bits, .. } => Some(bits),
                 Op::Repeat { last, .. } if last > emitted => {
-                    return error(f, &wrong(at, Fault::RepeatOfMore { last, emitted }));
+                    return error(f, &wrong(at, ProgramErrorKind::RepeatOfMore { last, emitted }));
                 }
                 Op::Repeat { last, times } => last.checked_mul(times),
             };
             let Some(sum) = more.and_then(|more| emitted.checked_add(more)) else {
-                return error(f, &wrong(at, Fault::TooLong { words: u64::MAX, emitted }));
+                return error(f, &wrong(at, ProgramErrorKind::TooLong { words: u64::MAX, emitted }));
             };
             emitted = sum;
             match op {

@@ -1,6 +1,6 @@
 //! The model the allocator is held against: a state per page, searched page by page.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, Geometry, PageAllocator, PageCount, PageIndex};

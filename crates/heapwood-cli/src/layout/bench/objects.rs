@@ -8,10 +8,9 @@ use super::stretch::Stretch;
 use super::types::Type;
 use crate::failure::Failure;
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, Mutator, ObjectType};
-use heapwood_heap::{Scan, ScanKind, SizeClass, Space};
+use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
 use std::hint::black_box;
-use std::ptr::NonNull;
 use std::time::Instant;
 
 /// A stretch allocates about so many bytes, which caches hold.
@@ -65,29 +64,22 @@ pub(super) struct Objects {
     pub(super) pairs: Vec<Pair>,
 }
 
-/// A heap with this thread's mutator.
-struct Attached(NonNull<Mutator>, HeapBox);
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // SAFETY: it was attached on this thread, which a pointer does not leave, to the heap, which is dropped after this;
-        // nobody uses it any more.
-        unsafe { Mutator::detach(self.0) };
-    }
-}
+/// This thread's mutator, dropped first, and its heap.
+struct Attached(heapwood_gc::Attached<'static>, HeapBox);
 
 impl Attached {
     fn new() -> Result<Attached, Failure> {
         let heap = Heap::create(&heapwood_os::SYSTEM, CONFIG).map_err(Failure::run)?;
-        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?;
+        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?.into_raw();
+        // SAFETY: given just now, to this thread; the heap is dropped after it.
+        let mutator = unsafe { heapwood_gc::Attached::from_raw(mutator) };
         // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
-        unsafe { mutator.as_ref().write_values_whole() };
+        unsafe { mutator.write_values_whole() };
         Ok(Attached(mutator, heap))
     }
 
     fn mutator(&self) -> &Mutator {
-        // SAFETY: attached until it is dropped.
-        unsafe { self.0.as_ref() }
+        &self.0
     }
 }
 
@@ -127,9 +119,9 @@ impl Objects {
                     rare.allocate_ns.push(ns);
                 }
                 let (space, shape) = (mixed.1.space(), rare.typed.shape);
-                let mut cells = [0; CELLS];
+                let mut cells = [ObjectRef::new(0); CELLS];
                 for cell in &mut cells {
-                    *cell = mixed.mutator().allocate(rare.typed).map_err(Failure::run)?.as_ptr() as usize;
+                    *cell = mixed.mutator().allocate(rare.typed).map_err(Failure::run)?.into();
                 }
                 rare.write_ns.round(measuring, |times| {
                     for k in 0..times {
@@ -199,10 +191,12 @@ impl Rare {
         }
         let object = mixed.mutator().allocate(typed).map_err(Failure::run)?.as_ptr() as usize;
         let space = mixed.1.space();
-        let span = space.find_span(object).expect("an object lies in a span");
+        let span = space.find_span(Address::new(object)).expect("an object lies in a span");
         let expected = unroll(&ty.program().map_err(Failure::run)?.program());
         match space.shape(span.shape()).kind() {
-            ScanKind::Numbered if space.pointer_bits().shape(object) == typed.shape => {}
+            // SAFETY: the object was allocated just now, in a span of numbers.
+            ScanKind::Numbered
+                if unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape() == typed.shape => {}
             ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
             ScanKind::Bits | ScanKind::Numbered => {
                 return Err(Failure::run(format!("{}: a heap writes another layout", ty.name)));
@@ -216,10 +210,9 @@ impl Rare {
 /// The pointer bits of an object of so many words, in `len` words.
 fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
     let mut bits = vec![0; len];
-    space.pointer_bits().for_each(object..object + words * WORD, |slot| {
-        let word = (slot - object) / WORD;
-        bits[word / 64] |= 1 << (word % 64);
-    });
+    let mut note = |slot: usize| bits[(slot - object) / WORD / 64] |= 1 << ((slot - object) / WORD % 64);
+    // SAFETY: the object exists, in a span of bits.
+    unsafe { space.pointer_bits().for_each(object..object + words * WORD, &mut note) };
     bits
 }
 
@@ -227,7 +220,8 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
     let first = mutator.reserve_slow(ty.shape, cell)?;
     let bump = mutator.bump(ty.shape);
-    bump.commit(first, bump.room());
+    // SAFETY: all that the run has, which nobody reads.
+    unsafe { bump.commit(first, bump.room()) };
     Ok(first)
 }
 

@@ -5,7 +5,7 @@ use super::clock::{Clock, Pass};
 use super::record::{How, Record, State, Stream, What};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::failure::Failure;
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
 use std::hint::black_box;
 
 /// How many pages at once.
@@ -84,7 +84,7 @@ fn stream<A: Allocator>(
     clock: &Clock,
     record: &mut Record,
     (pages, how): (usize, How),
-    take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<Run, AllocateError>,
+    take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
 ) -> Result<(), Failure> {
     let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
     let count = PageCount(pages);
@@ -133,7 +133,7 @@ fn stream<A: Allocator>(
 pub(super) fn runs(
     most: usize,
     count: PageCount,
-    mut take: impl FnMut(PageCount) -> Result<Run, AllocateError>,
+    mut take: impl FnMut(PageCount) -> Result<PageRun, AllocateError>,
 ) -> (usize, usize) {
     let count = black_box(count);
     let mut last = 0;

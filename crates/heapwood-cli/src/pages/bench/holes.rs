@@ -107,7 +107,7 @@ mod tests {
             (State::RandomPages, states::random_pages(size).unwrap()),
         ];
         for (state, heap) in heaps {
-            let before = heap.sample();
+            let before = heap.snapshot();
             let (clock, mut record) = (Clock::new(), Record::default());
             let mut holes = Holes::new(state, heap);
             for _ in 0..2 {
@@ -116,7 +116,7 @@ mod tests {
                     holes.allocate(2, how, &clock, &mut record).unwrap();
                 }
                 holes.pair(2, &clock, &mut record).unwrap();
-                assert_eq!(holes.heap.sample(), before);
+                assert_eq!(holes.heap.snapshot(), before);
                 record.measure();
             }
             assert!(record.series().len() == 5 && record.series().iter().all(|series| series.ns.len() == 1));

@@ -104,12 +104,12 @@ mod tests {
     fn a_pass_leaves_no_trace() {
         for chunks in [1, 20] {
             let (heap, runs) = random_runs(PageCount(chunks * CHUNK), MOST_RUNS).unwrap();
-            let before = heap.sample();
+            let before = heap.snapshot();
             let (clock, mut record) = (Clock::new(), Record::default());
             let mut mix = Mix::new(heap, runs);
             for _ in 0..2 {
                 mix.round(&clock, &mut record).unwrap();
-                assert_eq!(mix.heap.sample(), before);
+                assert_eq!(mix.heap.snapshot(), before);
                 record.measure();
             }
             mix.heap.is_valid().unwrap();

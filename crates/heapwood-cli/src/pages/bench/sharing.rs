@@ -131,7 +131,7 @@ impl Plan {
     /// What the shared allocator counts.
     fn visits(&self, cached: bool) -> Result<u64, Failure> {
         let heap: Shared = fresh(HEAP)?;
-        let before = heap.figures().visits;
+        let before = heap.stats().lock_acquisitions;
         let mut cache = PageCache::EMPTY;
         for &(first, count) in &self.spans {
             let run = if cached { heap.allocate(&mut cache, count) } else { heap.allocate_uncached(count) };
@@ -146,8 +146,8 @@ impl Plan {
             let mut spans = self.spans.iter();
             spans.try_for_each(|&(first, count)| heap.free(first, count)).map_err(Failure::run)?;
         }
-        let figures = heap.figures();
-        if figures.free == HEAP { Ok(figures.visits - before) } else { Err(differs()) }
+        let figures = heap.stats();
+        if figures.free == HEAP { Ok(figures.lock_acquisitions - before) } else { Err(differs()) }
     }
 
     /// How long the bare allocator takes for what the visits do.

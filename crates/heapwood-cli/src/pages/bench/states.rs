@@ -5,8 +5,8 @@
 use crate::failure::Failure;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, ReleasePolicy,
-    Run, SharedPages,
+    AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, PageRun,
+    ReleasePolicy, SharedPages,
 };
 use heapwood_workloads::random::Random;
 
@@ -37,7 +37,7 @@ pub(super) fn tables_bytes(size: PageCount) -> u64 {
 pub(super) trait Allocator: Sized {
     fn made_of(pages: Bare) -> Result<Self, Failure>;
     /// Without a page cache.
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError>;
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError>;
     fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError>;
     fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError>;
     fn flush(&mut self, cache: &mut PageCache);
@@ -53,7 +53,7 @@ impl Allocator for Bare {
         Ok(pages)
     }
     #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.allocate(count)
     }
     #[inline(always)]
@@ -78,7 +78,7 @@ impl Allocator for Shared {
         SharedPages::over(&SYSTEM, pages).map_err(Failure::run)
     }
     #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<Run, AllocateError> {
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.allocate_uncached(count)
     }
     #[inline(always)]
@@ -271,13 +271,13 @@ mod tests {
     fn states_are_what_they_are_called() {
         let board = checkerboard(SIZE).unwrap();
         board.is_valid().unwrap();
-        assert_eq!(board.figures().free, PageCount(SIZE.0 / 2 + 32));
+        assert_eq!(board.stats().free, PageCount(SIZE.0 / 2 + 32));
         assert_eq!(board.allocate_uncached(PageCount(2)).unwrap().first, PageIndex(SIZE.0 - 64));
         assert!(board.allocate_uncached(PageCount(63)).is_err());
 
         let pages = random_pages(PageCount(200 * CHUNK)).unwrap();
         pages.is_valid().unwrap();
-        let share = pages.figures().free.0 as f64 / (200 * CHUNK) as f64;
+        let share = pages.stats().free.0 as f64 / (200 * CHUNK) as f64;
         assert!((share - 0.1).abs() < 0.01, "{share}");
 
         let (pages, some) = random_runs(PageCount(200 * CHUNK), 1000).unwrap();
@@ -295,7 +295,7 @@ mod tests {
     fn fresh_heaps_have_no_page_with_memory() {
         let heap: Shared = fresh(SIZE).unwrap();
         heap.is_valid().unwrap();
-        assert_eq!((heap.figures().free, heap.figures().scavenged), (SIZE, SIZE));
+        assert_eq!((heap.stats().free, heap.stats().scavenged), (SIZE, SIZE));
     }
 
     #[test]

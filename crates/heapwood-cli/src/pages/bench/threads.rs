@@ -5,7 +5,7 @@ use super::frees::BATCH;
 use super::states::{Pages, Shared, fresh};
 use crate::bench::spread::Spread;
 use crate::failure::Failure;
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
 use serde::Serialize;
 use std::sync::Barrier;
 use std::time::Instant;
@@ -96,7 +96,7 @@ impl Case {
     /// Nanoseconds and visits.
     fn pass(&self, heap: &Shared) -> Result<(f64, f64), Failure> {
         let (count, barrier) = (PageCount(self.pages), Barrier::new(self.threads));
-        let before = heap.figures().visits;
+        let before = heap.stats().lock_acquisitions;
         let one = || {
             let mut cache = PageCache::EMPTY;
             let mut held = Vec::with_capacity(HELD);
@@ -113,14 +113,14 @@ impl Case {
             let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(one)).collect();
             threads.into_iter().map(|thread| thread.join()).collect()
         });
-        let visits = heap.figures().visits - before;
+        let visits = heap.stats().lock_acquisitions - before;
         let mut sum = 0.0;
         for result in results {
             let (ns, mut cache) = result.map_err(|_| Failure::run("a thread ended before its time"))??;
             heap.flush(&mut cache);
             sum += ns;
         }
-        if heap.figures().free != HEAP {
+        if heap.stats().free != HEAP {
             return Err(Failure::run("threads on one heap have lost pages"));
         }
         let operations = (self.threads * OPERATIONS) as f64;
@@ -132,11 +132,11 @@ impl Case {
 fn fill_and_empty(
     heap: &Shared,
     held: &mut Vec<Pages>,
-    mut allocate: impl FnMut() -> Result<Run, AllocateError>,
+    mut allocate: impl FnMut() -> Result<PageRun, AllocateError>,
 ) -> Result<(), Failure> {
     for _ in 0..TIMES {
         for _ in 0..HELD {
-            let Run { first, count, .. } = allocate().map_err(Failure::run)?;
+            let PageRun { first, count, .. } = allocate().map_err(Failure::run)?;
             held.push((first, count));
         }
         for batch in held.chunks(BATCH) {

@@ -10,7 +10,7 @@ use crate::pages::draw::Draw;
 use crate::pages::moments::Pages;
 use heapwood_os::SYSTEM;
 use heapwood_os::clock::monotonic_ns;
-use heapwood_pages::{AllocateError, PageCache, PageCount, Run, Sample};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun, Snapshot};
 use std::hint::black_box;
 
 /// How many sizes are drawn, then repeated; a power of two.
@@ -44,8 +44,8 @@ impl Drain {
     }
 
     /// Allocates out of the sample until nothing is left.
-    pub(crate) fn run(&self, sample: &Sample) -> Result<Drained, Failure> {
-        let pages = Pages::from_sample(&SYSTEM, sample).map_err(Failure::run)?;
+    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, Failure> {
+        let pages = Pages::from_snapshot(&SYSTEM, sample).map_err(Failure::run)?;
         let begin = monotonic_ns();
         let allocations = match (self.cached, self.request) {
             (false, Request::Pages(count)) => fixed::<false>(&pages, PageCount(count)),
@@ -54,8 +54,8 @@ impl Drain {
             (true, Request::Mix) => mixed::<true>(&pages, &self.sizes),
         };
         let ns = monotonic_ns() - begin;
-        let figures = pages.figures();
-        Ok(Drained { allocations, visits: figures.visits, left: figures.free.0, ns })
+        let figures = pages.stats();
+        Ok(Drained { allocations, visits: figures.lock_acquisitions, left: figures.free.0, ns })
     }
 }
 
@@ -64,12 +64,12 @@ fn take<const CACHED: bool>(
     pages: &Pages,
     cache: &mut PageCache,
     count: PageCount,
-) -> Result<Run, AllocateError> {
+) -> Result<PageRun, AllocateError> {
     if CACHED { pages.allocate(cache, count) } else { pages.allocate_uncached(count) }
 }
 
 #[inline(always)]
-fn consume(run: Run) {
+fn consume(run: PageRun) {
     black_box(run.first);
     black_box(run.scavenged);
 }
@@ -109,16 +109,16 @@ fn mixed<const CACHED: bool>(pages: &Pages, sizes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_pages::{ChunkIndex, ChunkSample};
+    use heapwood_pages::{ChunkIndex, ChunkSnapshot};
 
     /// Two chunks, every fourth page of the first in use and the second free.
-    fn sample() -> Sample {
-        let chunk = |index, in_use| ChunkSample {
+    fn sample() -> Snapshot {
+        let chunk = |index, in_use| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: vec![in_use; 8],
             scavenged: vec![0; 8],
         };
-        Sample { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
+        Snapshot { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
     }
 
     fn drained(request: Request, cached: bool) -> Drained {

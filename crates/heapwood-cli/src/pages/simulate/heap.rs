@@ -6,7 +6,7 @@ use super::policies::Policy;
 use crate::failure::Failure;
 use heapwood_os::SYSTEM;
 use heapwood_pages::scavenge::HUGE_PAGES;
-use heapwood_pages::{Bits48, ChunkIndex, Geometry, PageAllocator, PageCount, PageIndex, Sample};
+use heapwood_pages::{Bits48, ChunkIndex, Geometry, PageAllocator, PageCount, PageIndex, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages of a chunk.
@@ -72,8 +72,8 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    pub(crate) fn new(sample: &Sample, policy: Policy) -> Result<Heap, Failure> {
-        let pages = PageAllocator::from_sample(&SYSTEM, &with_room(sample)).map_err(Failure::run)?;
+    pub(crate) fn new(sample: &Snapshot, policy: Policy) -> Result<Heap, Failure> {
+        let pages = PageAllocator::from_snapshot(&SYSTEM, &with_room(sample)).map_err(Failure::run)?;
         let mut heap = Heap { pages, policy, chunks: BTreeMap::new(), order: BTreeSet::new() };
         for chunk in &sample.chunks {
             heap.look_at(chunk.chunk.0);
@@ -96,7 +96,7 @@ impl Heap {
         let &(_, index) = self.order.last()?;
         let before = self.chunks[&index].state;
         let release = self.pages.begin_release(ChunkIndex(index), self.policy.within_chunk())?;
-        let (first, count, pages) = (release.first(), release.count(), release.had_memory().0);
+        let (first, count, pages) = (release.first(), release.count(), release.resident().0);
         self.pages.end_release(release, true);
         let (from, to) = (first.in_chunk::<Bits48>(), first.in_chunk::<Bits48>() + count.0);
         if let Some(chunk) = self.chunks.get_mut(&index) {
@@ -189,7 +189,7 @@ impl Heap {
 }
 
 /// The sample in a window that lets it grow.
-pub(crate) fn with_room(sample: &Sample) -> Sample {
+pub(crate) fn with_room(sample: &Snapshot) -> Snapshot {
     let end = sample.chunks.iter().map(|c| (c.chunk.0 + 1) * CHUNK_PAGES).max().unwrap_or(0);
-    Sample { window: PageCount(sample.window.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }
+    Snapshot { window: PageCount(sample.window.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }
 }

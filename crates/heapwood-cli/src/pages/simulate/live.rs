@@ -4,7 +4,7 @@
 
 use super::heap::CHUNK_PAGES;
 use crate::pages::draw::Draw;
-use heapwood_pages::{PageCount, PageIndex, Sample};
+use heapwood_pages::{PageCount, PageIndex, Snapshot};
 
 /// A run longer than this is taken for several that lie side by side.
 const LONGEST: usize = 64;
@@ -21,7 +21,7 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    pub(crate) fn of(sample: &Sample) -> Sizes {
+    pub(crate) fn of(sample: &Snapshot) -> Sizes {
         let short = runs_in_use(sample).into_iter().map(|(_, count)| count).filter(|&count| count <= LONGEST);
         let sizes: Vec<usize> = short.collect();
         if sizes.len() < TELLING { Sizes::Small } else { Sizes::OfSample(sizes) }
@@ -35,7 +35,7 @@ impl Sizes {
     }
 
     /// The runs of the sample that these sizes are of.
-    pub(crate) fn live(&self, sample: &Sample, draw: &mut Draw) -> Live {
+    pub(crate) fn live(&self, sample: &Snapshot, draw: &mut Draw) -> Live {
         let kept_whole = if matches!(self, Sizes::Small) { 0 } else { LONGEST };
         Live::new(sample, kept_whole, || self.draw(draw))
     }
@@ -49,7 +49,7 @@ pub(crate) struct Live {
 
 impl Live {
     /// Those of a sample: up to a length as they are, longer ones cut into drawn sizes.
-    pub(crate) fn new(sample: &Sample, kept_whole: usize, mut size: impl FnMut() -> usize) -> Live {
+    pub(crate) fn new(sample: &Snapshot, kept_whole: usize, mut size: impl FnMut() -> usize) -> Live {
         let mut live = Live { runs: Vec::new(), pages: 0 };
         for (mut first, mut left) in runs_in_use(sample) {
             while left > 0 {
@@ -87,7 +87,7 @@ impl Live {
 }
 
 /// Neighbouring pages in use, as first page and length, in order.
-fn runs_in_use(sample: &Sample) -> Vec<(usize, usize)> {
+fn runs_in_use(sample: &Snapshot) -> Vec<(usize, usize)> {
     let mut chunks: Vec<_> = sample.chunks.iter().collect();
     chunks.sort_by_key(|chunk| chunk.chunk);
     let mut runs: Vec<(usize, usize)> = Vec::new();

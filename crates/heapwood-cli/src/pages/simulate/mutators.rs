@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::pages::draw::Draw;
 use crate::pages::moments::Pages;
 use heapwood_os::SYSTEM;
-use heapwood_pages::{ChunkSample, PAGE_SIZE, PageCache, PageCount, PageIndex, Sample};
+use heapwood_pages::{ChunkSnapshot, PAGE_SIZE, PageCache, PageCount, PageIndex, Snapshot};
 use serde::Serialize;
 
 /// How often as many pages are allocated as are in use. The first half only makes the heap old.
@@ -35,12 +35,12 @@ pub(crate) struct Added {
 }
 
 /// The pages a program of the experiment has in use.
-pub(crate) fn live_pages(sample: &Sample) -> usize {
+pub(crate) fn live_pages(sample: &Snapshot) -> usize {
     sample.grown_pages().0 * LIVE_PERCENT / 100
 }
 
 /// For each number of mutators; nothing if the sample has too few pages for a program.
-pub(crate) fn simulate(sample: &Sample, mutators: &[usize]) -> Result<Vec<Added>, Failure> {
+pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Added>, Failure> {
     if live_pages(sample) == 0 {
         return Ok(Vec::new());
     }
@@ -84,16 +84,16 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(sample: &Sample, mutators: usize) -> Result<Turns, Failure> {
+    fn new(sample: &Snapshot, mutators: usize) -> Result<Turns, Failure> {
         let mut draw = Draw::new();
         let live = Live::new(sample, 0, || draw.mixed_run());
         let exist = |words: (&u64, &u64)| (!(words.0 & words.1)).count_ones() as usize;
         let chunk =
-            |c: &ChunkSample| (c.chunk.0, c.in_use.iter().zip(&c.scavenged).map(exist).sum::<usize>());
+            |c: &ChunkSnapshot| (c.chunk.0, c.in_use.iter().zip(&c.scavenged).map(exist).sum::<usize>());
         let mut chunks: Vec<(usize, usize)> = sample.chunks.iter().map(chunk).collect();
         chunks.sort_unstable();
         Ok(Turns {
-            pages: Pages::from_sample(&SYSTEM, &with_room(sample)).map_err(Failure::run)?,
+            pages: Pages::from_snapshot(&SYSTEM, &with_room(sample)).map_err(Failure::run)?,
             caches: vec![PageCache::EMPTY; mutators],
             live,
             draw,
@@ -198,7 +198,7 @@ mod tests {
             }
             let (live, most) = (turns.live.pages(), live_pages(&sample));
             assert!(live <= most && live + 128 > most, "{live} of {most}");
-            let in_use = |pages: &Pages| pages.figures().grown.0 - pages.figures().free.0;
+            let in_use = |pages: &Pages| pages.stats().grown.0 - pages.stats().free.0;
             let cached: usize = turns.caches.iter().map(|cache| cache.pages().0).sum();
             assert_eq!(in_use(&turns.pages), live + cached);
             assert!(turns.footprint() >= live);

@@ -10,7 +10,7 @@ use super::live::{Live, Sizes};
 use super::policies::Policy;
 use crate::failure::Failure;
 use crate::pages::draw::Draw;
-use heapwood_pages::{PageCount, Sample};
+use heapwood_pages::{PageCount, Snapshot};
 use serde::Serialize;
 
 /// A busy heap is given up after so many times what the slowest policy took on the idle one.
@@ -45,7 +45,7 @@ pub(crate) struct Outcome {
 }
 
 /// All policies, idle and then busy; the program frees and allocates so often in a millisecond of releasing.
-pub(crate) fn simulate(sample: &Sample, cost: Cost, steps_per_ms: u32) -> Result<Vec<Outcome>, Failure> {
+pub(crate) fn simulate(sample: &Snapshot, cost: Cost, steps_per_ms: u32) -> Result<Vec<Outcome>, Failure> {
     let idle = |policy| release_all(sample, policy, cost, None, f64::INFINITY);
     let mut outcomes = Policy::ALL.into_iter().map(idle).collect::<Result<Vec<_>, _>>()?;
     let slowest = outcomes.iter().filter_map(|o| o.all_ms).fold(0.0, f64::max);
@@ -57,7 +57,7 @@ pub(crate) fn simulate(sample: &Sample, cost: Cost, steps_per_ms: u32) -> Result
 }
 
 fn release_all(
-    sample: &Sample,
+    sample: &Snapshot,
     policy: Policy,
     cost: Cost,
     mut program: Option<Program>,
@@ -144,7 +144,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(sample: &Sample, steps_per_ms: u32) -> Program {
+    fn new(sample: &Snapshot, steps_per_ms: u32) -> Program {
         let (sizes, mut draw) = (Sizes::of(sample), Draw::new());
         let live = sizes.live(sample, &mut draw);
         let most = live.pages();
@@ -184,7 +184,7 @@ mod tests {
 
     const COST: Cost = Cost { base_ns: 1000.0, page_ns: 100.0, measured: false };
 
-    fn idle(sample: &Sample) -> [Outcome; 4] {
+    fn idle(sample: &Snapshot) -> [Outcome; 4] {
         simulate(sample, COST, 1000).unwrap()[..4].to_vec().try_into().unwrap()
     }
 
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn our_own_order_is_that_of_the_product() {
         for sample in [fragmented(), sample(vec![chunk(0, &[(412, 100)]), chunk(1, &[(7, 1), (300, 90)])])] {
-            let pages = SharedPages::<Bits48>::from_sample(&SYSTEM, &sample).unwrap();
+            let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, &sample).unwrap();
             let mut heap = Heap::new(&sample, Policy::Heapwood).unwrap();
             loop {
                 let mut run = None;

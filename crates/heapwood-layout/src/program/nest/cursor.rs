@@ -1,7 +1,7 @@
 //! A way through a nest, from any word on. Invariant: no pointer before the cursor's word is left, and it has no memory but
 //! its own: a place in each of the loops that it is in.
 
-use super::{MAX_DEPTH, Nest, Node, low};
+use super::node::{MAX_DEPTH, Node, low};
 
 /// Pointers that follow each other closely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,15 +52,15 @@ struct Turn {
 
 impl<'a> Cursor<'a> {
     #[inline]
-    pub(super) fn new(nest: Nest<'a>, from: u64, to: u64) -> Self {
+    pub(super) fn new(nodes: &'a [Node], words: u64, from: u64, to: u64) -> Self {
         let none = Turn { first: 0, behind: 0, left: 0 };
         let mut cursor = Cursor {
-            nodes: nest.nodes,
+            nodes,
             node: 0,
             passed: 0,
             word: from,
-            end: to.min(nest.words),
-            words: nest.words,
+            end: to.min(words),
+            words,
             loops: [none; MAX_DEPTH],
             depth: 0,
         };

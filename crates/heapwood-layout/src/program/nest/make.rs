@@ -3,7 +3,8 @@
 
 use super::super::check::Program;
 use super::super::ops::{Op, Ops};
-use super::{MAX_DEPTH, NestError, NestFault, Node, low};
+use super::node::{MAX_DEPTH, Node, low};
+use crate::error::{NestError, NestErrorKind};
 
 /// Up to eight bytes, the first in the lowest bits.
 fn block(bytes: &[u8]) -> u64 {
@@ -88,15 +89,15 @@ impl<'b> Maker<'b> {
         Maker { nodes: &mut nodes[..room], len: 0 }
     }
 
-    fn push(&mut self, node: Node) -> Result<(), NestFault> {
+    fn push(&mut self, node: Node) -> Result<(), NestErrorKind> {
         let room = self.nodes.len();
-        *self.nodes.get_mut(self.len).ok_or(NestFault::TooManyNodes { room })? = node;
+        *self.nodes.get_mut(self.len).ok_or(NestErrorKind::TooManyNodes { room })? = node;
         self.len += 1;
         Ok(())
     }
 
     /// Adds words that are no loop, to the last node if they fit there.
-    fn add(&mut self, node: Node) -> Result<(), NestFault> {
+    fn add(&mut self, node: Node) -> Result<(), NestErrorKind> {
         if let Some(last) = self.len.checked_sub(1).map(|last| &mut self.nodes[last]) {
             if let Some(joined) = last.joined(&node) {
                 *last = joined;
@@ -113,7 +114,11 @@ impl<'b> Maker<'b> {
     }
 
     /// Adds so many words, 64 of them a block.
-    pub(super) fn literal(&mut self, words: u64, blocks: impl Iterator<Item = u64>) -> Result<(), NestFault> {
+    pub(super) fn literal(
+        &mut self,
+        words: u64,
+        blocks: impl Iterator<Item = u64>,
+    ) -> Result<(), NestErrorKind> {
         let mut left = words;
         for block in blocks {
             self.add(Node::of_bits(block, left.min(64)))?;
@@ -123,9 +128,9 @@ impl<'b> Maker<'b> {
     }
 
     /// Makes room for `n` nodes at `at`.
-    fn open(&mut self, at: usize, n: usize) -> Result<(), NestFault> {
+    fn open(&mut self, at: usize, n: usize) -> Result<(), NestErrorKind> {
         if n > self.nodes.len() - self.len {
-            return Err(NestFault::TooManyNodes { room: self.nodes.len() });
+            return Err(NestErrorKind::TooManyNodes { room: self.nodes.len() });
         }
         self.nodes.copy_within(at..self.len, at + n);
         self.len += n;
@@ -134,7 +139,7 @@ impl<'b> Maker<'b> {
 
     /// The first node of the items that are exactly the last `n` bits, and the loops in each other among them. Takes apart
     /// what the first bit lies in.
-    fn items(&mut self, n: u64) -> Result<(usize, usize), NestFault> {
+    fn items(&mut self, n: u64) -> Result<(usize, usize), NestErrorKind> {
         let (mut at, mut left, mut depth) = (self.len, n, 0);
         while left > 0 {
             let item = self.nodes[at - 1];
@@ -171,7 +176,7 @@ impl<'b> Maker<'b> {
 
     /// Takes the item whose nodes are `begin..=last` apart, so that word `split` of it, not the first, is not inside
     /// it any more, or less deep. Returns the end of what was made of it.
-    fn take_apart(&mut self, begin: usize, last: usize, split: u64) -> Result<usize, NestFault> {
+    fn take_apart(&mut self, begin: usize, last: usize, split: u64) -> Result<usize, NestErrorKind> {
         let Node::Loop { nodes, words, times } = self.nodes[last] else {
             let (before, behind) = self.nodes[last].split(split);
             self.open(last, 1)?;
@@ -202,7 +207,7 @@ impl<'b> Maker<'b> {
     }
 
     /// Repeats the last `n` bits.
-    fn repeat(&mut self, n: u64, times: u64) -> Result<(), NestFault> {
+    fn repeat(&mut self, n: u64, times: u64) -> Result<(), NestErrorKind> {
         let (begin, depth) = self.items(n)?;
         let times = times + 1;
         let items = &mut self.nodes[begin..self.len];
@@ -241,7 +246,7 @@ impl<'b> Maker<'b> {
             _ => {}
         }
         if depth == MAX_DEPTH {
-            return Err(NestFault::TooDeep);
+            return Err(NestErrorKind::TooDeep);
         }
         let nodes = (self.len - begin) as u32;
         self.push(Node::Loop { nodes, words: n, times })
@@ -255,7 +260,7 @@ impl<'b> Maker<'b> {
                 Op::Literal { bits, bytes } => self.literal(bits, bytes.chunks(8).map(block)),
                 Op::Repeat { last, times } => self.repeat(last, times),
             };
-            done.map_err(|fault| NestError { at, fault })?;
+            done.map_err(|kind| NestError { at, kind })?;
         }
         Ok(())
     }

@@ -1,0 +1,18 @@
+//! Where a type cannot say it, whoever calls must promise it.
+#![forbid(unsafe_code)]
+
+use core::ptr::NonNull;
+use heapwood_gc::{Mutator, ObjectType};
+use heapwood_heap::ObjectRef;
+
+fn steal(mutator: &Mutator, ty: ObjectType) {
+    let space = mutator.heap().space();
+    space.stopped().end_marking(0);
+    space.owner(NonNull::dangling(), &Default::default()).flush();
+    space.pointer_bits().for_each(0..8, |_| {});
+    space.numbered_entry(ObjectRef::new(8));
+    space.pages().sample();
+    mutator.bump(ty.shape).commit(NonNull::dangling(), 16);
+}
+
+fn main() {}

@@ -1,0 +1,150 @@
+//! Why something was refused: memory, a shape, a program. Each error says what was asked for and what can be done; showing
+//! one asks the system nothing.
+
+use crate::programs::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
+use crate::shapes::MAX_OWN_SHAPES;
+use core::fmt;
+use heapwood_layout::program::NestError;
+use heapwood_os::OsError;
+
+/// Why memory could not be handed out now. A collector has an answer for each, so this is all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceError {
+    /// The budget of this cycle is spent: collect, then ask again.
+    CollectionDue,
+    /// The heap may not grow above its limit.
+    Limit {
+        /// The limit in bytes.
+        limit: usize,
+        /// How many bytes were asked for, in whole pages.
+        bytes: usize,
+    },
+    /// The heap may not grow beyond what the process's memory leaves it.
+    Memory {
+        /// How many bytes were asked for, in whole pages.
+        bytes: usize,
+        /// How many it may take up.
+        most: usize,
+    },
+    /// The address range reserved for the heap has no room of this size left.
+    Window(NoRoom),
+    /// The kernel gave no memory.
+    Kernel(OsError),
+}
+
+/// A reserved range of addresses that has no room of some size left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoRoom {
+    /// How many bytes were asked for.
+    pub bytes: usize,
+    /// The size of the range.
+    pub window: usize,
+    /// What `ulimit -v` allows the process, if it is set.
+    pub ulimit: Option<u64>,
+}
+
+impl NoRoom {
+    /// No room for `bytes` bytes in a range of `window` bytes; the system is asked what else bounds it.
+    #[cold]
+    pub fn new(bytes: usize, window: usize) -> Self {
+        NoRoom { bytes, window, ulimit: heapwood_os::usage::address_space_limit() }
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no room for {} bytes in the heap's address range of {} bytes: ", self.bytes, self.window)?;
+        match self.ulimit {
+            Some(most) => write!(f, "raise `ulimit -v`, which is {most} bytes, or reserve a larger one"),
+            None => write!(f, "reserve a larger one"),
+        }
+    }
+}
+
+impl fmt::Display for SpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpaceError::CollectionDue => write!(f, "a collection is due"),
+            SpaceError::Limit { limit, bytes } => write!(
+                f,
+                "no room for {bytes} bytes under the heap's limit of {limit}: raise the limit or keep less alive"
+            ),
+            SpaceError::Memory { bytes, most } => {
+                write!(
+                    f,
+                    "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
+                )
+            }
+            SpaceError::Window(e) => e.fmt(f),
+            SpaceError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SpaceError {}
+
+impl From<OsError> for SpaceError {
+    fn from(e: OsError) -> Self {
+        SpaceError::Kernel(e)
+    }
+}
+
+/// Why a shape was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// There are as many as the heap has numbers for.
+    TooMany,
+    /// The kernel gave no memory.
+    Kernel(OsError),
+    /// Its program was not.
+    Program(RegisterProgramError),
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ShapeError::TooMany => {
+                write!(
+                    f,
+                    "more than {MAX_OWN_SHAPES} different layouts in one heap, where types of one size class and the \
+                     same pointers have one: let types share them"
+                )
+            }
+            ShapeError::Kernel(e) => e.fmt(f),
+            ShapeError::Program(e) => write!(f, "a type's program is not possible here: {e}"),
+        }
+    }
+}
+
+impl core::error::Error for ShapeError {}
+
+/// Why a program was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterProgramError {
+    /// It is no nest of few loops, and its type is too large to be unrolled.
+    Nest(NestError),
+    /// The heap has no room for more programs.
+    TooMany,
+    /// The kernel gave no memory.
+    Kernel(OsError),
+}
+
+impl fmt::Display for RegisterProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RegisterProgramError::Nest(e) => {
+                write!(f, "{e}, and types of more than {MOST_UNROLLED} words are not unrolled")
+            }
+            RegisterProgramError::TooMany => write!(
+                f,
+                "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
+                 of the loops that they are: let types share them"
+            ),
+            RegisterProgramError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RegisterProgramError {}

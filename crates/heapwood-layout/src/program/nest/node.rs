@@ -1,0 +1,98 @@
+//! The items of a nest. Invariant: an item has at least one word, and a loop at least one node behind it.
+
+/// How many loops may lie in each other.
+pub const MAX_DEPTH: usize = 8;
+
+/// One item of a nest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// Words without a pointer.
+    Skip {
+        /// How many.
+        words: u64,
+    },
+    /// Words that are all pointers.
+    Ones {
+        /// How many.
+        words: u64,
+    },
+    /// A few words, pointers and others.
+    Bits {
+        /// Which are pointers, the first word in the lowest bit.
+        bits: u64,
+        /// How many words, 2 to 64.
+        len: u32,
+    },
+    /// Words that are a few repeated: a loop of one item.
+    Pattern {
+        /// As many whole periods as fit 64 bits, the first word in the lowest bit.
+        bits: u64,
+        /// The words of a period, 2 to 64.
+        period: u32,
+        /// How many words; the last period may end early.
+        words: u64,
+    },
+    /// The nodes behind this one, repeated.
+    Loop {
+        /// How many nodes, those of loops in this one counted.
+        nodes: u32,
+        /// The words of one iteration.
+        words: u64,
+        /// How many iterations.
+        times: u64,
+    },
+}
+
+/// The lowest `n` bits, `n` at most 64.
+pub(super) const fn low(n: u64) -> u64 {
+    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+}
+
+impl Node {
+    /// Fills a buffer before a nest is written there.
+    pub const EMPTY: Node = Node::Skip { words: 0 };
+
+    /// The words, those of all iterations of a loop.
+    pub const fn words(&self) -> u64 {
+        match *self {
+            Node::Skip { words } | Node::Ones { words } | Node::Pattern { words, .. } => words,
+            Node::Bits { len, .. } => len as u64,
+            Node::Loop { words, times, .. } => words * times,
+        }
+    }
+
+    /// How many nodes this and what is in it are.
+    pub(super) const fn span(&self) -> usize {
+        match self {
+            Node::Loop { nodes, .. } => *nodes as usize + 1,
+            _ => 1,
+        }
+    }
+
+    /// The node of a few words.
+    pub(super) fn of_bits(bits: u64, len: u64) -> Node {
+        if bits == 0 {
+            Node::Skip { words: len }
+        } else if bits == low(len) {
+            Node::Ones { words: len }
+        } else {
+            Node::Bits { bits, len: len as u32 }
+        }
+    }
+
+    /// The bits of up to 64 words that are no loop, from word `from` on; how many there are, at least 1.
+    pub(super) fn bits_from(&self, from: u64) -> (u64, u64) {
+        match *self {
+            Node::Skip { words } => (0, (words - from).min(64)),
+            Node::Ones { words } => (low(words - from), (words - from).min(64)),
+            Node::Bits { bits, len } => (bits >> from, len as u64 - from),
+            Node::Pattern { bits, period, words } => {
+                let period = period as u64;
+                let (phase, wide) = (from % period, 64 / period * period);
+                let len = (wide - phase).min(words - from);
+                (bits >> phase & low(len), len)
+            }
+            Node::Loop { .. } => unreachable!("a loop has no bits of its own"),
+        }
+    }
+}

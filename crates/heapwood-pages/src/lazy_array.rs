@@ -1,0 +1,227 @@
+//! Arrays that are reserved at full length and committed piece by piece. A bitmap of committed granules travels with
+//! the array, and every access asks it first, so memory without access rights is never touched: what is not
+//! committed is not there. Unsafe code of the crate is in this file and in `index.rs`, and nowhere else. That the tables are reserved whole and
+//! mapped as the heap grows is from the Go page allocator proposal.
+
+use crate::chunk::Chunk;
+use crate::geometry::Geometry;
+use crate::summary::Summary;
+use core::ops::Range;
+use heapwood_os::region::Zeroed;
+use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
+
+// SAFETY: the zero word is the summary of a full region; a word needs no drop.
+unsafe impl Zeroed for Summary {}
+// SAFETY: a chunk is two arrays of words (Words is sealed), for which the same holds.
+unsafe impl<G: Geometry> Zeroed for Chunk<G> {}
+
+/// How many granules an array is divided into at most: few enough to keep their bits beside the array.
+const GRANULES: usize = 512;
+
+/// An array of which only committed granules exist; a granule is at least a smallest kernel page (larger ones are committed
+/// with their first granule, which changes nothing here).
+///
+/// Invariant: where a granule's bit is set, all its elements lie inside the array and are committed.
+pub(crate) struct LazyArray<T> {
+    array: Option<MappedArray<T>>,
+    /// The elements asked for; granules round the array up.
+    len: usize,
+    log_granule: u32,
+    committed: [u64; GRANULES / 64],
+}
+
+impl<T: Zeroed> LazyArray<T> {
+    /// The array of no elements, which reserves nothing.
+    pub(crate) const NONE: Self =
+        LazyArray { array: None, len: 0, log_granule: usize::BITS - 1, committed: [0; GRANULES / 64] };
+
+    /// Reserves at least `len` elements; none exists yet.
+    pub(crate) fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
+        const { assert!(size_of::<T>().is_power_of_two() && size_of::<T>() <= LEAST_KERNEL_PAGE) };
+        let granule =
+            (len.div_ceil(GRANULES)).next_power_of_two().max(const { LEAST_KERNEL_PAGE / size_of::<T>() });
+        let array = MappedArray::new(kernel, len.next_multiple_of(granule))?;
+        Ok(LazyArray { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
+    }
+
+    /// Makes the elements `range` exist, zero. On refusal some more elements may exist than before.
+    pub(crate) fn commit(&mut self, range: Range<usize>) -> Result<(), OsError> {
+        self.commit_with(range, |_, _| {})
+    }
+
+    /// The same, with `fill` told which elements are new.
+    fn commit_with(
+        &mut self,
+        range: Range<usize>,
+        fill: impl Fn(&MappedArray<T>, Range<usize>),
+    ) -> Result<(), OsError> {
+        let Some(array) = &self.array else { return Ok(()) };
+        assert!(range.start < range.end && range.end <= self.len);
+        let mut granule = range.start >> self.log_granule;
+        let end = ((range.end - 1) >> self.log_granule) + 1;
+        while granule < end {
+            // One request for each stretch of granules that are missing.
+            let missing = (granule..end).take_while(|&g| !self.is_committed(g)).count();
+            if missing > 0 {
+                let elements = granule << self.log_granule..(granule + missing) << self.log_granule;
+                array.commit(elements.clone())?;
+                fill(array, elements);
+                for g in granule..granule + missing {
+                    self.committed[g / 64] |= 1 << (g % 64);
+                }
+            }
+            granule += missing.max(1);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn is_committed(&self, granule: usize) -> bool {
+        match self.committed.get(granule / 64) {
+            Some(bits) => bits >> (granule % 64) & 1 == 1,
+            None => false,
+        }
+    }
+
+    /// The address of an element that exists.
+    #[inline(always)]
+    fn at(&self, index: usize) -> Option<*mut T> {
+        if !self.is_committed(index >> self.log_granule) {
+            return None;
+        }
+        self.array.as_ref().map(|array| array.at(index))
+    }
+
+    /// The element, if it exists.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
+        // SAFETY: `at` answers for committed elements only, which hold a value (Zeroed, or what was written); the
+        // borrow of the array keeps it mapped and unwritten.
+        self.at(index).map(|p| unsafe { &*p })
+    }
+
+    /// The element, if it exists, to be changed.
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        // SAFETY: as for get, and the borrow of the array is exclusive.
+        self.at(index).map(|p| unsafe { &mut *p })
+    }
+
+    /// The `len` elements from `first` on, or none if they do not all lie in one granule that exists.
+    #[inline(always)]
+    pub(crate) fn block(&self, first: usize, len: usize) -> &[T] {
+        let last = first.wrapping_add(len).wrapping_sub(1);
+        match self.at(first) {
+            // SAFETY: first and last share a committed granule, so all between are committed; then as for get.
+            Some(p) if last >= first && last >> self.log_granule == first >> self.log_granule => unsafe {
+                core::slice::from_raw_parts(p, len)
+            },
+            _ => &[],
+        }
+    }
+
+    /// The first index from `index` on that exists, or `usize::MAX`.
+    pub(crate) fn next_existing(&self, index: usize) -> usize {
+        let granule = index >> self.log_granule;
+        match (granule..GRANULES).find(|&g| self.is_committed(g)) {
+            Some(g) => index.max(g << self.log_granule),
+            None => usize::MAX,
+        }
+    }
+
+    /// The indexes of all elements that exist and were asked for.
+    pub(crate) fn existing(&self) -> impl Iterator<Item = usize> {
+        (0..GRANULES)
+            .filter(|&g| self.is_committed(g))
+            .flat_map(|g| g << self.log_granule..((g + 1) << self.log_granule).min(self.len))
+    }
+}
+
+impl<T: Zeroed + Copy> LazyArray<T> {
+    /// Makes the elements `range` exist; whatever is new has the value.
+    pub(crate) fn commit_filled(&mut self, range: Range<usize>, value: T) -> Result<(), OsError> {
+        self.commit_with(range, |array, new| {
+            for index in new {
+                // SAFETY: the element was committed just now, and nobody else has seen it.
+                unsafe { array.at(index).write(value) };
+            }
+        })
+    }
+
+    /// Overwrites the elements of `range` that exist.
+    pub(crate) fn fill(&mut self, range: Range<usize>, value: T) {
+        for index in range {
+            if let Some(element) = self.get_mut(index) {
+                *element = value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_os::SYSTEM;
+
+    #[test]
+    fn only_committed_elements_exist() {
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 10_000).unwrap();
+        assert!(a.get(0).is_none() && a.get_mut(9_999).is_none() && a.block(0, 8).is_empty());
+        a.commit(5_000..5_001).unwrap();
+        assert_eq!(a.get(5_000), Some(&0));
+        assert_eq!(a.existing().next(), Some(4_608), "a kernel page has 512 words");
+        assert_eq!(a.existing().count(), 512);
+        assert!(a.get(4_607).is_none() && a.get(5_120).is_none());
+        *a.get_mut(5_000).unwrap() = 7;
+        assert_eq!(a.block(5_000, 2), [7, 0]);
+        assert!(a.block(5_119, 2).is_empty(), "the block leaves the granule");
+        assert!(a.block(5_000, 0).is_empty() && a.block(5_000, usize::MAX).is_empty());
+        assert_eq!(a.next_existing(0), 4_608);
+        assert_eq!(a.next_existing(5_001), 5_001);
+        assert_eq!(a.next_existing(5_120), usize::MAX);
+    }
+
+    #[test]
+    fn nothing_exists_beyond_the_end() {
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1).unwrap();
+        a.commit(0..1).unwrap();
+        assert!(a.get(511).is_some());
+        for far in [512, 1 << 20, usize::MAX] {
+            assert!(a.get(far).is_none() && a.block(far, 1).is_empty(), "{far}");
+        }
+        assert!(LazyArray::<u64>::NONE.get(0).is_none() && LazyArray::<u64>::NONE.get(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn long_arrays_have_long_granules() {
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 26).unwrap();
+        a.commit((1 << 26) - 1..1 << 26).unwrap();
+        assert_eq!(a.existing().count(), 1 << 17);
+        a.fill((1 << 26) - 2..1 << 26, 3);
+        assert_eq!(a.block((1 << 26) - 3, 3), [0, 3, 3]);
+    }
+
+    #[test]
+    fn committing_asks_only_for_what_is_missing() {
+        let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
+        let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
+        a.commit(512..1024).unwrap();
+        let before = kernel.requests();
+        a.commit(600..700).unwrap();
+        assert_eq!(kernel.requests(), before);
+        kernel.refuse(1);
+        assert!(a.commit(0..2048).is_err());
+        assert!(a.get(0).is_some() && a.get(1024).is_none());
+        a.commit(0..2048).unwrap();
+        assert_eq!(a.existing().count(), 2048);
+    }
+
+    #[test]
+    fn new_elements_have_the_value_asked_for() {
+        let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 14).unwrap();
+        a.commit_filled(512..513, 7).unwrap();
+        *a.get_mut(600).unwrap() = 8;
+        a.commit_filled(0..1024, 9).unwrap();
+        assert_eq!([0, 511, 512, 600, 1023].map(|i| *a.get(i).unwrap()), [9, 9, 7, 8, 7]);
+    }
+}

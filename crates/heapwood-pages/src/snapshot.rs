@@ -1,0 +1,160 @@
+//! A picture of an allocator's pages at one moment, and an allocator made from one: so that layouts of real heaps can be
+//! kept, replayed and experimented with. Invariant: an allocator made from a snapshot has the snapshot's pages, each in the
+//! same state, and gives the same snapshot. To benchmark out of snapshots of real heaps is from the Go page allocator
+//! proposal.
+//!
+//! Here memory is allocated: a snapshot is for observers, never for the allocator itself.
+
+use crate::allocator::PageAllocator;
+use crate::error::{NewError, SnapshotError};
+use crate::geometry::{Geometry, TreeShape};
+use crate::shared::SharedPages;
+use crate::units::{ChunkIndex, PageCount, PageIndex};
+use heapwood_os::KernelRef;
+
+/// The pages of one chunk, a bit each, the lowest page in the lowest bit of the first word. Both bits together say that
+/// the page does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkSnapshot {
+    /// Which chunk it is.
+    pub chunk: ChunkIndex,
+    /// Pages in use.
+    pub in_use: Vec<u64>,
+    /// Free pages that are scavenged.
+    pub scavenged: Vec<u64>,
+}
+
+/// The pages of an allocator at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The pages the window has room for.
+    pub window: PageCount,
+    /// The chunks of which some page exists, in order.
+    pub chunks: Vec<ChunkSnapshot>,
+}
+
+impl Snapshot {
+    /// The pages that exist.
+    pub fn grown_pages(&self) -> PageCount {
+        self.count(|in_use, scavenged| !(in_use & scavenged))
+    }
+
+    /// The pages that are free.
+    pub fn free_pages(&self) -> PageCount {
+        self.count(|in_use, _| !in_use)
+    }
+
+    /// The free pages that may be resident.
+    pub fn releasable_pages(&self) -> PageCount {
+        self.count(|in_use, scavenged| !(in_use | scavenged))
+    }
+
+    /// Says that pages are free and may be resident. Only for geometries with whole words a chunk.
+    pub fn free(&mut self, first: PageIndex, count: PageCount) {
+        let (first, end) = (first.0, first.0 + count.0);
+        let ends_before = |c: &ChunkSnapshot| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
+        let at = self.chunks.partition_point(ends_before);
+        for chunk in &mut self.chunks[at..] {
+            let base = chunk.chunk.0 * chunk.in_use.len() * 64;
+            if base >= end {
+                break;
+            }
+            for page in first.max(base)..end.min(base + chunk.in_use.len() * 64) {
+                chunk.in_use[(page - base) / 64] &= !(1 << ((page - base) % 64));
+            }
+        }
+    }
+
+    fn count(&self, of: impl Fn(u64, u64) -> u64) -> PageCount {
+        let words = self.chunks.iter().flat_map(|c| c.in_use.iter().zip(&c.scavenged));
+        PageCount(words.map(|(&in_use, &scavenged)| of(in_use, scavenged).count_ones() as usize).sum())
+    }
+}
+
+impl<G: Geometry> PageAllocator<G> {
+    /// The pages as they are now.
+    pub fn snapshot(&self) -> Snapshot {
+        let chunks = self.chunks.existing().filter_map(|index| {
+            let (in_use, scavenged) = self.chunks.get(index)?.words();
+            let exists =
+                in_use.iter().zip(scavenged).any(|(in_use, scavenged)| in_use & scavenged != u64::MAX);
+            exists.then(|| ChunkSnapshot {
+                chunk: ChunkIndex(index),
+                in_use: in_use.to_vec(),
+                scavenged: scavenged.to_vec(),
+            })
+        });
+        Snapshot { window: self.window(), chunks: chunks.collect() }
+    }
+
+    /// An allocator whose pages are those of a snapshot.
+    ///
+    /// # Errors
+    /// The snapshot contradicts itself or the geometry, or the kernel refuses memory for the tables.
+    pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let mut pages = PageAllocator::new(kernel, snapshot.window).map_err(SnapshotError::New)?;
+        for ChunkSnapshot { chunk, in_use, scavenged } in &snapshot.chunks {
+            let expected = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
+            if in_use.len() != expected || scavenged.len() != expected {
+                return Err(SnapshotError::Words { chunk: *chunk, expected });
+            }
+            let exists = |page: usize| in_use[page / 64] & scavenged[page / 64] & (1 << (page % 64)) == 0;
+            for (first, count) in runs(TreeShape::<G>::CHUNK_PAGES, exists) {
+                let first =
+                    chunk.0.checked_mul(TreeShape::<G>::CHUNK_PAGES).map_or(usize::MAX, |base| base + first);
+                pages
+                    .grow(PageIndex(first), PageCount(count))
+                    .map_err(|cause| SnapshotError::Grow { chunk: *chunk, cause })?;
+            }
+            pages.restore(*chunk, in_use, scavenged);
+        }
+        pages.settle_hint();
+        Ok(pages)
+    }
+
+    /// Brings a chunk of free and scavenged pages into the state that the words say; pages that do not exist stay away.
+    fn restore(&mut self, chunk: ChunkIndex, in_use: &[u64], scavenged: &[u64]) {
+        let Some(bits) = self.chunks.get_mut(chunk.0) else { return };
+        let (mut taken, mut resident) = (0, 0);
+        for word in 0..in_use.len() {
+            let exists = !(in_use[word] & scavenged[word]);
+            let (free, _) = bits.take_word(word);
+            let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
+            bits.give_word(word, back, without);
+            taken += (exists & in_use[word]).count_ones() as usize;
+            resident += (back & !without).count_ones() as usize;
+        }
+        let new = bits.summarize();
+        self.tree.taken(chunk.0, new);
+        self.free -= taken;
+        self.scavenged -= taken + resident;
+    }
+}
+
+impl<G: Geometry> SharedPages<G> {
+    /// The pages as they are now; those in caches are in use.
+    pub fn snapshot(&self) -> Snapshot {
+        self.with(PageAllocator::snapshot)
+    }
+
+    /// An allocator whose pages are those of a snapshot.
+    ///
+    /// # Errors
+    /// As [`PageAllocator::from_snapshot`].
+    pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let pages = PageAllocator::from_snapshot(kernel, snapshot)?;
+        Self::over(kernel, pages).map_err(|cause| SnapshotError::New(NewError::Refused(cause)))
+    }
+}
+
+/// The runs of consecutive indexes below `end` that have a property.
+fn runs(end: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for index in (0..end).filter(|&index| has(index)) {
+        match found.last_mut() {
+            Some((first, count)) if *first + *count == index => *count += 1,
+            _ => found.push((index, 1)),
+        }
+    }
+    found
+}

@@ -1,0 +1,52 @@
+//! What the derive macros' output refers to. No part of the interface.
+
+pub use crate::shared::Shared;
+pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
+use heapwood_layout::WORD;
+
+/// The derive implements this for its type, which conflicts with the blanket implementation, and so does not
+/// compile, if the type implements `Drop`. The name is what the compiler's message shows.
+pub trait TracedTypesMustNotImplementDrop {}
+
+#[allow(drop_bounds, reason = "types that implement Drop are what this is about")]
+impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
+
+/// The map of the struct `T`, whose fields' maps make `fields`.
+///
+/// A pointer that is not at a word is refused, be it by `TypeMap::with_field` or here:
+///
+/// ```compile_fail,E0080
+/// #[derive(heapwood::Trace)]
+/// #[repr(C, packed)]
+/// struct Shifted(u32, heapwood::Gc<u64>);
+/// ```
+///
+/// ```compile_fail,E0080
+/// #[derive(heapwood::Trace)]
+/// #[repr(C, packed)]
+/// struct Unaligned(heapwood::Gc<u64>, u32);
+/// ```
+///
+/// What is next to those compiles, and so do large types:
+///
+/// ```
+/// #[derive(heapwood::Trace)]
+/// #[repr(C, packed(8))]
+/// struct Whole(u32, heapwood::Gc<u64>);
+///
+/// #[derive(heapwood::Trace)]
+/// struct Table([Option<heapwood::Gc<u64>>; 100_000]);
+/// ```
+pub const fn struct_map<T>(fields: TypeMap) -> TypeMap {
+    assert!(
+        !fields.has_pointers() || align_of::<T>().is_multiple_of(WORD),
+        "a type that holds a `Gc` must be aligned to 8 bytes: remove `repr(packed)`"
+    );
+    fields
+}
+
+/// Compiles only if `T` has no pointers.
+pub const fn has_no_pointers<T: NoPointers>() {}
+
+/// Compiles only if several threads may use a `T` at once.
+pub const fn is_shared<T: Shared>() {}
