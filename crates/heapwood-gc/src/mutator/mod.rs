@@ -16,11 +16,9 @@
 
 pub mod barrier;
 mod recent;
-mod registry;
+pub(crate) mod registry;
 mod safepoint;
 mod stop;
-
-pub(crate) use registry::{Members, Registry};
 
 use crate::error::{AllocError, MisuseError};
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};

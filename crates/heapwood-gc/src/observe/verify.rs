@@ -8,7 +8,7 @@
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
 //! object. A closed set that contains the roots contains everything reachable.
 
-use crate::mutator::Members;
+use crate::mutator::registry::Members;
 use crate::roots::{Roots, Source};
 use crate::state::StoreLog;
 use core::fmt;

@@ -11,6 +11,7 @@ use heapwood_gc::{AllocError, Config, Heap, HeapBox, Mutator, ObjectType};
 use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
 use std::hint::black_box;
+use std::ptr::NonNull;
 use std::time::Instant;
 
 /// A stretch allocates about so many bytes, which caches hold.
