@@ -13,12 +13,7 @@ use std::time::Instant;
 
 /// A heap that collects when it is told to, and knows no roots but those registered.
 fn quiet() -> HeapBox {
-    let config = Config {
-        conservative_stacks: false,
-        min_heap: 4 << 30,
-        background_release: false,
-        ..Config::DEFAULT
-    };
+    let config = Config::DEFAULT.conservative_stacks(false).min_heap(4 << 30).background_release(false);
     Heap::create(&heapwood_os::SYSTEM, config).expect("a heap")
 }
 

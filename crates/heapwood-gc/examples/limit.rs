@@ -24,7 +24,8 @@ fn allocate(m: &Mutator, ty: ObjectType) -> Option<usize> {
 }
 
 fn run(limit: Option<usize>, percent: usize, lists: usize) -> Option<Outcome> {
-    let config = Config { limit, conservative_stacks: false, background_release: false, ..Config::DEFAULT };
+    let mut config = Config::DEFAULT.conservative_stacks(false).background_release(false);
+    config.limit = limit;
     let heap = Heap::create(&SYSTEM, config).expect("a heap");
     let m = Mutator::attach(&heap, None).expect("a mutator");
     let ty = heap.register(&TypeDescriptor::masked(OBJECT, &[1]).expect("a type")).expect("a type");

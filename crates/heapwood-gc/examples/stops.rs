@@ -8,7 +8,7 @@ use std::sync::{Barrier, RwLock};
 
 /// The median of pauses with so many idle threads, each of which has used `used` of so many types, and the first.
 fn pauses(threads: usize, types: usize, used: usize) -> (f64, f64) {
-    let config = Config { min_heap: 1 << 30, background_release: false, ..Config::DEFAULT };
+    let config = Config::DEFAULT.min_heap(1 << 30).background_release(false);
     let heap = Heap::create(&SYSTEM, config).expect("a heap");
     let registered: Vec<_> = (0..types)
         .map(|n| {

@@ -4,12 +4,12 @@
 
 use crate::background::{Background, Scavenger};
 use crate::collect::{Collector, Pacer, Room, hold_margin, window};
-use crate::config::Config;
 use crate::error::{HandleError, HeapError, MisuseError, RootError, TypeError};
 use crate::mark::{FlaggedSpans, MarkStacks};
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{Stats, Verify};
+use crate::options::Config;
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots};
 use crate::state::{State, StoreLog};
 use crate::types::{self, Described, ObjectType};
@@ -101,7 +101,7 @@ impl Heap {
         let first = pacer.pace(0, pacer.bounds(0));
         space.set_budget(first.budget);
         let stacks = match config.mark_stack {
-            Some(edges) => MarkStacks::new(kernel, edges)?,
+            Some(edges) => MarkStacks::new(kernel, edges as usize)?,
             None => MarkStacks::usual(kernel, window)?,
         };
         let flagged = FlaggedSpans::new(kernel, window)?;
@@ -179,14 +179,12 @@ impl Heap {
 
     /// Changes the growth percentage, from the next collection on.
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
-        if percent == 0 || percent > Config::MAX_PERCENT {
-            return Err(HeapError::Percent { percent });
-        }
+        Config::DEFAULT.percent(percent).check()?;
         self.pacer().set_percent(percent);
         Ok(())
     }
 
-    /// How many threads are attached.
+    /// How many threads are attached. If it is none, the last has done all it does here.
     pub fn mutators(&self) -> usize {
         self.registry().attached()
     }
@@ -202,7 +200,7 @@ impl Heap {
     /// # Errors
     /// As [`Heap::register_program`].
     pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
-        types::describe(self.space(), self.config.mask_words, size, program)
+        types::describe(self.space(), self.config.mask_words as usize, size, program)
     }
 
     /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
@@ -324,8 +322,9 @@ impl Heap {
             backed_bytes: figures.backed,
             released_bytes: self.background.released(),
             spans: figures.spans,
-            span_visits: figures.span_visits,
-            page_visits: figures.page_visits,
+            span_lock_acquisitions: figures.span_visits,
+            page_lock_acquisitions: figures.page_visits,
+            threads: self.registry().attached_now(),
             hold_spans_max_ns: held(figures.hold_spans),
             hold_pages_max_ns: held(figures.hold_pages),
             hold_types_max_ns: held(figures.hold_types),

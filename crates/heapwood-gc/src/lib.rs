@@ -20,7 +20,9 @@
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
 //! | `state` | what mutators and the collector share |
-//! | [`config`], [`error`] | what a heap is made with; why something was refused |
+//! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
+//! | [`error`] | why something was refused |
+//! | [`size`] | sizes as people write them |
 //! | [`inject`] | faults to inject, for tests of the tests (feature `plant`) |
 //!
 //! Each may use those below it, and no circle of files leads back.
@@ -29,24 +31,30 @@ mod allocate;
 mod attach;
 mod background;
 mod collect;
-pub mod config;
+mod environment;
 pub mod error;
 mod heap;
 pub mod inject;
 mod mark;
 pub mod mutator;
 pub mod observe;
+pub mod options;
 mod roots;
+pub mod size;
 mod state;
 mod types;
 
 pub use attach::Attached;
-pub use config::Config;
-pub use error::{AllocError, HandleError, HeapError, MisuseError, RootError, TypeError};
+pub use environment::VARIABLE;
+pub use error::{
+    AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, SettingError, SizeError,
+    TypeError,
+};
 pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Mutator};
-pub use observe::Stats;
+pub use observe::stats::{self, STATISTICS, Stats};
+pub use options::{Config, OPTIONS, OptionInfo};
 pub use roots::{Frame, Handle, RootToken};
 pub use types::{Described, ObjectType, slice_scan};

@@ -124,7 +124,7 @@ impl Sort {
 }
 
 fn lists(config: Config) {
-    let heap = heap(Config { min_heap: 1 << 30, ..config });
+    let heap = heap(config.min_heap(1 << 30));
     let mutator = attach(&heap);
     for sort in sorts(&heap, &mutator) {
         for lists in [1, 2, 3, 8, 17, 64] {
@@ -157,10 +157,10 @@ fn lists_with_the_usual_stack() {
 
 #[test]
 fn lists_with_a_stack_of_one() {
-    lists(Config { mark_stack: Some(1), ..PRECISE });
+    lists(PRECISE.mark_stack(1));
 }
 
 #[test]
 fn lists_with_a_tiny_stack_verified() {
-    lists(Config { mark_stack: Some(5), verify: true, ..PRECISE });
+    lists(PRECISE.mark_stack(5).verify(true));
 }

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Config, Heap, HeapError, MisuseError, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
@@ -42,7 +42,7 @@ fn allocation_and_collection_in_a_blocking_region() {
 /// Outside verify mode a run that is not used up can be allocated from; in it the first cell is refused.
 #[test]
 fn verify_mode_leaves_no_run_to_a_blocked_thread() {
-    let heap = heap(Config { verify: true, ..PRECISE });
+    let heap = heap(PRECISE.verify(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     new(&mutator, node);
@@ -80,7 +80,7 @@ fn collection_and_allocation_in_a_trace_function() {
 #[test]
 fn a_mutator_after_its_thread_was_detached() {
     for verify in [false, true] {
-        let heap = heap(Config { verify, ..PRECISE });
+        let heap = heap(PRECISE.verify(verify));
         let raw = attach(&heap).into_raw();
         // SAFETY: given just above, to this thread.
         drop(unsafe { Attached::from_raw(raw) });
@@ -181,7 +181,7 @@ fn a_stop_that_waits_names_the_thread() {
 #[test]
 #[ignore = "writes a message: run in a process of its own by the test above"]
 fn child_waits_for_a_thread() {
-    let heap = heap(Config { verify: true, ..PRECISE });
+    let heap = heap(PRECISE.verify(true));
     let (ready, started) = channel();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -6,7 +6,6 @@ mod common;
 mod shadow;
 
 use common::*;
-use heapwood_gc::Config;
 use heapwood_gc::inject::Fault;
 use shadow::program::play;
 use shadow::settings::ALL;
@@ -73,7 +72,7 @@ fn pointer_bits_read_short_are_caught() {
 
 /// A list and a handle under verify mode, with an error planted, and one collection.
 fn verified_collection(what: Option<(Fault, u64)>) {
-    let heap = heap(Config { verify: true, ..PRECISE });
+    let heap = heap(PRECISE.verify(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 3);

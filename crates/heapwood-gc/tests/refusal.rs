@@ -135,7 +135,7 @@ fn every_request_refused(config: Config, bytes: usize) {
 /// From some request on the kernel refuses everything.
 fn all_requests_refused(config: Config) {
     let kernel: &'static Faulty = Box::leak(Box::default());
-    let config = Config { background_release: false, ..config };
+    let config = config.background_release(false);
     let before = kernel.requests();
     drop(Heap::create(kernel, config).unwrap());
     let requests = kernel.requests() - before;
@@ -158,9 +158,9 @@ fn an_unlimited_heap() {
 #[test]
 fn without_its_thread_a_heap_goes_on() {
     let kernel: &'static Faulty = Box::leak(Box::default());
-    let config = Config { background_release: true, ..PRECISE };
+    let config = PRECISE.background_release(true);
     drop(Heap::create(kernel, config).unwrap());
-    let without = Config { background_release: false, ..PRECISE };
+    let without = PRECISE.background_release(false);
     let before = kernel.requests();
     drop(Heap::create(kernel, without).unwrap());
     let heap_alone = kernel.requests() - before;
@@ -178,12 +178,12 @@ fn without_its_thread_a_heap_goes_on() {
 
 #[test]
 fn a_heap_with_a_tiny_mark_stack() {
-    every_request_refused(Config { mark_stack: Some(4), ..PRECISE }, 6 << 20);
+    every_request_refused(PRECISE.mark_stack(4), 6 << 20);
 }
 
 #[test]
 fn a_heap_with_a_limit() {
-    every_request_refused(Config { limit: Some(24 << 20), ..PRECISE }, 6 << 20);
+    every_request_refused(PRECISE.limit(24 << 20), 6 << 20);
 }
 
 /// The kernel refuses everything while a heap is at work: collections and allocation from what there is go on.
@@ -212,7 +212,7 @@ fn an_exhausted_kernel() {
 
 #[test]
 fn an_exhausted_kernel_and_a_tiny_mark_stack() {
-    exhausted_after_creation(Config { mark_stack: Some(1), ..PRECISE });
+    exhausted_after_creation(PRECISE.mark_stack(1));
 }
 
 #[test]

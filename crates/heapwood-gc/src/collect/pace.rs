@@ -5,7 +5,7 @@
 
 use super::room::Room;
 use super::share::CollectorShare;
-use crate::config::Config;
+use crate::options::Config;
 use crate::state::State;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_os::clock;

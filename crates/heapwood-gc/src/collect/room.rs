@@ -3,14 +3,12 @@
 //! below: it aims lower, collecting more often, and grows no further than that. Invariant: a heap with a limit of its own is
 //! not bounded here; it is told.
 
-use crate::config::Config;
 use crate::error::HeapError;
+use crate::options::Config;
 use heapwood_heap::{MAX_WINDOW, rounded_window};
 use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
 use heapwood_os::{KernelRef, OsError, Reservation};
 
-/// Heaps that could not have as much as this are not made.
-const LEAST_MEMORY: usize = 16 << 20;
 /// No heap has less address space, unless it must.
 const LEAST_WINDOW: usize = 4 << 30;
 /// Of a group's memory so much is left to what else the process has, and to the heap's tables: one part in eight.
@@ -33,7 +31,9 @@ impl Room {
         }
         let memory = config.memory.or_else(|| memory_limit().map(|bytes| bytes as usize));
         match memory {
-            Some(bytes) if bytes < LEAST_MEMORY => Err(HeapError::Memory { bytes, least: LEAST_MEMORY }),
+            Some(bytes) if bytes < Config::LEAST_MEMORY => {
+                Err(HeapError::Memory { bytes, least: Config::LEAST_MEMORY })
+            }
             memory => Ok(Room { memory }),
         }
     }
@@ -113,6 +113,9 @@ mod tests {
         assert_eq!(room.min_heap(&Config::DEFAULT), 8 << 20);
         let limited = of(64 << 20, Some(8 << 20)).unwrap();
         assert_eq!((limited.most(), limited.goal(0)), (None, None));
-        assert_eq!(of(8 << 20, None).err(), Some(HeapError::Memory { bytes: 8 << 20, least: LEAST_MEMORY }));
+        assert_eq!(
+            of(8 << 20, None).err(),
+            Some(HeapError::Memory { bytes: 8 << 20, least: Config::LEAST_MEMORY })
+        );
     }
 }

@@ -56,10 +56,21 @@ impl Registry {
         Members(self.lists.lock())
     }
 
-    /// How many mutators are attached.
-    pub(crate) fn attached(&self) -> usize {
-        let _lists = self.lists.lock();
+    /// How many mutators are attached at this moment, some of which may be about to leave.
+    pub(crate) fn attached_now(&self) -> usize {
         self.attached.load(Ordering::Relaxed)
+    }
+
+    /// How many mutators are attached; none only if the last has left wholly. Otherwise this does not wait: a collection
+    /// holds the lock while it waits for the attached threads.
+    pub(crate) fn attached(&self) -> usize {
+        match self.attached_now() {
+            0 => {
+                let _lists = self.lists.lock();
+                self.attached_now()
+            }
+            some => some,
+        }
     }
 
     /// The longest that the lock was held, in ticks.

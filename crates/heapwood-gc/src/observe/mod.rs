@@ -2,13 +2,15 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`stats`] | the figures, and histograms of pauses |
+//! | [`stats`] | the figures: one list |
+//! | `histogram` | durations, so that quantiles can be told |
 //! | `record` | what collections did and how long it took, as they tell it |
 //! | `verify` | the checks of verify mode |
 //! | `snapshot` | snapshots of the pages, for those who study heaps |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
 
+mod histogram;
 mod record;
 mod snapshot;
 pub mod stats;

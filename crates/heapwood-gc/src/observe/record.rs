@@ -1,7 +1,8 @@
 //! What collections did: the part of the figures that only they know. Invariant: the times of a collection add up, since each
 //! ends where the next begins.
 
-use super::stats::{Histogram, Stats};
+use super::histogram::Histogram;
+use super::stats::Stats;
 
 /// The moments of one collection, in nanoseconds of the monotonic clock.
 pub(crate) struct Times {

@@ -1,162 +1,159 @@
-//! What the collector has done: counts, bytes, times, and a histogram of pauses with sixteen steps to a doubling,
-//! so that a quantile is right within 6 %.
+//! What the collector has done, and what the heap is now. There is one list of statistics: of it are made [`Stats`], the C
+//! interface's `hw_stats`, the keys of `heapwood run --json` and docs/guide/statistics.md. Invariant: the order of the list
+//! is that of `hw_stats`, which programs are compiled with; so what is new comes last.
 
-/// Figures of a heap. Times are nanoseconds, sizes bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
+/// What a statistic counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatUnit {
+    /// Things, or events.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// How a statistic changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatKind {
+    /// It only grows while the heap exists: the difference between two readings is what happened between them.
+    Total,
+    /// It is what was so at the moment, or at the last collection.
+    Level,
+    /// A quantile of all durations since the heap was made.
+    Quantile,
+    /// The longest duration since the heap was made.
+    Maximum,
+}
+
+impl StatKind {
+    /// Its name, as the guide has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StatKind::Total => "total",
+            StatKind::Level => "level",
+            StatKind::Quantile => "quantile",
+            StatKind::Maximum => "maximum",
+        }
+    }
+}
+
+/// One line of the list: a statistic, its unit and its help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatInfo {
+    /// Its name, as a field of [`Stats`] and of `hw_stats`.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: StatUnit,
+    /// How it changes.
+    pub kind: StatKind,
+    /// What it says.
+    pub help: &'static str,
+}
+
+macro_rules! stats {
+    ($($(#[doc = $help:literal])+ $name:ident: $type:ident, $unit:ident, $kind:ident;)*) => {
+        /// Statistics of a heap: times are nanoseconds, sizes bytes. docs/guide/statistics.md says how to read them.
+        #[derive(Clone, Copy, Debug, Default)]
+        #[non_exhaustive]
+        pub struct Stats {
+            $($(#[doc = $help])+ pub $name: $type,)*
+        }
+
+        /// All statistics, in the order of the C interface's `hw_stats`.
+        pub static STATISTICS: [StatInfo; [$(stringify!($name)),*].len()] = [$(StatInfo {
+            name: stringify!($name),
+            unit: StatUnit::$unit,
+            kind: StatKind::$kind,
+            help: concat!($($help),+).trim_ascii_start(),
+        }),*];
+
+        impl Stats {
+            /// The value of each statistic, in the order of [`STATISTICS`].
+            pub fn values(&self) -> [u64; STATISTICS.len()] {
+                [$(self.$name as u64),*]
+            }
+        }
+    };
+}
+
+stats! {
     /// Collections so far.
-    pub collections: u64,
+    collections: u64, Count, Total;
     /// What the last collection found alive, in cells and pages.
-    pub live_bytes: usize,
-    /// Objects it found alive.
-    pub live_objects: usize,
+    live_bytes: usize, Bytes, Level;
+    /// The objects it found alive.
+    live_objects: usize, Count, Level;
     /// The size at which the next collection is due.
-    pub goal_bytes: usize,
-    /// Handed out to mutators since the heap was made.
-    pub allocated_bytes: u64,
+    goal_bytes: usize, Bytes, Level;
+    /// Handed out to mutators.
+    allocated_bytes: u64, Bytes, Total;
     /// In pages that objects occupy now, or that running mutators have set aside.
-    pub in_use_bytes: usize,
-    /// Committed for objects.
-    pub committed_bytes: usize,
-    /// In pages that may have memory behind them: of those committed, without those that were never used or released.
-    pub backed_bytes: usize,
-    /// What has been given back so far, in the background or when asked to.
-    pub released_bytes: u64,
-    /// Spans of small objects handed out to mutators, as of their last visits.
-    pub spans: u64,
-    /// How often the lock of the span lists was taken for them.
-    pub span_visits: u64,
-    /// How often the lock of the page allocator was taken, by anyone.
-    pub page_visits: u64,
+    in_use_bytes: usize, Bytes, Level;
+    /// Committed for objects: the most the heap ever had.
+    committed_bytes: usize, Bytes, Level;
     /// CPU time of collecting threads.
-    pub collect_cpu_ns: u64,
-    /// The median pause.
-    pub pause_p50_ns: u64,
+    collect_cpu_ns: u64, Nanoseconds, Total;
+    /// The median pause: from the first request to stop until the last thread may go on.
+    pause_p50_ns: u64, Nanoseconds, Quantile;
     /// The pause that 99 % do not exceed.
-    pub pause_p99_ns: u64,
+    pause_p99_ns: u64, Nanoseconds, Quantile;
     /// The longest pause.
-    pub pause_max_ns: u64,
+    pause_max_ns: u64, Nanoseconds, Maximum;
     /// All pauses together.
-    pub pause_total_ns: u64,
-    /// Time to stop, a part of each pause: from the first request until every other thread had stopped. 99 % of stops
-    /// took no longer.
-    pub stop_p99_ns: u64,
-    /// The longest.
-    pub stop_max_ns: u64,
-    /// All together.
-    pub stop_total_ns: u64,
-    /// Time marking, another part: 99 % of markings took no longer.
-    pub mark_p99_ns: u64,
-    /// The longest.
-    pub mark_max_ns: u64,
-    /// All together.
-    pub mark_total_ns: u64,
-    /// Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no part
-    /// of a pause, but its own thread waits. 99 % took no longer.
-    pub sweep_p99_ns: u64,
-    /// The longest.
-    pub sweep_max_ns: u64,
-    /// All together.
-    pub sweep_total_ns: u64,
-    /// The longest that the lock of the span lists was held, which others may have waited for.
-    pub hold_spans_max_ns: u64,
-    /// The same of the page allocator's lock.
-    pub hold_pages_max_ns: u64,
-    /// The same of the lock for registering layouts.
-    pub hold_types_max_ns: u64,
-    /// The same of the lock of the list of threads, which a collection holds while they are stopped.
-    pub hold_threads_max_ns: u64,
-    /// The same of the lock of the table of roots.
-    pub hold_roots_max_ns: u64,
-    /// The same of the lock of the handles.
-    pub hold_handles_max_ns: u64,
-    /// How often a mark stack was full.
-    pub mark_overflows: u64,
-    /// Stores that went around the barrier (verify mode).
-    pub barrier_violations: u64,
+    pause_total_ns: u64, Nanoseconds, Total;
+    /// How often the mark stack was full, and objects had to be found a second time.
+    mark_overflows: u64, Count, Total;
+    /// Stores that went around the write barrier (verify mode).
+    barrier_violations: u64, Count, Total;
     /// Collections that were followed by the full set of checks (verify mode).
-    pub verified: u64,
-}
-
-const SUB: usize = 16;
-const BUCKETS: usize = SUB * 48;
-
-/// A histogram of durations.
-pub(crate) struct Histogram {
-    counts: [u32; BUCKETS],
-    total: u64,
-    pub(crate) sum: u64,
-    pub(crate) max: u64,
-}
-
-impl Histogram {
-    pub(crate) const fn new() -> Self {
-        Histogram { counts: [0; BUCKETS], total: 0, sum: 0, max: 0 }
-    }
-
-    fn bucket(ns: u64) -> usize {
-        if ns < SUB as u64 {
-            return ns as usize;
-        }
-        let log = ns.ilog2() as usize;
-        let step = (ns >> (log - 4)) as usize - SUB;
-        ((log - 3) * SUB + step).min(BUCKETS - 1)
-    }
-
-    /// The largest duration of a bucket.
-    fn upper(bucket: usize) -> u64 {
-        if bucket < SUB {
-            return bucket as u64;
-        }
-        let shift = bucket / SUB - 1;
-        (((SUB + bucket % SUB + 1) as u64) << shift) - 1
-    }
-
-    pub(crate) fn record(&mut self, ns: u64) {
-        self.counts[Self::bucket(ns)] += 1;
-        self.total += 1;
-        self.sum += ns;
-        self.max = self.max.max(ns);
-    }
-
-    /// The duration that a share `q` of all do not exceed; 0 if there are none.
-    pub(crate) fn quantile(&self, q: f64) -> u64 {
-        let wanted = (q * self.total as f64).ceil() as u64;
-        let mut seen = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
-            seen += count as u64;
-            if count > 0 && seen >= wanted {
-                return Self::upper(bucket).min(self.max);
-            }
-        }
-        0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_right_within_a_sixteenth() {
-        let mut h = Histogram::new();
-        for ns in 1..=100_000u64 {
-            h.record(ns);
-        }
-        for (q, exact) in [(0.5, 50_000.0), (0.99, 99_000.0), (0.001, 100.0)] {
-            let got = h.quantile(q) as f64;
-            assert!((got / exact - 1.0).abs() < 0.0626, "{q}: {got}");
-        }
-        assert_eq!((h.max, h.quantile(1.0)), (100_000, 100_000));
-        assert_eq!(Histogram::new().quantile(0.5), 0);
-    }
-
-    #[test]
-    fn every_duration_falls_into_a_bucket_that_holds_it() {
-        for shift in 0..46 {
-            for ns in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1, (1u64 << shift) * 3 / 2] {
-                assert!(ns <= Histogram::upper(Histogram::bucket(ns)), "{ns}");
-            }
-        }
-    }
+    verified: u64, Count, Total;
+    /// Threads attached now.
+    threads: usize, Count, Level;
+    /// Time to stop, a part of each pause: from the first request until every other thread had stopped. 99 % of stops took
+    /// no longer.
+    stop_p99_ns: u64, Nanoseconds, Quantile;
+    /// The longest time to stop.
+    stop_max_ns: u64, Nanoseconds, Maximum;
+    /// All times to stop together.
+    stop_total_ns: u64, Nanoseconds, Total;
+    /// Time marking, another part of each pause. 99 % of markings took no longer.
+    mark_p99_ns: u64, Nanoseconds, Quantile;
+    /// The longest marking.
+    mark_max_ns: u64, Nanoseconds, Maximum;
+    /// All markings together.
+    mark_total_ns: u64, Nanoseconds, Total;
+    /// Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no part of
+    /// a pause, but its own thread waits. 99 % took no longer.
+    sweep_p99_ns: u64, Nanoseconds, Quantile;
+    /// The longest of these sweeps.
+    sweep_max_ns: u64, Nanoseconds, Maximum;
+    /// All of them together.
+    sweep_total_ns: u64, Nanoseconds, Total;
+    /// The longest that the lock of the span lists was held, which others may have waited for.
+    hold_spans_max_ns: u64, Nanoseconds, Maximum;
+    /// The same of the page allocator's lock.
+    hold_pages_max_ns: u64, Nanoseconds, Maximum;
+    /// The same of the lock for registering layouts.
+    hold_types_max_ns: u64, Nanoseconds, Maximum;
+    /// The same of the lock of the list of threads, which a collection holds during its pause.
+    hold_threads_max_ns: u64, Nanoseconds, Maximum;
+    /// The same of the lock of the table of roots.
+    hold_roots_max_ns: u64, Nanoseconds, Maximum;
+    /// The same of the lock of the handles.
+    hold_handles_max_ns: u64, Nanoseconds, Maximum;
+    /// In pages that may have memory behind them (resident): of those committed, without those that were never used or
+    /// were released.
+    backed_bytes: usize, Bytes, Level;
+    /// Given back to the kernel, in the background or when asked to.
+    released_bytes: u64, Bytes, Total;
+    /// Spans of small objects handed out to mutators, as far as they have told.
+    spans: u64, Count, Total;
+    /// How often the lock of the span lists was taken for them.
+    span_lock_acquisitions: u64, Count, Total;
+    /// How often the lock of the page allocator was taken, by anyone.
+    page_lock_acquisitions: u64, Count, Total;
 }

@@ -12,13 +12,8 @@ use std::process::{Command, Output};
 pub(crate) use heapwood_layout::WORD;
 
 /// Only precise roots, and a small address range.
-pub(crate) const PRECISE: Config = Config {
-    conservative_stacks: false,
-    huge_pages: false,
-    reserve: Some(2 << 30),
-    min_heap: 1 << 20,
-    ..Config::DEFAULT
-};
+pub(crate) const PRECISE: Config =
+    Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
 
 pub(crate) fn heap(config: Config) -> HeapBox {
     Heap::create(&SYSTEM, config).unwrap()

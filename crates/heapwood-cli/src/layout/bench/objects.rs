@@ -21,13 +21,8 @@ const MOST: usize = 1 << 16;
 /// Spans that are filled before.
 const SPANS: usize = 2;
 
-const CONFIG: Config = Config {
-    min_heap: 64 << 20,
-    reserve: Some(1 << 30),
-    background_release: false,
-    conservative_stacks: false,
-    ..Config::DEFAULT
-};
+const CONFIG: Config =
+    Config::DEFAULT.min_heap(64 << 20).reserve(1 << 30).background_release(false).conservative_stacks(false);
 
 /// Layouts are written for so many objects in turn.
 const CELLS: usize = 8;
