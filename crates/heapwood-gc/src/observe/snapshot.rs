@@ -3,14 +3,13 @@
 //! largest, the second as they end, counting as free what a sweep would free. Invariant: nothing is kept, or costs
 //! anything, until somebody asks for it, and then the program goes on as it would have.
 
-use crate::heap::Heap;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_heap::Stopped;
+use heapwood_heap::{Space, Stopped};
 use heapwood_os::Lock;
 use heapwood_pages::Snapshot;
 
-/// The samples to keep.
-pub(crate) struct Watch {
+/// The snapshots to keep.
+pub(crate) struct PageSnapshots {
     on: AtomicBool,
     kept: Lock<Kept>,
 }
@@ -22,10 +21,15 @@ struct Kept {
     collected: Option<Snapshot>,
 }
 
-impl Watch {
+impl PageSnapshots {
     pub(crate) fn new() -> Self {
         let kept = Kept { most_in_use: 0, peak: None, most_free: 0, collected: None };
-        Watch { on: AtomicBool::new(false), kept: Lock::new(kept) }
+        PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(kept) }
+    }
+
+    /// Keeps some from now on.
+    pub(crate) fn keep(&self) {
+        self.on.store(true, Ordering::Relaxed);
     }
 
     fn is_on(&self) -> bool {
@@ -33,15 +37,15 @@ impl Watch {
     }
 
     /// A collection begins, or someone asks.
-    pub(crate) fn before_marking(&self, heap: &Heap) {
+    pub(crate) fn before_marking(&self, space: &Space) {
         if !self.is_on() {
             return;
         }
-        let in_use = heap.space().pages_in_use().0;
+        let in_use = space.pages_in_use().0;
         let mut kept = self.kept.lock();
         if in_use > kept.most_in_use {
             kept.most_in_use = in_use;
-            kept.peak = Some(heap.page_snapshot());
+            kept.peak = Some(space.snapshot());
         }
     }
 
@@ -50,37 +54,20 @@ impl Watch {
         if !self.is_on() {
             return;
         }
-        let sample = world.snapshot_if_swept();
-        let free = sample.releasable_pages().0;
+        let snapshot = world.snapshot_if_swept();
+        let free = snapshot.releasable_pages().0;
         let mut kept = self.kept.lock();
         if free > kept.most_free {
             kept.most_free = free;
-            kept.collected = Some(sample);
+            kept.collected = Some(snapshot);
         }
     }
-}
 
-impl Heap {
-    /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn page_snapshot(&self) -> Snapshot {
-        self.space().snapshot()
+    pub(crate) fn peak(&self) -> Option<Snapshot> {
+        self.kept.lock().peak.clone()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
-    /// is stopped for collections.
-    pub fn watch_pages(&self) {
-        self.watch.on.store(true, Ordering::Relaxed);
-    }
-
-    /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
-    pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
-        self.watch.before_marking(self);
-        self.watch.kept.lock().peak.clone()
-    }
-
-    /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
-    /// if nobody watches or there was no collection.
-    pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
-        self.watch.kept.lock().collected.clone()
+    pub(crate) fn collected(&self) -> Option<Snapshot> {
+        self.kept.lock().collected.clone()
     }
 }

@@ -1,4 +1,4 @@
-//! The stop protocol: a collector asks, each mutator answers at its next poll.
+//! The stop protocol, a handshake with each mutator: a collector asks, the mutator answers at its next poll.
 //!
 //! A mutator's gate has two words. `poll` is written by the collector: 1 asks the mutator to stop; a mutator that sleeps
 //! until it no longer does makes it 2, so that only those are woken. `state` is written by the mutator:
@@ -26,14 +26,18 @@ const SLEPT_ON: u32 = 2;
 
 /// The two words of one mutator.
 #[derive(Clone, Copy)]
-pub struct Gate<'a> {
+pub(crate) struct Gate<'a> {
     /// Not 0 while a collector wants the mutator stopped.
-    pub(crate) poll: &'a Futex,
+    poll: &'a Futex,
     /// Whether the mutator may touch the heap.
-    pub(crate) state: &'a Futex,
+    state: &'a Futex,
 }
 
-impl Gate<'_> {
+impl<'a> Gate<'a> {
+    pub(super) fn new(poll: &'a Futex, state: &'a Futex) -> Self {
+        Gate { poll, state }
+    }
+
     /// Mutator: stops until no collector asks any more. What the collector must see has been published.
     pub(crate) fn park(self) {
         self.leave(PARKED);
@@ -125,7 +129,7 @@ mod model {
 
     impl World {
         fn gate(&self) -> Gate<'_> {
-            Gate { poll: &self.poll, state: &self.state }
+            Gate::new(&self.poll, &self.state)
         }
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Every such store names the object, the slot and the value, which is what concurrent marking and a remembered
 //! set will need; while neither runs, the check of one flag is all it costs. In verify mode each store is noted, so
-//! that stores which went around the barrier can be told. Stores that initialise a new object need no barrier until
-//! the next poll or allocation.
+//! that stores which went around the barrier can be told. Invariant: of the objects of the last collection only such
+//! stores change pointer slots; stores that initialise a new object need no barrier until the next poll or allocation.
 
-use crate::mutator::Mutator;
+use super::Mutator;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef};
 
@@ -100,7 +100,7 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn note_store_inside(&self, slot: Address) {
-        if let Some(object) = self.heap().space.find(slot) {
+        if let Some(object) = self.shared().space().find(slot) {
             self.note_store(object.base, slot, 1);
         }
     }
@@ -108,9 +108,8 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn note_store(&self, object: ObjectRef, slot: Address, words: usize) {
-        let heap = self.heap();
-        if let Some(verify) = &heap.verify {
-            verify.note_store(&heap.space, object, slot, words);
+        if let Some(stores) = self.shared().stores() {
+            stores.note(self.shared().space(), object, slot, words);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Verify mode: everything that can be checked, checked at every collection.
+//! Verify mode: everything that can be checked, checked at every collection. Invariant: of the marker it uses nothing but
+//! the walk over roots, and of the heap it changes nothing but what a sweep would.
 //!
 //! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
 //! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
@@ -7,102 +8,59 @@
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
 //! object. A closed set that contains the roots contains everything reachable.
 
-use crate::cycle::mutators;
-use crate::heap::Heap;
-use crate::mutator::Mutator;
-use crate::roots::table::RootKind;
+use crate::mutator::registry::Members;
+use crate::roots::{Roots, Source};
+use crate::state::StoreLog;
 use core::fmt;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space, Stopped};
-use heapwood_layout::Program;
-use heapwood_layout::WORD;
+use heapwood_layout::{Program, WORD};
 use heapwood_os::message::{corrupt, write_line};
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// The copy of the heap at the last collection, and what has been noted since.
-pub struct Verify {
+/// The copy of the heap at the last collection.
+pub(crate) struct Verify {
     copy: MappedArray<usize>,
-    /// A bit for every word: a store was noted.
-    stored: MappedArray<AtomicU64>,
-    committed: Lock<usize>,
+    /// So many bytes of the heap have room in it.
+    committed: AtomicUsize,
     violations: AtomicU64,
 }
 
 impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
-        let words = space.window_bytes() / WORD;
         Ok(Verify {
-            copy: MappedArray::new(kernel, words)?,
-            stored: MappedArray::new(kernel, words / 64)?,
-            committed: Lock::new(0),
+            copy: MappedArray::new(kernel, space.window_bytes() / WORD)?,
+            committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
         })
     }
 
     /// How many stores went around the barrier so far.
-    pub fn violations(&self) -> u64 {
+    pub(crate) fn violations(&self) -> u64 {
         self.violations.load(Ordering::Relaxed)
     }
 
+    /// Makes room for the heap as it is now; one thread collects.
     fn commit(&self, space: &Space) {
-        let mut committed = self.committed.lock();
-        let (from, to) = (*committed, space.extent());
-        if from == to {
-            return;
-        }
-        let committing = self
-            .copy
-            .commit(from / WORD..to / WORD)
-            .and_then(|()| self.stored.commit(from / WORD / 64..to / WORD / 64));
-        if let Err(e) = committing {
+        let committed = self.committed.swap(space.extent(), Ordering::Relaxed);
+        if let Err(e) = self.copy.commit(committed / WORD..space.extent() / WORD) {
             corrupt(format_args!("no memory for the tables of verify mode: {e}"));
-        }
-        *committed = to;
-    }
-
-    fn bit(array: &MappedArray<AtomicU64>, index: usize) -> (&AtomicU64, u64) {
-        // SAFETY: callers commit the array up to the heap's extent first.
-        (unsafe { &*array.at(index / 64) }, 1 << (index % 64))
-    }
-
-    fn set(array: &MappedArray<AtomicU64>, index: usize) {
-        let (word, bit) = Self::bit(array, index);
-        word.fetch_or(bit, Ordering::Relaxed);
-    }
-
-    fn get(array: &MappedArray<AtomicU64>, index: usize) -> bool {
-        let (word, bit) = Self::bit(array, index);
-        word.load(Ordering::Relaxed) & bit != 0
-    }
-
-    /// A store of `words` words from `slot` on went through the barrier.
-    pub(crate) fn note_store(&self, space: &Space, object: ObjectRef, slot: Address, words: usize) {
-        self.commit(space);
-        // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
-        // start is enough here.
-        let span = space.find_span(object.into());
-        let Some(span) = span.filter(|span| space.cell_in(span, object.into()) == Some(object.into())) else {
-            corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
-        };
-        let (object, slot) = (object.get(), slot.get());
-        let end = object + span.object_bytes();
-        if slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
-            corrupt(format_args!(
-                "a store to {slot:#x} names {object:#x} as its object, which ends at {end:#x}"
-            ));
-        }
-        for word in 0..words {
-            Self::set(&self.stored, (slot - space.base().get()) / WORD + word);
         }
     }
 
     /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
     /// stopped, flushed and swept.
-    pub(crate) fn before_marking(&self, heap: &Heap, world: &Stopped<'_>, first: *const Mutator) {
-        let space = &heap.space;
+    pub(crate) fn before_marking(
+        &self,
+        (space, world): (&Space, &Stopped<'_>),
+        stores: &StoreLog,
+        roots: &Roots,
+        members: &Members<'_>,
+    ) {
         self.commit(space);
-        for_each_root(heap, first, |what, at, value| {
+        stores.begin_checks(space);
+        for_each_root(roots, members, |what, at, value| {
             if let Some(wrong) = Wrong::about(space, value) {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
@@ -123,7 +81,7 @@ impl Verify {
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
-                if now != then && !Self::get(&self.stored, index) {
+                if now != then && !stores.has(index) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
                         "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
@@ -132,30 +90,28 @@ impl Verify {
                 }
             });
         });
-        // SAFETY: committed above; the table begins anew.
-        if let Err(e) = unsafe { self.stored.shrink(0, space.extent() / WORD / 64) } {
-            corrupt(format_args!("clearing the table of verify mode: {e}"));
-        }
+        stores.clear(space);
     }
 
     /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
-    pub(crate) fn after_marking(&self, heap: &Heap, world: &Stopped<'_>, first: *const Mutator) {
-        let space = &heap.space;
-        let alive = |from: &str, at: usize, addr: usize| {
+    pub(crate) fn after_marking(
+        &self,
+        (space, world): (&Space, &Stopped<'_>),
+        roots: &Roots,
+        members: &Members<'_>,
+    ) {
+        let alive = |from: &dyn fmt::Display, at: usize, addr: usize| {
             if space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr)) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
         };
-        for_each_root(heap, first, alive);
+        for_each_root(roots, members, |from, at, addr| alive(&from, at, addr));
         world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
-            for object in (span.cells_start()..span.cells_start() + span.cells() * bytes).step_by(bytes) {
-                if !world.is_allocated(ObjectRef::new(object)) {
-                    continue;
-                }
+            for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
                 for_each_slot(space, object, bytes, |slot| {
                     // SAFETY: the slot lies in an object of a stopped heap.
-                    alive("the slot", slot, unsafe { (slot as *const usize).read() });
+                    alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
                 });
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
@@ -209,29 +165,13 @@ impl fmt::Display for Wrong {
 }
 
 /// Calls `f` with what it is, where it is, and what is in it, for each precise root.
-fn for_each_root(heap: &Heap, first: *const Mutator, mut f: impl FnMut(&str, usize, usize)) {
-    let mut each = |what: &str, start: usize, words: usize| {
-        for at in (start..start + words * WORD).step_by(WORD) {
+fn for_each_root(roots: &Roots, members: &Members<'_>, mut f: impl FnMut(Source, usize, usize)) {
+    roots.lock().for_each(members.iter().map(|m| m.roots(false)), |source, words| {
+        for at in words.step_by(WORD).filter(|_| source.is_precise()) {
             // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
-            f(what, at, unsafe { (at as *const usize).read_volatile() });
-        }
-    };
-    heap.roots.lock().for_each(|kind, start, words| {
-        if kind == RootKind::Slots {
-            each("the root slot", start, words);
+            f(source, at, unsafe { (at as *const usize).read_volatile() });
         }
     });
-    // What free ones hold is no address.
-    heap.handles.lock().for_each_block(|start, words| each("the handle", start, words));
-    for mutator in mutators(first) {
-        let mut frame = mutator.frames.get();
-        while !frame.is_null() {
-            // SAFETY: linked frames stay readable, and their thread is stopped.
-            let linked = unsafe { &*frame };
-            each("the frame slot", linked.slots as usize, linked.count);
-            frame = linked.prev;
-        }
-    }
 }
 
 /// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
