@@ -54,6 +54,7 @@ mod rare;
 mod refill;
 mod release;
 mod runs;
+#[cfg(feature = "inspect")]
 mod sample;
 mod shape;
 mod shape_id;

@@ -65,6 +65,7 @@ impl Space {
         if so_far == OWN {
             return false;
         }
+        #[cfg(feature = "inspect")]
         if self.always_mixed() {
             return true;
         }
@@ -107,15 +108,14 @@ impl Space {
         Ok(())
     }
 
-    /// Says that a cell of a mixed span holds an object of a shape: all that is written for its layout. Public so that it
-    /// can be measured alone.
+    /// Says that a cell of a mixed span holds an object of a shape: all that is written for its layout.
     ///
     /// # Safety
     /// 1. The cell is of the shape's size class, in a span of the mixed shape that objects of the shape go to.
     /// 2. This thread owns the span, and no marking is under way.
     /// 3. The shape is this space's.
     #[inline]
-    pub unsafe fn write_layout(&self, id: ShapeId, cell: ObjectRef) {
+    pub(crate) unsafe fn write_layout(&self, id: ShapeId, cell: ObjectRef) {
         // SAFETY: contract 3.
         let shape = unsafe { self.shape_unchecked(id) };
         let cell = cell.get();
@@ -125,6 +125,17 @@ impl Space {
             // SAFETY: as this one's.
             _ => unsafe { self.write_pointers(shape, cell) },
         }
+    }
+
+    /// What is written for the layout of an object, alone: to be measured.
+    ///
+    /// # Safety
+    /// As `write_layout`'s.
+    #[cfg(feature = "inspect")]
+    #[inline]
+    pub unsafe fn write_only_layout(&self, id: ShapeId, cell: ObjectRef) {
+        // SAFETY: this one's contract.
+        unsafe { self.write_layout(id, cell) }
     }
 
     /// The same for a shape that goes to spans of bits.

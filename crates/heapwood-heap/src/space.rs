@@ -25,9 +25,7 @@ use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
-use heapwood_pages::{
-    Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages, Snapshot,
-};
+use heapwood_pages::{Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages};
 
 /// The smallest address range a heap can have, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
@@ -104,6 +102,7 @@ pub struct Space {
     limit: AtomicUsize,
     pub(crate) clobber: bool,
     single_cells: AtomicBool,
+    #[cfg(feature = "inspect")]
     always_mixed: AtomicBool,
 }
 
@@ -140,6 +139,7 @@ impl Space {
             cycle: AtomicU32::new(1),
             clobber: config.clobber,
             single_cells: AtomicBool::new(config.single_cells),
+            #[cfg(feature = "inspect")]
             always_mixed: AtomicBool::new(false),
         };
         space.register_well_known()?;
@@ -228,7 +228,8 @@ impl Space {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn snapshot(&self) -> Snapshot {
+    #[cfg(feature = "inspect")]
+    pub fn snapshot(&self) -> heapwood_pages::Snapshot {
         self.pages.snapshot()
     }
 
@@ -292,10 +293,12 @@ impl Space {
 
     /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For
     /// tests, and to compare the two.
+    #[cfg(feature = "inspect")]
     pub fn set_always_mixed(&self, on: bool) {
         self.always_mixed.store(on, Ordering::Relaxed);
     }
 
+    #[cfg(feature = "inspect")]
     pub(crate) fn always_mixed(&self) -> bool {
         self.always_mixed.load(Ordering::Relaxed)
     }

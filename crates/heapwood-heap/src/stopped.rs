@@ -7,7 +7,7 @@ use crate::marks::MarkSide;
 use crate::space::Space;
 use crate::span::Span;
 use crate::walker::Invalid;
-use heapwood_pages::{PageIndex, Snapshot};
+use heapwood_pages::PageIndex;
 
 /// A space that stands still as long as this exists ([`Space::stopped`]).
 pub struct Stopped<'s> {
@@ -69,7 +69,8 @@ impl<'s> Stopped<'s> {
     }
 
     /// The pages as they would be if all that the last marking found dead had been swept.
-    pub fn snapshot_if_swept(&self) -> Snapshot {
+    #[cfg(feature = "inspect")]
+    pub fn snapshot_if_swept(&self) -> heapwood_pages::Snapshot {
         self.space.snapshot_if_swept()
     }
 
