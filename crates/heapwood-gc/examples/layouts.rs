@@ -19,12 +19,7 @@ fn quiet() -> HeapBox {
 
 /// Runs `f` with this thread attached.
 fn attached<R>(heap: &HeapBox, f: impl FnOnce(&Mutator) -> R) -> R {
-    let mutator = Mutator::attach(heap, None).expect("a mutator");
-    // SAFETY: attached just now.
-    let result = f(unsafe { mutator.as_ref() });
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
-    result
+    f(&Mutator::attach(heap, None).expect("a mutator"))
 }
 
 fn masked(heap: &HeapBox, program: &ProgramBuf<64>) -> ObjectType {
