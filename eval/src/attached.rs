@@ -21,7 +21,7 @@ impl Attached<HeapBox> {
 impl<H: Deref<Target = Heap>> Attached<H> {
     /// Attaches this thread.
     pub(crate) fn to(heap: H) -> Result<Self, Failure> {
-        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?;
+        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?.into_raw();
         Ok(Attached { mutator, heap })
     }
 
@@ -37,8 +37,7 @@ impl<H: Deref<Target = Heap>> Attached<H> {
 
 impl<H> Drop for Attached<H> {
     fn drop(&mut self) {
-        // SAFETY: it was attached on this thread, which a pointer does not leave, to the heap, which is dropped after this;
-        // nobody uses it any more.
-        unsafe { Mutator::detach(self.mutator) };
+        // SAFETY: it was given to this thread, which a pointer does not leave; the heap is dropped after this.
+        unsafe { drop(heapwood_gc::Attached::from_raw(self.mutator)) };
     }
 }

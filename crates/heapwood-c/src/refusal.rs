@@ -3,7 +3,7 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, OptionError, RootError, TypeError};
+use heapwood_gc::{AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError};
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -47,7 +47,7 @@ pub enum Refusal {
     /// From a crate below.
     Alloc(AllocError),
     /// From a crate below.
-    Misuse(Misuse),
+    Misuse(MisuseError),
     /// A description is not text from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
@@ -102,6 +102,12 @@ impl Refusal {
                 _ => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
+            // Reasons that the crates below may learn and this one does not know yet.
+            Refusal::Root(_)
+            | Refusal::Handle(_)
+            | Refusal::Alloc(_)
+            | Refusal::Heap(_)
+            | Refusal::Type(_) => Status::EINVAL,
         }
     }
 }
@@ -165,8 +171,8 @@ impl From<AllocError> for Refusal {
     }
 }
 
-impl From<Misuse> for Refusal {
-    fn from(e: Misuse) -> Self {
+impl From<MisuseError> for Refusal {
+    fn from(e: MisuseError) -> Self {
         Refusal::Misuse(e)
     }
 }

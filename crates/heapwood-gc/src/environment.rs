@@ -68,7 +68,11 @@ impl Config {
     fn set_one<'a>(&mut self, setting: &'a str) -> Result<(), SettingError<'a>> {
         let (name, value) = setting.split_once('=').ok_or(SettingError::NoValue { setting })?;
         let name = name.trim_ascii();
-        let option = OptionInfo::find(name).ok_or(SettingError::NoOption { name, nearest: nearest(name) })?;
+        let option = OptionInfo::find(name).ok_or(SettingError::NoOption {
+            name,
+            nearest: nearest(name),
+            options: &OPTIONS,
+        })?;
         self.set(option, option.parse(value)?).map_err(SettingError::Range)
     }
 }

@@ -1,6 +1,8 @@
 //! Why something was refused, in words a user can act on.
 
-use crate::options::{OPTIONS, OptionInfo, OptionUnit};
+pub use crate::size::SizeError;
+
+use crate::options::info::{OptionInfo, OptionUnit};
 use core::fmt;
 use heapwood_heap::{NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};
@@ -8,6 +10,7 @@ use heapwood_os::OsError;
 
 /// Why no object could be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocError {
     /// What is alive leaves no room under the heap's limit.
     Limit {
@@ -37,7 +40,7 @@ pub enum AllocError {
     /// The heap has no room for the type's layout, or cannot use it.
     Layout(ShapeError),
     /// The heap cannot be used here and now.
-    Misuse(Misuse),
+    Misuse(MisuseError),
 }
 
 impl fmt::Display for AllocError {
@@ -71,7 +74,8 @@ impl core::error::Error for AllocError {}
 
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
+#[non_exhaustive]
+pub enum MisuseError {
     /// Its thread is inside a blocking region.
     Blocked,
     /// Its thread is inside a trace function.
@@ -84,17 +88,17 @@ pub enum Misuse {
     OtherStack,
 }
 
-impl fmt::Display for Misuse {
+impl fmt::Display for MisuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Misuse::Blocked => "the heap is used inside a blocking region: end the region first",
-            Misuse::Tracing => {
+            MisuseError::Blocked => "the heap is used inside a blocking region: end the region first",
+            MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
                  pointers"
             }
-            Misuse::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
-            Misuse::OtherThread => "this mutator is another thread's: each thread attaches for itself",
-            Misuse::OtherStack => {
+            MisuseError::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
+            MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
+            MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
                  attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
             }
@@ -102,10 +106,11 @@ impl fmt::Display for Misuse {
     }
 }
 
-impl core::error::Error for Misuse {}
+impl core::error::Error for MisuseError {}
 
 /// Why a heap could not be made, or a thread not attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HeapError {
     /// An option is out of range.
     OutOfRange(OptionError),
@@ -205,30 +210,6 @@ impl fmt::Display for OptionError {
 
 impl core::error::Error for OptionError {}
 
-/// Why a text is no size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SizeError {
-    /// It does not begin with a number.
-    Number,
-    /// What follows the number is no unit.
-    Unit,
-    /// It is more than any machine has.
-    TooLarge,
-}
-
-impl fmt::Display for SizeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SizeError::Number => "a size begins with a number, such as 64MiB",
-            SizeError::Unit => "a size is a number with KiB, MiB, GiB or TiB, such as 64MiB",
-            SizeError::TooLarge => "no machine has that much memory",
-        })
-    }
-}
-
-impl core::error::Error for SizeError {}
-
 /// Why a setting, such as one of the variable `HEAPWOOD`, cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -246,6 +227,8 @@ pub enum SettingError<'a> {
         name: &'a str,
         /// The name that is like it.
         nearest: Option<&'static str>,
+        /// Those that there are.
+        options: &'static [OptionInfo],
     },
     /// The text is no value of the option.
     Value {
@@ -267,13 +250,13 @@ impl fmt::Display for SettingError<'_> {
             SettingError::NoValue { setting } => {
                 write!(f, "{} has no value: write key=value", setting.escape_debug())
             }
-            SettingError::NoOption { name, nearest } => {
+            SettingError::NoOption { name, nearest, options } => {
                 write!(f, "no option is called {}: ", name.escape_debug())?;
                 match nearest {
                     Some(nearest) => write!(f, "is {nearest} meant? There are ")?,
                     None => f.write_str("there are ")?,
                 }
-                OPTIONS.iter().enumerate().try_for_each(|(i, option)| {
+                options.iter().enumerate().try_for_each(|(i, option)| {
                     f.write_str(if i == 0 { "" } else { ", " })?;
                     f.write_str(option.name)
                 })
@@ -293,8 +276,65 @@ impl fmt::Display for SettingError<'_> {
 
 impl core::error::Error for SettingError<'_> {}
 
+/// Why a root was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RootError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootError::Full { most } => write!(
+                f,
+                "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
+                 keep objects in an array that one root leads to"
+            ),
+            RootError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RootError {}
+
+/// Why no handle was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleError::Full { most } => write!(
+                f,
+                "{most} handles are held, as many as this heap can have: free some, or keep objects in an array that one \
+                 handle leads to"
+            ),
+            HandleError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for HandleError {}
+
 /// Why a type could not be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TypeError {
     /// The description is wrong.
     Layout(LayoutError),

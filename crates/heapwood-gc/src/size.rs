@@ -1,7 +1,30 @@
 //! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes, in powers of 1024. Nothing here allocates.
 
-use crate::error::SizeError;
 use core::fmt;
+
+/// Why a text is no size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SizeError {
+    /// It does not begin with a number.
+    Number,
+    /// What follows the number is no unit.
+    Unit,
+    /// It is more than any machine has.
+    TooLarge,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SizeError::Number => "a size begins with a number, such as 64MiB",
+            SizeError::Unit => "a size is a number with KiB, MiB, GiB or TiB, such as 64MiB",
+            SizeError::TooLarge => "no machine has that much memory",
+        })
+    }
+}
+
+impl core::error::Error for SizeError {}
 
 /// The bytes that `text` says.
 pub fn parse(text: &str) -> Result<u64, SizeError> {

@@ -153,7 +153,7 @@ fn more_large_arrays_than_the_stack_of_ranges_holds() {
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let wide: Vec<usize> = (0..256).collect();
-    let top = heapwood_gc::Heap::slice_scan(&heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap(), 0);
+    let top = heapwood_gc::slice_scan(&heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap(), 0);
     let size = 3000 * WORD;
     let shape = mutator.shape_for(size, top.unwrap()).unwrap();
     let slice = heapwood_gc::ObjectType { size, shape };

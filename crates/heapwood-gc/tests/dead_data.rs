@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use core::hint::black_box;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, slice_scan};
 
 const CONSERVATIVE: Config = PRECISE.conservative_stacks(true);
 const NODES: usize = 50_000;
@@ -86,7 +86,7 @@ fn a_dropped_large_array_goes() {
     fn build(heap: &Heap, m: &Mutator) {
         let element = heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap();
         let size = 20_000 * WORD;
-        let shape = m.shape_for(size, Heap::slice_scan(&element, 0).unwrap()).unwrap();
+        let shape = m.shape_for(size, slice_scan(&element, 0).unwrap()).unwrap();
         let array = black_box(new(m, ObjectType { size, shape }));
         let node = node_type(heap);
         for i in 0..20_000 {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
@@ -48,7 +48,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
     let program = Builder::<64>::new().scalars(700).pointers(1).finish();
     let (program, _) = heap.register_program(701 * WORD, program.bytes()).unwrap();
     let slice = |bytes| {
-        let scan = Heap::slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
+        let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
         ObjectType { size: bytes, shape: mutator.shape_for(bytes, scan).unwrap() }
     };
     vec![

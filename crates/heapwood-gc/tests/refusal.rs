@@ -4,8 +4,7 @@
 mod common;
 
 use common::*;
-use core::ptr::NonNull;
-use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator, RootError};
+use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
 use heapwood_os::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
 
@@ -70,7 +69,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     assert_eq!(heap.stats().live_objects, n);
     assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
     heap.space().finish_sweep();
-    assert_valid(&heap);
+    assert_valid(heap);
     match refused {
         Some(what) => Err(what),
         None => Ok(n),
@@ -96,19 +95,15 @@ fn attempt(kernel: KernelRef, config: Config, bytes: usize) -> Result<(), Refuse
             return Err(Refused::Attach);
         }
     };
-    // SAFETY: just attached.
-    let outcome = work(&heap, unsafe { mutator.as_ref() }, bytes);
+    let outcome = work(&heap, &mutator, bytes);
     // After the refusal the same heap serves the same work.
     end(&heap, mutator, bytes);
     outcome.map(|_| ())
 }
 
-fn end(heap: &HeapBox, mutator: NonNull<Mutator>, bytes: usize) {
-    // SAFETY: attached by the caller.
-    let n = work(heap, unsafe { mutator.as_ref() }, bytes).unwrap();
+fn end(heap: &HeapBox, mutator: Attached<'_>, bytes: usize) {
+    let n = work(heap, &mutator, bytes).unwrap();
     assert!(n > 100);
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
 }
 
 fn every_request_refused(config: Config, bytes: usize) {
@@ -173,12 +168,9 @@ fn without_its_thread_a_heap_goes_on() {
     let heap = Heap::create(kernel, config).unwrap();
     assert_eq!(kernel.requests() - before, 2 * heap_alone + 1, "the thread was asked for, and refused");
     let mutator = Mutator::attach(&heap, None).unwrap();
-    // SAFETY: just attached.
-    work(&heap, unsafe { mutator.as_ref() }, 4 << 20).unwrap();
-    // SAFETY: still attached.
-    unsafe { mutator.as_ref() }.collect().unwrap();
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
+    work(&heap, &mutator, 4 << 20).unwrap();
+    mutator.collect().unwrap();
+    drop(mutator);
     assert!(heap.release_free_memory() > 0);
     // The next heap has its thread.
     attempt(kernel, config, 1 << 20).unwrap();
@@ -202,8 +194,7 @@ fn exhausted_after_creation(config: Config) {
         let heap = Heap::create(kernel, config).unwrap();
         let mutator = Mutator::attach(&heap, None).unwrap();
         kernel.refuse_from(left);
-        // SAFETY: just attached.
-        let outcome = work(&heap, unsafe { mutator.as_ref() }, 12 << 20);
+        let outcome = work(&heap, &mutator, 12 << 20);
         refusals += matches!(outcome, Err(Refused::Allocate)) as usize;
         if left < 5 {
             assert!(outcome.is_err());
