@@ -123,7 +123,7 @@ fn main() {
         ] {
             let in_spans = |mixed| {
                 let heap = quiet();
-                heap.space().set_always_mixed(mixed);
+                heap.space().set_always_shared(mixed);
                 let (ty, _) = heap.register_program(words as usize * WORD, program.bytes()).expect("a type");
                 mark(&heap, ty, 2_500_000 / words as usize)
             };

@@ -80,7 +80,7 @@ impl Heap {
         let bounds = Bounds {
             least: self.room.min_heap(&self.config),
             limit: self.config.limit,
-            soft: self.room.goal(self.space.backed_bytes()),
+            soft: self.room.goal(self.space.resident_bytes()),
         };
 
         let requested = clock::monotonic_ns();

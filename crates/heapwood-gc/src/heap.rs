@@ -286,13 +286,13 @@ impl Heap {
     pub(crate) fn was_used_up(&self, seen: u64) -> bool {
         let most = self.config.limit.unwrap_or(self.space.most_bytes());
         let left = most.saturating_sub(self.live.load(Ordering::Relaxed));
-        let handed_out = || self.space.figures().allocated_in_cycle;
+        let handed_out = || self.space.stats().allocated_in_cycle;
         left > most / 8 && (self.cycles.load(Ordering::Acquire) != seen || handed_out() >= left / 2)
     }
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        let figures = self.space.figures();
+        let figures = self.space.stats();
         let held = |ticks: u64| self.ticks.ns(ticks);
         let record = self.record.lock();
         Stats {
@@ -303,11 +303,11 @@ impl Heap {
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
-            backed_bytes: figures.backed,
+            backed_bytes: figures.resident,
             released_bytes: self.released.load(Ordering::Relaxed),
             spans: figures.spans,
-            span_visits: figures.span_visits,
-            page_visits: figures.page_visits,
+            span_visits: figures.span_lock_acquisitions,
+            page_visits: figures.page_lock_acquisitions,
             collect_cpu_ns: record.collect_cpu_ns,
             pause_p50_ns: record.pauses.quantile(0.5),
             pause_p99_ns: record.pauses.quantile(0.99),

@@ -13,7 +13,7 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_heap::{
-    Address, Bump, Local, MAX_SHAPES, Owner, Scan, ScanKind, ShapeId, SizeClass, SpaceError,
+    Address, Bump, MAX_SHAPES, Owner, Scan, ScanKind, ShapeId, SizeClass, SpaceError, ThreadCache,
 };
 use heapwood_os::Reservation;
 use heapwood_os::stack::{self, thread_pointer};
@@ -60,7 +60,7 @@ pub struct Mutator {
     pub(crate) whole: Cell<bool>,
     pub(crate) recent: [Cell<Recent>; RECENT],
     pub(crate) memory: Cell<Option<Reservation>>,
-    pub(crate) local: Local,
+    pub(crate) local: ThreadCache,
     pub(crate) client: Client,
 }
 

@@ -142,7 +142,7 @@ fn kept(heap: &Heap) -> usize {
 impl FarAbove {
     /// How long it has been; `None` if it is not.
     fn look(&mut self, heap: &Heap) -> Option<Duration> {
-        let (goal, backed) = (heap.goal.load(Ordering::Relaxed), heap.space.backed_bytes());
+        let (goal, backed) = (heap.goal.load(Ordering::Relaxed), heap.space.resident_bytes());
         if backed <= kept(heap) {
             self.since = None;
         } else if self.since.is_some() || backed > goal.saturating_add(goal / 2) {
@@ -155,7 +155,7 @@ impl FarAbove {
 
 /// Releases a run if there is more than what is kept, or sweeps some spans of a heap that is far above it; whether it has.
 fn release_some(heap: &Heap, far: &mut FarAbove) -> bool {
-    if heap.space.backed_bytes() <= kept(heap) {
+    if heap.space.resident_bytes() <= kept(heap) {
         return false;
     }
     let effort = match far.look(heap) {

@@ -63,7 +63,7 @@ impl World {
 
     pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(kernel, settings.config).unwrap();
-        heap.space().set_always_mixed(settings.mixed);
+        heap.space().set_always_shared(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap();
         let mut rng = Rng::new(seed);
         // SAFETY: just attached.

@@ -8,7 +8,7 @@ use super::stretch::Stretch;
 use super::types::Type;
 use crate::failure::Failure;
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, Mutator, ObjectType};
-use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
+use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, ShapeId, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
 use std::hint::black_box;
 use std::ptr::NonNull;
@@ -94,7 +94,7 @@ impl Attached {
 impl Objects {
     pub(super) fn new(types: &'static [Type]) -> Result<Objects, Failure> {
         let (own, mixed) = (Attached::new()?, Attached::new()?);
-        mixed.1.space().set_always_mixed(true);
+        mixed.1.space().set_always_shared(true);
         let pairs = types.iter().map(|ty| Pair::new(&own, &mixed, ty)).collect::<Result<_, _>>()?;
         Ok(Objects { own, mixed, pairs })
     }
@@ -202,9 +202,7 @@ impl Rare {
         let span = space.find_span(Address::new(object)).expect("an object lies in a span");
         let expected = unroll(&ty.program().map_err(Failure::run)?.program());
         match space.shape(span.shape()).kind() {
-            // SAFETY: the object was allocated just now, in a span of numbers.
-            ScanKind::Numbered
-                if unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape() == typed.shape => {}
+            ScanKind::Numbered if number(space, object) == typed.shape => {}
             ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
             ScanKind::Bits | ScanKind::Numbered => {
                 return Err(Failure::run(format!("{}: a heap writes another layout", ty.name)));
@@ -213,6 +211,12 @@ impl Rare {
         }
         Ok(Some(Rare { typed, allocate_ns: Stretch::new(), write_ns: Stretch::new() }))
     }
+}
+
+/// The shape of an object in a span of numbers.
+fn number(space: &Space, object: usize) -> ShapeId {
+    // SAFETY: the object was allocated just now, and its span was looked up.
+    unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape()
 }
 
 /// The pointer bits of an object of so many words, in `len` words.
