@@ -238,21 +238,9 @@ impl Space {
         unsafe { per_object::write(self.shape_table(), self.pointer_bits(), id, cell.get()) };
     }
 
-    /// Allocates `bytes` in pages of their own. The memory is zero if the shape has pointers or `zeroed` asks for it.
-    ///
-    /// # Errors
-    /// As [`take_large`](Self::take_large).
-    ///
-    /// # Panics
-    /// As [`take_large`](Self::take_large).
-    pub fn allocate_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<NonNull<u8>, SpaceError> {
-        let large = self.take_large(id, bytes, zeroed)?;
-        large.zero();
-        Ok(large.finish())
-    }
-
-    /// The first step of that: takes the pages. Zeroing them may take long, so the steps can be taken one by one:
-    /// [`LargePages::zero`] at any time, [`LargePages::finish`] when no stop is under way.
+    /// Takes pages for an object of `bytes` bytes, the first step of allocating it: zeroing them may take long, and can go on
+    /// while a collection does ([`LargePages::zero`]); then they become one ([`LargePages::finish`]), when no stop is under way.
+    /// They are zero if the shape has pointers or `zeroed` asks for it.
     ///
     /// # Errors
     /// A collection is due, or there is no memory.
@@ -297,16 +285,6 @@ impl Space {
         if self.cycle() == cycle {
             central.set_budget(usize::MAX);
         }
-    }
-
-    /// Changes the limit on the bytes of spans.
-    pub fn set_limit(&self, limit: Option<usize>) {
-        self.heap().set_limit(limit);
-    }
-
-    /// Hand out one cell at a time from now on, or whole runs again.
-    pub fn set_single_cells(&self, on: bool) {
-        self.allocator.set_single_cells(on);
     }
 
     /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For

@@ -56,7 +56,9 @@ impl Heap {
 
     fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
         let Some(class) = SizeClass::of(bytes) else {
-            return Ok(self.space.allocate_large(shape, bytes, false)?.as_ptr() as usize);
+            let large = self.space.take_large(shape, bytes, false)?;
+            large.zero();
+            return Ok(large.finish().as_ptr() as usize);
         };
         let (owner, cell) = (self.owner(), class.cell_size());
         let bump = owner.bump(shape);

@@ -18,7 +18,8 @@ use heapwood_pages::PageIndex;
 pub(crate) struct Allocator {
     sweeper: Sweeper,
     shapes: Shapes,
-    single_cells: AtomicBool,
+    /// Hand out one cell at a time.
+    single_cells: bool,
     always_shared: AtomicBool,
 }
 
@@ -28,7 +29,7 @@ impl Allocator {
         Ok(Allocator {
             shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
             sweeper,
-            single_cells: AtomicBool::new(config.single_cells),
+            single_cells: config.single_cells,
             always_shared: AtomicBool::new(false),
         })
     }
@@ -50,15 +51,10 @@ impl Allocator {
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
     }
 
-    /// Hands out one cell at a time from now on, or whole runs again.
-    pub(crate) fn set_single_cells(&self, on: bool) {
-        self.single_cells.store(on, Ordering::Relaxed);
-    }
-
     /// Whether cells are handed out one at a time.
     #[inline]
     pub(crate) fn has_single_cells(&self) -> bool {
-        self.single_cells.load(Ordering::Relaxed)
+        self.single_cells
     }
 
     /// From now on no layout gets spans of its own that has none, or they do again.

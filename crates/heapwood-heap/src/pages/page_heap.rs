@@ -11,7 +11,6 @@ use crate::marks::Marks;
 use crate::pages::memory::Memory;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{
@@ -33,15 +32,13 @@ const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
 /// How many runs a thread that allocates may release at a limit, however few pages it takes.
 const LEAST_AT_LIMIT: usize = 4;
 
-const NO_LIMIT: usize = usize::MAX;
-
 /// The pages of a heap and what is found from an address in them.
 pub(crate) struct PageHeap {
     window: PageCount,
     /// How far the heap may grow.
     most: PageCount,
-    /// The bytes that spans may have, or [`NO_LIMIT`].
-    limit: AtomicUsize,
+    /// The bytes that spans may have.
+    limit: Option<usize>,
     memory: Memory,
     spans: Spans,
     marks: Marks,
@@ -71,7 +68,7 @@ impl PageHeap {
         let heap = PageHeap {
             window,
             most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
-            limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
+            limit: config.limit,
             memory,
             spans: Spans::new(kernel, base, window)?,
             marks: Marks::new(kernel, base, bytes)?,
@@ -124,26 +121,16 @@ impl PageHeap {
         self.most.bytes()
     }
 
-    /// Changes the limit on the bytes of spans.
-    pub(crate) fn set_limit(&self, limit: Option<usize>) {
-        self.limit.store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
-    }
-
-    /// The limit on the bytes of spans.
-    pub(crate) fn limit(&self) -> Option<usize> {
-        Some(self.limit.load(Ordering::Relaxed)).filter(|&limit| limit != NO_LIMIT)
-    }
-
-    /// Whether there is one.
+    /// Whether there is a limit on the bytes of spans.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
-        self.limit().is_some()
+        self.limit.is_some()
     }
 
     /// Refuses `count` pages that are more than the limit allows.
     pub(crate) fn check_limit(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
         let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
-        match self.limit() {
+        match self.limit {
             Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
             _ => Ok(()),
         }
@@ -245,7 +232,7 @@ impl PageHeap {
     /// back. This is the only release on a thread that allocates, and a bounded one: a run for each page at most, which
     /// costs no more than to fill those pages.
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {
-        let Some(limit) = self.limit() else { return };
+        let Some(limit) = self.limit else { return };
         for _ in 0..taken.0.max(LEAST_AT_LIMIT) {
             let over = self.resident_bytes().saturating_sub(limit).div_ceil(PAGE_SIZE);
             let most = PageCount(over.clamp(16, MOST_RELEASED.0));

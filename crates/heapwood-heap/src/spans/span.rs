@@ -81,7 +81,7 @@ impl Span {
 
     /// Cells below this address exist.
     #[inline]
-    pub fn frontier(&self) -> usize {
+    pub(crate) fn frontier(&self) -> usize {
         self.frontier.load(Ordering::Relaxed)
     }
 
