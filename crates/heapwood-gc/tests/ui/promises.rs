@@ -11,7 +11,7 @@ fn steal(mutator: &Mutator, ty: ObjectType) {
     space.owner(NonNull::dangling(), &Default::default()).flush();
     space.pointer_bits().for_each(0..8, |_| {});
     space.numbered_entry(ObjectRef::new(8));
-    space.pages().sample();
+    space.pages().snapshot();
     mutator.bump(ty.shape).commit(NonNull::dangling(), 16);
 }
 
