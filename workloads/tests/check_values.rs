@@ -18,7 +18,7 @@ fn attach(config: Config) -> Attached {
 }
 
 /// Collects every megabyte at the latest.
-const SMALL: Config = Config { min_heap: 1 << 20, huge_pages: false, ..Config::DEFAULT };
+const SMALL: Config = Config::DEFAULT.min_heap(1 << 20).huge_pages(false);
 
 fn run_trees(n: u32, config: Config) -> Vec<Line> {
     let m = attach(config);
@@ -46,7 +46,7 @@ fn trees_are_counted_right() {
     for n in [1, 5, 6, 7, 8, 10, 11] {
         assert_eq!(run_trees(n, SMALL), tree_table(n), "trees {n}");
     }
-    assert_eq!(run_trees(7, Config { verify: true, ..SMALL }), tree_table(7));
+    assert_eq!(run_trees(7, SMALL.verify(true)), tree_table(7));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn gcbench_is_counted_right() {
         }
         let sum = (1..250_000).map(|i| 1.0 / f64::from(i)).sum::<f64>();
         expected.push(line(Kind::LongLived(sum.to_bits()), 1, max));
-        let m = attach(Config { verify: n == 5, ..SMALL });
+        let m = attach(SMALL.verify(n == 5));
         let mut lines = Vec::new();
         run(&m, n, |line| lines.push(line));
         assert_eq!(lines, expected, "gcbench {n}");
@@ -153,7 +153,7 @@ fn mixed_agrees_with_the_peers() {
 #[test]
 fn mixed_with_very_few_replacements() {
     for ops in [1, 7, 8, 9, 17] {
-        let m = attach(Config { verify: ops == 17, ..SMALL });
+        let m = attach(SMALL.verify(ops == 17));
         let outcome = mixed::run(&m, ops);
         assert_eq!(outcome.ops, ops);
         assert!(outcome.live_documents < mixed::SLOTS as u64 / 1000, "{outcome:?}");
@@ -163,7 +163,7 @@ fn mixed_with_very_few_replacements() {
 
 #[test]
 fn mark_reaches_what_the_peers_reach() {
-    let m = attach(Config { verify: true, ..SMALL });
+    let m = attach(SMALL.verify(true));
     let mut lines = Vec::new();
     mark::run(&m, 10_000, |line| lines.push(line));
     let reached: Vec<String> = lines

@@ -9,7 +9,8 @@
  *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
  *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
  *   be NULL; after success it holds HW_OK and an empty text. No function prints, exits or unwinds, except that verify
- *   mode reports to standard error, and a heap that is found to be corrupt says there what is wrong and aborts.
+ *   mode and hw_options_env report to standard error, and a heap that is found to be corrupt says there what is wrong
+ *   and aborts.
  *
  *   Structs begin with their size, so that programs and libraries of different versions understand each other.
  *   A parameter called slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
@@ -126,31 +127,67 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * nothing fits, and then allocation returns NULL without collecting, although a collection might have freed some. Whoever
  * drops something and tries again may get a collection all the same. hw_collect always collects, and does not count. */
 
-/* Fields that are switches are 0 or 1. Sizes are bytes. */
+/* Switches are 1 (on) or 0 (off). Sizes are bytes. What stands between the marks is made of the library's one list of
+ * options; docs/guide/options.md has it, too. */
+/* generated: options */
 typedef struct hw_options {
-    size_t size;                  /* of this struct: set by hw_options_init */
-    uint64_t min_heap;            /* no collection is due below this; 32 MiB, but at most an eighth of what memory
-                                     control groups allow a heap without a limit */
-    uint64_t limit;               /* what objects may occupy, at least 4 MiB; 0: no limit of its own, the default */
-    uint64_t reserve;             /* address space for objects; 0: from the limit or the machine's memory */
-    uint32_t percent;             /* growth between collections, percent of what was alive, 1 to 100000; 150 */
-    uint32_t huge_pages;          /* ask the kernel for huge pages once the heap has more than 8 MiB; 1. With 0 it gets
-                                     none, whatever the system's setting */
-    uint32_t conservative_stacks; /* scan stacks and registers of attached threads; 1. With 0, frames and handles are
-                                     all that keeps a thread's own objects alive */
-    uint32_t verify;              /* check the whole heap at every collection, fill freed memory, report stores that
-                                     went around the barrier, and threads that keep a collection waiting for a second,
-                                     on standard error; abort where a slot holds what rule 2 forbids; 0 */
-    uint32_t stress;              /* collect at every allocation; 0 */
-    uint32_t background_release;  /* a thread gives back what is not needed, at most 1 % of a CPU; 1 */
-    uint32_t mask_words;          /* a type given as a program or as text is kept as a mask up to so many words, which is
-                                     faster; at most 256, the default */
-    uint32_t reserved;            /* 0 */
+    /* Of this struct: set by hw_options_init. */
+    size_t size;
+    /* No collection is due while the heap is smaller than this. A program that keeps little alive has as much
+       resident in the end, so a small program may want less. Where memory is bounded, it is at most an eighth of
+       that. Default: 32 MiB. */
+    uint64_t min_heap;
+    /* The bytes that objects may occupy, in whole pages. Allocation fails above it. With more than 15/16 of it
+       alive, collections take at most half of the time, and allocation fails meanwhile where one more might have
+       made room. Range: at least 4 MiB. Default: 0, no limit of its own. */
+    uint64_t limit;
+    /* The address space to reserve for objects, rounded up to a power of two. It costs no memory, but ulimit -v
+       counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
+       limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
+    uint64_t reserve;
+    /* How much may be allocated between collections, in percent of what was alive at the last one. More costs
+       memory, less costs time. Range: 1 to 100000. Default: 150. */
+    uint32_t percent;
+    /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB. Without this it gets none,
+       whatever the system's setting. Default: on. */
+    uint32_t huge_pages;
+    /* Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one.
+       Without this only frames, handles and other precise roots keep objects alive. The Rust interface always
+       scans them. Default: on. */
+    uint32_t conservative_stacks;
+    /* Check the whole heap at every collection, fill freed memory, and report stores that went around the barrier.
+       Threads that keep a collection waiting for a second are told on standard error, and the program is aborted
+       where the heap is corrupt. Slow. Default: off. */
+    uint32_t verify;
+    /* Collect at every allocation. Very slow. Default: off. It is for tests and measurements of this library. */
+    uint32_t stress;
+    /* Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
+       Default: on. */
+    uint32_t background_release;
+    /* The most words of a type given as a program or as text that is kept as a mask, which is faster
+       (docs/design/layout.md). Range: 0 to 256. Default: 256. It is for tests and measurements of this library. */
+    uint32_t mask_words;
+    /* How many edges the mark stack holds before it overflows to the slower way. Range: 1 to 268435456. Default:
+       0, by the size of the address space. It is for tests and measurements of this library. */
+    uint32_t mark_stack;
+    /* The memory that the process may have, which bounds a heap without a limit of its own. It aims to stay a
+       tenth below, with whatever else the process has, and its objects take up at most seven eighths. Range: at
+       least 16 MiB. Default: 0, what the memory control groups of the process allow, if that is less than the
+       machine has. */
+    uint64_t memory;
 } hw_options;
+/* end: options */
 
 /* Sets every option to its default. */
 void hw_options_defaults(hw_options *options, size_t size);
 static inline void hw_options_init(hw_options *options) { hw_options_defaults(options, sizeof *options); }
+
+/* Changes options by the environment variable HEAPWOOD=key=value,key=value, such as HEAPWOOD=percent=100,limit=2GiB: a key is
+ * the name of a field, a value a number, a size, or on or off. What of it cannot be used is told on standard error, by name,
+ * and changes nothing. Without the variable nothing is changed. No other function reads it: a program that wants its users to
+ * tune its heap calls this between hw_options_init and hw_heap_create, and sets afterwards what they shall not. HW_EINVAL if
+ * an option was out of range before. */
+hw_status hw_options_env(hw_options *options, hw_error *why);
 
 /* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. HW_ENOMEM: no addresses or memory
  * for its tables, or no limit of its own and memory control groups that allow less than 16 MiB; HW_ENOSYS: the kernel's
@@ -430,35 +467,88 @@ hw_status hw_collect(hw_mutator *m);
  * been. Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
 hw_status hw_release_free_memory(hw_heap *heap, size_t *released);
 
-/* Times are nanoseconds, sizes bytes. */
+/* Times are nanoseconds, sizes bytes. docs/guide/statistics.md says how to read them. */
+/* generated: statistics */
 typedef struct hw_stats {
-    size_t size;                 /* of this struct: set by hw_stats_get's caller */
-    uint64_t collections;        /* so far */
-    uint64_t live_bytes;         /* what the last collection found alive, in cells and pages */
-    uint64_t live_objects;       /* how many objects that was */
-    uint64_t goal_bytes;         /* the size at which the next is due */
-    uint64_t allocated_bytes;    /* handed to threads since the heap was made */
-    uint64_t in_use_bytes;       /* in pages that objects occupy or mutators set aside */
-    uint64_t committed_bytes;    /* committed for objects */
-    uint64_t collect_cpu_ns;     /* CPU time of collecting threads */
-    uint64_t pause_p50_ns;       /* the median pause */
-    uint64_t pause_p99_ns;       /* the pause that 99 % do not exceed */
-    uint64_t pause_max_ns;       /* the longest */
-    uint64_t pause_total_ns;     /* all together */
-    uint64_t mark_overflows;     /* how often the mark stack was full */
-    uint64_t barrier_violations; /* stores that went around the barrier (verify) */
-    uint64_t verified;           /* collections that were checked (verify) */
-    uint64_t threads;            /* attached now */
-    /* Parts of pauses: until every thread had stopped, and marking. What 99 % do not exceed, the longest, all together. */
-    uint64_t stop_p99_ns, stop_max_ns, stop_total_ns;
-    uint64_t mark_p99_ns, mark_max_ns, mark_total_ns;
-    /* What the collecting thread swept before the others had to stop: no part of a pause. */
-    uint64_t sweep_p99_ns, sweep_max_ns, sweep_total_ns;
-    /* The longest that a lock was held, for which others may have waited: the lists of spans, the page allocator, the table
-     * of types, the list of threads (which a collection holds during its pause), the table of roots, the handles. */
-    uint64_t hold_spans_max_ns, hold_pages_max_ns, hold_types_max_ns;
-    uint64_t hold_threads_max_ns, hold_roots_max_ns, hold_handles_max_ns;
+    /* Of this struct: set by hw_stats_get's caller. */
+    size_t size;
+    /* Collections so far. */
+    uint64_t collections;
+    /* What the last collection found alive, in cells and pages. */
+    uint64_t live_bytes;
+    /* The objects it found alive. */
+    uint64_t live_objects;
+    /* The size at which the next collection is due. */
+    uint64_t goal_bytes;
+    /* Handed out to mutators. */
+    uint64_t allocated_bytes;
+    /* In pages that objects occupy now, or that running mutators have set aside. */
+    uint64_t in_use_bytes;
+    /* Committed for objects: the most the heap ever had. */
+    uint64_t committed_bytes;
+    /* CPU time of collecting threads. */
+    uint64_t collect_cpu_ns;
+    /* The median pause: from the first request to stop until the last thread may go on. */
+    uint64_t pause_p50_ns;
+    /* The pause that 99 % do not exceed. */
+    uint64_t pause_p99_ns;
+    /* The longest pause. */
+    uint64_t pause_max_ns;
+    /* All pauses together. */
+    uint64_t pause_total_ns;
+    /* How often the mark stack was full, and objects had to be found a second time. */
+    uint64_t mark_overflows;
+    /* Stores that went around the write barrier (verify mode). */
+    uint64_t barrier_violations;
+    /* Collections that were followed by the full set of checks (verify mode). */
+    uint64_t verified;
+    /* Threads attached now. */
+    uint64_t threads;
+    /* Time to stop, a part of each pause: from the first request until every other thread had stopped. 99 % of
+       stops took no longer. */
+    uint64_t stop_p99_ns;
+    /* The longest time to stop. */
+    uint64_t stop_max_ns;
+    /* All times to stop together. */
+    uint64_t stop_total_ns;
+    /* Time marking, another part of each pause. 99 % of markings took no longer. */
+    uint64_t mark_p99_ns;
+    /* The longest marking. */
+    uint64_t mark_max_ns;
+    /* All markings together. */
+    uint64_t mark_total_ns;
+    /* Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no
+       part of a pause, but its own thread waits. 99 % took no longer. */
+    uint64_t sweep_p99_ns;
+    /* The longest of these sweeps. */
+    uint64_t sweep_max_ns;
+    /* All of them together. */
+    uint64_t sweep_total_ns;
+    /* The longest that the lock of the span lists was held, which others may have waited for. */
+    uint64_t hold_spans_max_ns;
+    /* The same of the page allocator's lock. */
+    uint64_t hold_pages_max_ns;
+    /* The same of the lock for registering layouts. */
+    uint64_t hold_types_max_ns;
+    /* The same of the lock of the list of threads, which a collection holds during its pause. */
+    uint64_t hold_threads_max_ns;
+    /* The same of the lock of the table of roots. */
+    uint64_t hold_roots_max_ns;
+    /* The same of the lock of the handles. */
+    uint64_t hold_handles_max_ns;
+    /* In pages that may have memory behind them (resident): of those committed, without those that were never used
+       or were released. */
+    uint64_t backed_bytes;
+    /* Given back to the kernel, in the background or when asked to. */
+    uint64_t released_bytes;
+    /* Spans of small objects handed out to mutators, as far as they have told. */
+    uint64_t spans;
+    /* How often the lock of the span lists was taken for them. */
+    uint64_t span_lock_acquisitions;
+    /* How often the lock of the page allocator was taken, by anyone. */
+    uint64_t page_lock_acquisitions;
 } hw_stats;
+/* end: statistics */
 
 /* Fills *stats up to stats->size bytes, which the caller has set to sizeof *stats; what this library does not know is
  * 0. Any thread may call it. */

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::threads::{heap_of, object_or_null};
 use crate::type_table::{Description, TypeNumber};
 use core::ptr::NonNull;
-use heapwood_gc::{Heap, Mutator, ObjectType};
+use heapwood_gc::{Mutator, ObjectType, slice_scan};
 use heapwood_heap::{Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 
@@ -49,7 +49,7 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
         return bytes(m, size, zeroed);
     }
     let size = size.max(1);
-    let scan = Heap::slice_scan(&element, 0).ok_or(Refusal::ArrayOfTraced)?;
+    let scan = slice_scan(&element, 0).ok_or(Refusal::ArrayOfTraced)?;
     let shape = match scan {
         Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(size)),
         scan => m.shape_for(size, scan)?,

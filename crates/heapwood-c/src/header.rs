@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
-use heapwood_gc::Frame;
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
+use heapwood_gc::{Frame, OPTIONS, STATISTICS};
 use heapwood_heap::{Bump, MAX_SHAPES};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -54,11 +54,12 @@ macro_rules! offsets {
 #[test]
 fn structs_have_the_same_layout() {
     let mut facts = Vec::new();
-    facts.extend(offsets!(Options, "hw_options": size, min_heap, limit, reserve, percent, huge_pages,
-        conservative_stacks, verify, stress, background_release, mask_words, reserved));
-    facts.extend(offsets!(Figures, "hw_stats": size, collections, live_bytes, live_objects, goal_bytes,
-        allocated_bytes, in_use_bytes, committed_bytes, collect_cpu_ns, pause_p50_ns, pause_p99_ns,
-        pause_max_ns, pause_total_ns, mark_overflows, barrier_violations, verified, threads));
+    let options = OPTIONS.iter().zip(Options::FIELDS).map(|(option, (_, offset))| (option.name, offset));
+    facts.push(("sizeof(hw_options)".into(), size_of::<Options>() as i64));
+    facts.extend(options.map(|(name, offset)| (format!("offsetof(hw_options, {name})"), offset as i64)));
+    let statistics = STATISTICS.iter().zip(1..).map(|(s, word)| (s.name, word * size_of::<u64>()));
+    facts.push(("sizeof(hw_stats)".into(), size_of::<Figures>() as i64));
+    facts.extend(statistics.map(|(name, offset)| (format!("offsetof(hw_stats, {name})"), offset as i64)));
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
     facts.push(("sizeof(hw_error)".into(), size_of::<Failure>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));

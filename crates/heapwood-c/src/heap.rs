@@ -24,7 +24,7 @@ pub unsafe extern "C" fn hw_heap_create(
             return Err(Refusal::Null("out"));
         }
         let options = if options.is_null() {
-            Options::DEFAULT
+            Options::defaults(size_of::<Options>())
         } else {
             // SAFETY: contract 1.
             unsafe { Options::read(options)? }

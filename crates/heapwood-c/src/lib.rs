@@ -35,4 +35,6 @@ pub mod type_table;
 pub mod types;
 
 #[cfg(test)]
+mod generated;
+#[cfg(test)]
 mod header;

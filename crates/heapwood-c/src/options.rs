@@ -1,49 +1,86 @@
 //! Structs that begin with their size. A program may be older or newer than the library: what it does not know
-//! keeps its default, what the library does not know must be zero going in and is zero coming out.
+//! keeps its default, what the library does not know must be zero going in and is zero coming out. The options are those of
+//! the collector's list, in its order; 0 stands for what the heap finds itself.
 
+use crate::failure::Failure;
 use crate::refusal::Refusal;
-use heapwood_gc::Config;
+use crate::status::Status;
+use heapwood_gc::{Config, OPTIONS};
 
-/// The header's `hw_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[allow(missing_docs, reason = "the header describes the fields")]
-pub struct Options {
-    pub size: usize,
-    pub min_heap: u64,
-    pub limit: u64,
-    pub reserve: u64,
-    pub percent: u32,
-    pub huge_pages: u32,
-    pub conservative_stacks: u32,
-    pub verify: u32,
-    pub stress: u32,
-    pub background_release: u32,
-    pub mask_words: u32,
-    /// Zero, and in the header for the same layout everywhere.
-    pub reserved: u32,
+/// An option's type as a field of `hw_options`.
+pub(crate) trait Field: Copy {
+    /// That type.
+    type C: Copy + Into<u64>;
+    /// Its name in C.
+    #[cfg(test)]
+    const NAME: &'static str;
+    /// Its value there.
+    fn to_c(self) -> Self::C;
 }
+
+macro_rules! fields {
+    ($($rust:ty => $c:ty, $name:literal, |$value:ident| $to_c:expr;)*) => {
+        $(impl Field for $rust {
+            type C = $c;
+            #[cfg(test)]
+            const NAME: &'static str = $name;
+            fn to_c(self) -> $c {
+                let $value = self;
+                $to_c
+            }
+        })*
+    };
+}
+
+fields! {
+    bool => u32, "uint32_t", |on| on.into();
+    u32 => u32, "uint32_t", |n| n;
+    usize => u64, "uint64_t", |n| n as u64;
+    Option<u32> => u32, "uint32_t", |n| n.unwrap_or(0);
+    Option<usize> => u64, "uint64_t", |n| n.unwrap_or(0) as u64;
+}
+
+macro_rules! hw_options {
+    ($($(#[doc = $help:literal])+ $name:ident: $type:tt $(<$inner:ty>)? = $default:expr, $unit:ident $range:expr,
+       $audience:ident $(, $unset:literal)?;)*) => {
+        /// The header's `hw_options`.
+        #[repr(C)]
+        #[derive(Clone, Copy)]
+        pub struct Options {
+            size: usize,
+            $($name: <$type $(<$inner>)? as Field>::C,)*
+        }
+
+        impl Options {
+            /// What `config` says, in a struct of this size.
+            fn of(config: &Config, size: usize) -> Options {
+                Options { size, $($name: config.$name.to_c(),)* }
+            }
+
+            /// The options' values, in the order of the list.
+            fn values(&self) -> [u64; OPTIONS.len()] {
+                [$(self.$name.into()),*]
+            }
+
+            /// Where each field is, and what C calls its type.
+            #[cfg(test)]
+            pub(crate) const FIELDS: [(&'static str, usize); OPTIONS.len()] =
+                [$((<$type $(<$inner>)? as Field>::NAME, core::mem::offset_of!(Options, $name))),*];
+        }
+    };
+}
+
+heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version: none is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 8);
+const _: () = assert!(size_of::<Options>() == FIRST + 16);
 
 impl Options {
-    /// The defaults.
-    pub const DEFAULT: Options = Options {
-        size: size_of::<Options>(),
-        min_heap: Config::DEFAULT.min_heap as u64,
-        limit: 0,
-        reserve: 0,
-        percent: Config::DEFAULT.percent,
-        huge_pages: Config::DEFAULT.huge_pages as u32,
-        conservative_stacks: Config::DEFAULT.conservative_stacks as u32,
-        verify: Config::DEFAULT.verify as u32,
-        stress: Config::DEFAULT.stress as u32,
-        background_release: Config::DEFAULT.background_release as u32,
-        mask_words: Config::DEFAULT.mask_words as u32,
-        reserved: 0,
-    };
+    /// The defaults, in a struct of this size.
+    pub fn defaults(size: usize) -> Options {
+        Options::of(&Config::DEFAULT, size)
+    }
 
     /// The options at `from`, whatever the caller's version of the struct.
     ///
@@ -55,7 +92,7 @@ impl Options {
         if !(FIRST..=1 << 16).contains(&size) {
             return Err(Refusal::OptionsSize(size));
         }
-        let mut options = Options::DEFAULT;
+        let mut options = Options::defaults(size);
         let known = size.min(size_of::<Options>());
         // SAFETY: contract 1, and a struct of numbers may be written bytewise.
         let unknown = unsafe {
@@ -70,27 +107,13 @@ impl Options {
 
     /// The settings of the heap they ask for.
     pub fn config(&self) -> Result<Config, Refusal> {
-        let switch = |name, value: u32| match value {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(Refusal::Option(name, value)),
-        };
-        if self.reserved != 0 {
-            return Err(Refusal::Option("reserved", self.reserved));
+        let mut config = Config::DEFAULT;
+        for (option, value) in OPTIONS.iter().zip(self.values()) {
+            if value != 0 || option.default.is_some() {
+                config.set(option, value)?;
+            }
         }
-        Ok(Config {
-            percent: self.percent,
-            min_heap: self.min_heap as usize,
-            limit: (self.limit != 0).then_some(self.limit as usize),
-            reserve: (self.reserve != 0).then_some(self.reserve as usize),
-            huge_pages: switch("huge_pages", self.huge_pages)?,
-            conservative_stacks: switch("conservative_stacks", self.conservative_stacks)?,
-            verify: switch("verify", self.verify)?,
-            stress: switch("stress", self.stress)?,
-            background_release: switch("background_release", self.background_release)?,
-            mask_words: self.mask_words as usize,
-            ..Config::DEFAULT
-        })
+        Ok(config)
     }
 }
 
@@ -116,6 +139,28 @@ pub unsafe fn copy_out<T: Copy>(value: &T, to: *mut T, size: usize) {
 pub unsafe extern "C" fn hw_options_defaults(options: *mut Options, size: usize) {
     if !options.is_null() {
         // SAFETY: contract 1.
-        unsafe { copy_out(&Options { size, ..Options::DEFAULT }, options, size) };
+        unsafe { copy_out(&Options::defaults(size), options, size) };
     }
+}
+
+/// Changes options by the variable HEAPWOOD. What of it cannot be used is told on standard error.
+///
+/// # Safety
+/// 1. `options` is NULL, or readable and writable for as many bytes as its first field says; `why` is NULL or may be
+///    written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_options_env(options: *mut Options, why: *mut Failure) -> Status {
+    let change = || {
+        if options.is_null() {
+            return Err(Refusal::Null("options"));
+        }
+        // SAFETY: contract 1.
+        let before = unsafe { Options::read(options)? };
+        let config = before.config()?.with_env();
+        // SAFETY: contract 1.
+        unsafe { copy_out(&Options::of(&config, before.size), options, before.size) };
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { Failure::tell(change(), why) }
 }

@@ -3,7 +3,7 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HandleError, HeapError, Misuse, RootError, TypeError};
+use heapwood_gc::{AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError};
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -18,8 +18,6 @@ pub enum Refusal {
     OptionsSize(usize),
     /// An option that this version does not know is set.
     UnknownOption,
-    /// A switch is neither 0 nor 1.
-    Option(&'static str, u32),
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
     /// The heap has no type with this number.
@@ -49,7 +47,7 @@ pub enum Refusal {
     /// From a crate below.
     Alloc(AllocError),
     /// From a crate below.
-    Misuse(Misuse),
+    Misuse(MisuseError),
     /// A description is not text from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
@@ -71,7 +69,6 @@ impl Refusal {
             Refusal::Null(_)
             | Refusal::OptionsSize(_)
             | Refusal::UnknownOption
-            | Refusal::Option(..)
             | Refusal::StackEnd(_)
             | Refusal::NoType(_)
             | Refusal::NoObject(_)
@@ -92,12 +89,7 @@ impl Refusal {
             ) => Status::ELIMIT,
             Refusal::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Refusal::Misuse(_) | Refusal::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
-            Refusal::Heap(
-                HeapError::Percent { .. }
-                | HeapError::LimitTooSmall { .. }
-                | HeapError::MaskWords { .. }
-                | HeapError::ReserveTooLarge { .. },
-            ) => Status::EINVAL,
+            Refusal::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
             Refusal::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Refusal::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
             Refusal::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
@@ -110,6 +102,12 @@ impl Refusal {
                 _ => Status::ENOMEM,
             },
             Refusal::Os(_) => Status::ENOMEM,
+            // Reasons that the crates below may learn and this one does not know yet.
+            Refusal::Root(_)
+            | Refusal::Handle(_)
+            | Refusal::Alloc(_)
+            | Refusal::Heap(_)
+            | Refusal::Type(_) => Status::EINVAL,
         }
     }
 }
@@ -122,7 +120,6 @@ impl fmt::Display for Refusal {
             Refusal::UnknownOption => {
                 write!(f, "an option is set that this version of the library does not know")
             }
-            Refusal::Option(name, value) => write!(f, "options.{name} is {value}: out of range"),
             Refusal::StackEnd(end) => {
                 write!(
                     f,
@@ -174,9 +171,15 @@ impl From<AllocError> for Refusal {
     }
 }
 
-impl From<Misuse> for Refusal {
-    fn from(e: Misuse) -> Self {
+impl From<MisuseError> for Refusal {
+    fn from(e: MisuseError) -> Self {
         Refusal::Misuse(e)
+    }
+}
+
+impl From<OptionError> for Refusal {
+    fn from(e: OptionError) -> Self {
+        Refusal::Heap(e.into())
     }
 }
 

@@ -7,8 +7,7 @@ use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::roots::Handle;
-use heapwood_gc::{Frame, Mutator, RootToken};
+use heapwood_gc::{Frame, Handle, Mutator, RootToken};
 use heapwood_layout::WORD;
 
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);

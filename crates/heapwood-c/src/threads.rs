@@ -9,21 +9,22 @@ use crate::refusal::Refusal;
 use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Client, Misuse, Mutator};
+use heapwood_gc::{Attached, Client, MisuseError, Mutator};
 use std::sync::OnceLock;
 
 /// What this crate keeps of an attached thread.
 #[repr(C)]
-struct Attached {
+struct ThreadRecord {
     heap: NonNull<HeapHandle>,
     /// Touched by the thread itself only.
     failure: Failure,
 }
 
-const _: () =
-    assert!(size_of::<Attached>() <= size_of::<Client>() && align_of::<Attached>() <= align_of::<Client>());
+const _: () = assert!(
+    size_of::<ThreadRecord>() <= size_of::<Client>() && align_of::<ThreadRecord>() <= align_of::<Client>()
+);
 
-fn attached(m: &Mutator) -> *mut Attached {
+fn record(m: &Mutator) -> *mut ThreadRecord {
     m.client().get().cast()
 }
 
@@ -31,16 +32,16 @@ fn attached(m: &Mutator) -> *mut Attached {
 #[inline]
 pub fn heap_of(m: &Mutator) -> &HeapHandle {
     // SAFETY: hw_attach set the word, and a heap is not ended while threads are attached.
-    unsafe { (*attached(m)).heap.as_ref() }
+    unsafe { (*record(m)).heap.as_ref() }
 }
 
 /// Notes why a function refuses, for [`hw_last_error`]; the status to return.
 #[cold]
 pub fn refuse(m: &Mutator, refusal: Refusal) -> Status {
     // What another thread is told is not written where this one's own refusals are.
-    if !matches!(m.check(), Err(Misuse::OtherThread | Misuse::Detached)) {
+    if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
         // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
-        unsafe { (*attached(m)).failure = Failure::of(&refusal) };
+        unsafe { (*record(m)).failure = Failure::of(&refusal) };
     }
     refusal.status()
 }
@@ -65,11 +66,11 @@ fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, 
         return Err(Refusal::StackEnd(end));
     }
     let mutator = Mutator::attach(&heap.heap, stack_end)?;
-    // SAFETY: the mutator was just made, and its client's room is this crate's.
+    // SAFETY: the thread was just attached, and its client's room is this crate's.
     unsafe {
-        attached(mutator.as_ref()).write(Attached { heap: NonNull::from(heap), failure: Failure::NONE });
+        record(&mutator).write(ThreadRecord { heap: NonNull::from(heap), failure: Failure::NONE });
     }
-    Ok(mutator)
+    Ok(mutator.into_raw())
 }
 
 /// Attaches the calling thread.
@@ -108,8 +109,8 @@ pub unsafe extern "C" fn hw_detach(m: *mut Mutator) -> Status {
     let mutator = unsafe { m.as_ref() };
     match mutator.check() {
         Ok(()) => {
-            // SAFETY: contract 1, and this is its thread.
-            unsafe { Mutator::detach(m) };
+            // SAFETY: hw_attach gave it, to this thread; the heap exists (contract 1).
+            drop(unsafe { Attached::from_raw(m) });
             Status::OK
         }
         Err(misuse) => refuse(mutator, misuse.into()),
@@ -133,12 +134,12 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
 pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const Failure {
     static OTHER_THREAD: OnceLock<Failure> = OnceLock::new();
     static DETACHED: OnceLock<Failure> = OnceLock::new();
-    let text = |misuse: Misuse| Failure::of(&misuse.into());
+    let text = |misuse: MisuseError| Failure::of(&misuse.into());
     match m.check() {
-        Err(misuse @ Misuse::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
-        Err(misuse @ Misuse::Detached) => DETACHED.get_or_init(|| text(misuse)),
+        Err(misuse @ MisuseError::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
+        Err(misuse @ MisuseError::Detached) => DETACHED.get_or_init(|| text(misuse)),
         // SAFETY: only the mutator's own thread, which this is, touches it.
-        _ => unsafe { &raw const (*attached(m)).failure },
+        _ => unsafe { &raw const (*record(m)).failure },
     }
 }
 

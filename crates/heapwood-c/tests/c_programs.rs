@@ -154,6 +154,41 @@ fn address_space_may_be_scarce() {
     std::fs::remove_file(program).expect("the program was just run");
 }
 
+/// The program's line of options and what it told of the variable.
+fn with_variable(program: &Path, variable: Option<&str>) -> (String, String) {
+    let mut command = Command::new(program);
+    match variable {
+        Some(text) => command.env("HEAPWOOD", text),
+        None => command.env_remove("HEAPWOOD"),
+    };
+    let output = run(&mut command);
+    let text = |bytes| String::from_utf8(bytes).expect("programs print text");
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_variable_changes_options_where_it_is_asked_for() {
+    let program = compile("tests/c/environment.c", Link::Static, "-O2");
+    let own = "min_heap 1048576 limit 0 percent 70 huge_pages 1 verify 0 mark_stack 0 memory 0\n";
+    for variable in [None, Some("")] {
+        assert_eq!(with_variable(&program, variable), (own.into(), String::new()));
+    }
+    let all = "limit=2GiB,percent=100,huge_pages=off,verify=on,mark_stack=9,memory=1.5GiB";
+    let set = "min_heap 1048576 limit 2147483648 percent 100 huge_pages 0 verify 1 mark_stack 9 memory 1610612736\n";
+    assert_eq!(with_variable(&program, Some(all)), (set.into(), String::new()));
+    let (options, told) = with_variable(&program, Some("percnt=1,percent=0,limit=much,verify,percent=80"));
+    assert_eq!(options, own.replace("percent 70", "percent 80"));
+    let lines: Vec<&str> = told.lines().collect();
+    let wanted = [
+        "heapwood: ignored in HEAPWOOD: no option is called percnt: is percent meant?",
+        "heapwood: ignored in HEAPWOOD: option percent is 0: it must be 1 to 100000",
+        "heapwood: ignored in HEAPWOOD: option limit is much: a size is a number with KiB, MiB",
+        "heapwood: ignored in HEAPWOOD: verify has no value: write key=value",
+    ];
+    assert!(lines.len() == 4 && lines.iter().zip(wanted).all(|(line, w)| line.starts_with(w)), "{told}");
+    std::fs::remove_file(program).expect("the program was just run");
+}
+
 #[test]
 fn cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);

@@ -1,16 +1,17 @@
 //! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
 
 mod bench;
+mod heap;
 mod layout;
 mod pages;
 
 use crate::legible::{complain, escaped, legible};
 use crate::output::written;
-use crate::size::{exact, parse_size};
 pub(crate) use bench::{NO_PEER, Subject};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
+pub(crate) use heap::HeapFlags;
 use heapwood_workloads::Workload;
 pub(crate) use layout::{Check, Layout, Show};
 pub(crate) use pages::{Pages, Replay, Request, Simulate};
@@ -60,28 +61,6 @@ pub(crate) struct Run {
     #[arg(help = n_help(), allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) n: Option<u64>,
 
-    /// Allocate this many percent of what is alive before collecting again
-    #[arg(long, value_name = "PERCENT", default_value_t = heapwood::Config::DEFAULT.percent, allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=heapwood::Config::MAX_PERCENT as i64))]
-    pub(crate) percent: u32,
-
-    /// Let the heap grow to at most SIZE, such as 64MiB
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_limit)]
-    pub(crate) limit: Option<usize>,
-
-    /// Reserve SIZE of addresses for the heap, such as 64MiB [default: four times the machine's memory, less under
-    /// ulimit -v or with --limit]
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_reserve)]
-    pub(crate) reserve: Option<usize>,
-
-    /// Start no thread that gives memory which is not needed back to the kernel
-    #[arg(long)]
-    pub(crate) no_background_release: bool,
-
-    /// Check everything after every collection (slow)
-    #[arg(long)]
-    pub(crate) verify: bool,
-
     /// Write which pages of the heap are in use to FILE: when most were, at the end, and after the collection that freed
     /// most
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
@@ -94,6 +73,9 @@ pub(crate) struct Run {
     /// Print check values and figures as the peers do, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub(crate) as_peer: bool,
+
+    #[command(flatten, next_help_heading = "Options of the heap (HEAPWOOD=key=value,... sets them, too)")]
+    pub(crate) heap: HeapFlags,
 }
 
 /// How a run is shown.
@@ -199,15 +181,6 @@ fn parse_count(text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_reserve(text: &str) -> Result<usize, String> {
-    let (least, most) = (heapwood_heap::MIN_WINDOW, heapwood_heap::MAX_WINDOW);
-    let bytes = parse_size(text)?;
-    match (least..=most).contains(&bytes) {
-        true => Ok(bytes),
-        false => Err(format!("a heap takes from {} to {} of addresses", exact(least), exact(most))),
-    }
-}
-
 /// A file for output, which a lone dash is not.
 fn a_file(path: PathBuf) -> Result<PathBuf, &'static str> {
     match path.as_os_str() == "-" {
@@ -256,17 +229,6 @@ fn quoting(mut error: clap::Error) -> clap::Error {
         }
     }
     error
-}
-
-fn parse_limit(text: &str) -> Result<usize, String> {
-    let bytes = parse_size(text)?;
-    if bytes < heapwood::Config::MIN_LIMIT {
-        return Err(format!(
-            "a heap needs at least {}",
-            crate::size::show(heapwood::Config::MIN_LIMIT as u64)
-        ));
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

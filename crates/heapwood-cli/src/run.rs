@@ -3,12 +3,12 @@
 
 use crate::args::{Format, Run};
 use crate::failure::Failure;
-use crate::figures::Clock;
+use crate::figures::{self, Clock};
 use crate::legible::complain;
 use crate::output::{check_writable, say};
 use crate::pages::sample_file::SampleFile;
 use crate::room::check_size;
-use heapwood::{AllocError, Config, Heap, HeapError};
+use heapwood::{AllocError, Heap, HeapError};
 use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
 use heapwood_workloads::Line;
@@ -17,15 +17,8 @@ use std::io::Write;
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let (workload, format) = (args.workload, args.format());
     let n = workload.check(args.n).map_err(Failure::usage)?;
-    check_size(workload, n, args.reserve)?;
-    let config = Config {
-        percent: args.percent,
-        limit: args.limit,
-        reserve: args.reserve,
-        background_release: !args.no_background_release,
-        verify: args.verify,
-        ..Config::DEFAULT
-    };
+    let config = args.heap.config();
+    check_size(workload, n, config.reserve)?;
     // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
     let heap = unsafe { Heap::new(config) }.map_err(no_heap)?;
     heap.on_alloc_error(give_up);
@@ -40,7 +33,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
         show_line(&line, format);
         lines.push(line.fields);
     });
-    let figures = clock.stop(m, args, n, lines);
+    let figures = clock.stop(m, figures::Run { workload: workload.name, n, config }, lines);
     match format {
         Format::Text => figures.print(),
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(Failure::run)?),

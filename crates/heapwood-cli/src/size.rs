@@ -1,24 +1,10 @@
 //! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes. Units are powers of 1024.
 
+use heapwood_gc::size;
+
 /// The bytes that `text` says.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return Err("a size is a number with KiB, MiB, GiB or TiB, such as 64MiB".into()),
-    };
-    let value: f64 = number.parse().map_err(|_| "a size begins with a number, such as 64MiB".to_string())?;
-    let bytes = value * (1u64 << shift) as f64;
-    if bytes >= (1u64 << 60) as f64 {
-        return Err("no machine has that much memory".into());
-    }
-    Ok(bytes as usize)
+    size::parse(text).map(|bytes| bytes as usize).map_err(|why| why.to_string())
 }
 
 /// A size for people, in the largest unit that leaves a number of at least 1.
@@ -33,9 +19,7 @@ pub(crate) fn show(bytes: u64) -> String {
 
 /// A size for people in the largest unit of which it is a whole number.
 pub(crate) fn exact(bytes: usize) -> String {
-    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = if bytes == 0 { 0 } else { bytes.trailing_zeros() as usize / 10 };
-    format!("{} {}", bytes >> (10 * unit), units[unit])
+    size::Size(bytes as u64).to_string()
 }
 
 #[cfg(test)]

@@ -69,8 +69,12 @@ fn limits_that_are_too_small() {
 
 #[test]
 fn wrong_options() {
-    fails("run trees 8 --limit 1MiB", 2, &["--limit", "1MiB", "4.0 MiB"]);
-    fails("run trees 8 --limit 0", 2, &["--limit", "4.0 MiB"]);
+    fails(
+        "run trees 8 --limit 1MiB",
+        2,
+        &["--limit", "1MiB", "option limit is 1 MiB: it must be at least 4 MiB; choose"],
+    );
+    fails("run trees 8 --limit 0", 2, &["--limit", "at least 4 MiB"]);
     fails("run trees 8 --limit lots", 2, &["--limit", "lots", "number"]);
     fails("run trees 8 --limit 64parsecs", 2, &["--limit", "64parsecs", "64MiB"]);
     fails("run trees 8 --limit -64MiB", 2, &["--limit", "-64MiB"]);
@@ -78,8 +82,15 @@ fn wrong_options() {
     fails("run trees 8 --limit 99999999999GiB", 2, &["--limit", "99999999999GiB", "memory"]);
     fails("run trees 8 --limit", 2, &["--limit", "value"]);
     for percent in ["0", "-50", "100001", "99999999999", "half", "1.5"] {
-        fails(&format!("run trees 8 --percent {percent}"), 2, &["--percent", percent]);
+        fails(&format!("run trees 8 --percent {percent}"), 2, &["--percent", percent, "1 to 100000"]);
     }
+    fails(
+        "run trees 8 --mask-words 257",
+        2,
+        &["--mask-words", "option mask_words is 257: it must be 0 to 256"],
+    );
+    fails("run trees 8 --memory 1MiB", 2, &["--memory", "at least 16 MiB"]);
+    fails("run trees 8 --conservative-stacks", 2, &["--conservative-stacks"]);
     fails("run trees 8 --fast", 2, &["--fast"]);
     fails("run trees 8 9", 2, &["9"]);
     fails("run forests 8", 2, &["forests", "trees", "churn", "mark"]);

@@ -151,6 +151,83 @@ fn the_percentage_decides_how_often_it_collects() {
 }
 
 #[test]
+fn all_statistics_are_printed() {
+    let figures = json("run trees 14 --percent 20 --min-heap 1MiB");
+    for statistic in &heapwood_gc::STATISTICS {
+        let name = statistic.name.replace("_ns", "_us");
+        let value = figures.get(&name).or(figures.get(format!("heap_{name}")));
+        assert!(value.is_some_and(Value::is_number), "{name}: {figures}");
+    }
+    for key in [
+        "heap_goal_bytes",
+        "heap_backed_bytes",
+        "span_lock_acquisitions",
+        "page_lock_acquisitions",
+        "mark_total_us",
+    ] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
+    }
+}
+
+/// What a run prints as JSON, and on standard error, with this variable.
+fn with_variable(variable: &str, args: &str) -> (Value, String) {
+    let output = command(args).env("HEAPWOOD", variable).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    (serde_json::from_slice(&output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn the_variable_sets_options_and_flags_count_more() {
+    let (figures, told) =
+        with_variable("percent=7,limit=1.5GiB,verify=on,background_release=off", "run trees 6 --json");
+    assert_eq!((&figures["percent"], &figures["limit_bytes"], &*told), (&json!(7), &json!(3u64 << 29), ""));
+    let (figures, told) = with_variable("percent=7,limit=1GiB", "run trees 6 --json --percent 9");
+    assert_eq!((&figures["percent"], &figures["limit_bytes"], &*told), (&json!(9), &json!(1 << 30), ""));
+    let (figures, told) = with_variable("verify=on", "run trees 12 --json --min-heap 1MiB");
+    assert!(figures["verified"].as_u64() > Some(0), "{figures}");
+    assert_eq!(told, "");
+}
+
+#[test]
+fn what_is_wrong_in_the_variable_is_told_and_ignored() {
+    let (figures, told) =
+        with_variable("limits=9GiB,percent=0,stress=\x1b[31m,percent=8", "run trees 6 --json");
+    assert_eq!((&figures["percent"], &figures["limit_bytes"]), (&json!(8), &Value::Null));
+    let lines: Vec<&str> = told.lines().collect();
+    let wanted = [
+        "heapwood: ignored in HEAPWOOD: no option is called limits: is limit meant? There are min_heap, limit, ",
+        "heapwood: ignored in HEAPWOOD: option percent is 0: it must be 1 to 100000; ",
+        "heapwood: ignored in HEAPWOOD: option stress is \\u{1b}[31m: it must be on (1) or off (0)",
+    ];
+    assert!(lines.len() == 3 && lines.iter().zip(wanted).all(|(line, w)| line.starts_with(w)), "{told}");
+    for args in ["run --help", "doctor --json"] {
+        let ran = command(args).env("HEAPWOOD", "nonsense").output().unwrap();
+        assert!(ran.stderr.is_empty(), "only run makes a heap: {args} {ran:?}");
+    }
+}
+
+#[test]
+fn flags_are_made_of_the_list_of_options() {
+    let (short, long) = (output("run -h"), output("run --help"));
+    for option in &heapwood_gc::OPTIONS {
+        let flag = option.name.replace('_', "-");
+        assert_eq!(long.contains(&flag), option.name != "conservative_stacks", "{flag}: {long}");
+        let for_tests = ["stress", "mask_words", "mark_stack"].contains(&option.name);
+        assert_eq!(
+            short.contains(&format!("{flag} ")),
+            flag != "conservative-stacks" && !for_tests,
+            "{flag}: {short}"
+        );
+    }
+    assert_eq!(long.matches("(for tests and measurements of this library)").count(), 3, "{long}");
+    let figures = json("run trees 8 --stress --no-huge-pages --mark-stack 5 --mask-words 0 --memory 64MiB");
+    assert!(
+        figures["collections"].as_u64() > Some(1000) && figures["mark_overflows"].as_u64() > Some(0),
+        "{figures}"
+    );
+}
+
+#[test]
 fn a_limit_that_is_enough_is_kept() {
     let figures = json("run trees 13 --limit 6MiB");
     assert_eq!(figures["limit_bytes"], 6 << 20);

@@ -13,23 +13,13 @@ use std::time::Instant;
 
 /// A heap that collects when it is told to, and knows no roots but those registered.
 fn quiet() -> HeapBox {
-    let config = Config {
-        conservative_stacks: false,
-        min_heap: 4 << 30,
-        background_release: false,
-        ..Config::DEFAULT
-    };
+    let config = Config::DEFAULT.conservative_stacks(false).min_heap(4 << 30).background_release(false);
     Heap::create(&heapwood_os::SYSTEM, config).expect("a heap")
 }
 
 /// Runs `f` with this thread attached.
 fn attached<R>(heap: &HeapBox, f: impl FnOnce(&Mutator) -> R) -> R {
-    let mutator = Mutator::attach(heap, None).expect("a mutator");
-    // SAFETY: attached just now.
-    let result = f(unsafe { mutator.as_ref() });
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
-    result
+    f(&Mutator::attach(heap, None).expect("a mutator"))
 }
 
 fn masked(heap: &HeapBox, program: &ProgramBuf<64>) -> ObjectType {

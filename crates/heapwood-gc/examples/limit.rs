@@ -24,17 +24,16 @@ fn allocate(m: &Mutator, ty: ObjectType) -> Option<usize> {
 }
 
 fn run(limit: Option<usize>, percent: usize, lists: usize) -> Option<Outcome> {
-    let config = Config { limit, conservative_stacks: false, background_release: false, ..Config::DEFAULT };
+    let mut config = Config::DEFAULT.conservative_stacks(false).background_release(false);
+    config.limit = limit;
     let heap = Heap::create(&SYSTEM, config).expect("a heap");
-    let raw = Mutator::attach(&heap, None).expect("a mutator");
-    // SAFETY: attached just above, and detached below.
-    let m = unsafe { raw.as_ref() };
+    let m = Mutator::attach(&heap, None).expect("a mutator");
     let ty = heap.register(&TypeDescriptor::masked(OBJECT, &[1]).expect("a type")).expect("a type");
     let mut heads = vec![0usize; lists];
     // SAFETY: the slots live as long as the heap; they change between collections only.
     let _ = unsafe { heap.add_root_slots(heads.as_ptr(), lists) };
     for n in 0..LIMIT / 100 * percent / OBJECT {
-        let object = allocate(m, ty)?;
+        let object = allocate(&m, ty)?;
         // SAFETY: the object is new, and has a word; the slot is a root.
         unsafe {
             (object as *mut usize).write((&raw const heads[n % lists]).read_volatile());
@@ -44,7 +43,7 @@ fn run(limit: Option<usize>, percent: usize, lists: usize) -> Option<Outcome> {
     let (cpu, mut share, mut refused) = (clock::thread_cpu_ns(), 0f64, 0);
     let (mut since, mut before) = (clock::monotonic_ns(), heap.stats().pause_total_ns);
     for n in 0..GARBAGE {
-        refused += allocate(m, ty).is_none() as usize;
+        refused += allocate(&m, ty).is_none() as usize;
         if n % 4096 == 0 && clock::monotonic_ns() - since > 1_000_000_000 {
             let (now, paused) = (clock::monotonic_ns(), heap.stats().pause_total_ns);
             share = share.max((paused - before) as f64 / (now - since) as f64);
@@ -52,8 +51,7 @@ fn run(limit: Option<usize>, percent: usize, lists: usize) -> Option<Outcome> {
         }
     }
     let ns = (clock::thread_cpu_ns() - cpu) as f64 / GARBAGE as f64;
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(raw) };
+    drop(m);
     Some(Outcome { ns, share, refused })
 }
 

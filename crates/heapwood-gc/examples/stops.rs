@@ -8,7 +8,7 @@ use std::sync::{Barrier, RwLock};
 
 /// The median of pauses with so many idle threads, each of which has used `used` of so many types, and the first.
 fn pauses(threads: usize, types: usize, used: usize) -> (f64, f64) {
-    let config = Config { min_heap: 1 << 30, background_release: false, ..Config::DEFAULT };
+    let config = Config::DEFAULT.min_heap(1 << 30).background_release(false);
     let heap = Heap::create(&SYSTEM, config).expect("a heap");
     let registered: Vec<_> = (0..types)
         .map(|n| {
@@ -26,9 +26,7 @@ fn pauses(threads: usize, types: usize, used: usize) -> (f64, f64) {
             std::thread::Builder::new()
                 .stack_size(64 << 10)
                 .spawn_scoped(scope, move || {
-                    let raw = Mutator::attach(heap, None).expect("a mutator");
-                    // SAFETY: attached just above, and detached below.
-                    let m = unsafe { raw.as_ref() };
+                    let m = Mutator::attach(heap, None).expect("a mutator");
                     for ty in registered.iter().cycle().skip(thread * 7).take(used.min(types * used)) {
                         m.allocate(*ty).expect("an object");
                     }
@@ -36,15 +34,12 @@ fn pauses(threads: usize, types: usize, used: usize) -> (f64, f64) {
                         ready.wait();
                         drop(gate.read());
                     });
-                    // SAFETY: attached on this thread, and not used again.
-                    unsafe { Mutator::detach(raw) };
+                    drop(m);
                 })
                 .expect("a thread");
         }
         ready.wait();
-        let raw = Mutator::attach(&heap, None).expect("a mutator");
-        // SAFETY: attached just above, and detached below.
-        let m = unsafe { raw.as_ref() };
+        let m = Mutator::attach(&heap, None).expect("a mutator");
         let mut last = 0;
         let mut pause = || {
             let _ = m.collect();
@@ -56,8 +51,7 @@ fn pauses(threads: usize, types: usize, used: usize) -> (f64, f64) {
         let first = pause();
         let mut all: Vec<f64> = (0..51).map(|_| pause()).collect();
         all.sort_by(f64::total_cmp);
-        // SAFETY: attached on this thread, and not used again.
-        unsafe { Mutator::detach(raw) };
+        drop(m);
         drop(held);
         (first, all[all.len() / 2])
     })

@@ -1,12 +1,16 @@
 //! Why something was refused, in words a user can act on.
 
+pub use crate::size::SizeError;
+
+use crate::options::info::{OptionInfo, OptionUnit};
 use core::fmt;
-use heapwood_heap::{MAX_WINDOW, NoRoom, ShapeError};
-use heapwood_layout::{LayoutError, MAX_MASK_WORDS, ProgramError};
+use heapwood_heap::{NoRoom, ShapeError};
+use heapwood_layout::{LayoutError, ProgramError};
 use heapwood_os::OsError;
 
 /// Why no object could be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocError {
     /// What is alive leaves no room under the heap's limit.
     Limit {
@@ -36,7 +40,7 @@ pub enum AllocError {
     /// The heap has no room for the type's layout, or cannot use it.
     Layout(ShapeError),
     /// The heap cannot be used here and now.
-    Misuse(Misuse),
+    Misuse(MisuseError),
 }
 
 impl fmt::Display for AllocError {
@@ -70,7 +74,8 @@ impl core::error::Error for AllocError {}
 
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
+#[non_exhaustive]
+pub enum MisuseError {
     /// Its thread is inside a blocking region.
     Blocked,
     /// Its thread is inside a trace function.
@@ -83,17 +88,17 @@ pub enum Misuse {
     OtherStack,
 }
 
-impl fmt::Display for Misuse {
+impl fmt::Display for MisuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Misuse::Blocked => "the heap is used inside a blocking region: end the region first",
-            Misuse::Tracing => {
+            MisuseError::Blocked => "the heap is used inside a blocking region: end the region first",
+            MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
                  pointers"
             }
-            Misuse::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
-            Misuse::OtherThread => "this mutator is another thread's: each thread attaches for itself",
-            Misuse::OtherStack => {
+            MisuseError::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
+            MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
+            MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
                  attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
             }
@@ -101,31 +106,14 @@ impl fmt::Display for Misuse {
     }
 }
 
-impl core::error::Error for Misuse {}
+impl core::error::Error for MisuseError {}
 
 /// Why a heap could not be made, or a thread not attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HeapError {
-    /// The growth percentage is out of range.
-    Percent {
-        /// What was asked for.
-        percent: u32,
-    },
-    /// More words than a mask can have.
-    MaskWords {
-        /// How many were asked for.
-        words: usize,
-    },
-    /// The limit is smaller than one growth step.
-    LimitTooSmall {
-        /// What was asked for, in bytes.
-        limit: usize,
-    },
-    /// More address space than a heap can use.
-    ReserveTooLarge {
-        /// What was asked for, in bytes.
-        bytes: usize,
-    },
+    /// An option is out of range.
+    OutOfRange(OptionError),
     /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
     /// The kernel has larger pages than heaps can use.
@@ -156,18 +144,7 @@ pub enum HeapError {
 impl fmt::Display for HeapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HeapError::Percent { percent } => {
-                write!(f, "a growth of {percent} percent: it must be 1 to {}", crate::Config::MAX_PERCENT)
-            }
-            HeapError::MaskWords { words } => {
-                write!(f, "masks for types of {words} words: it can be at most {MAX_MASK_WORDS}")
-            }
-            HeapError::LimitTooSmall { limit } => {
-                write!(f, "a limit of {limit} bytes: it must be at least {}", crate::Config::MIN_LIMIT)
-            }
-            HeapError::ReserveTooLarge { bytes } => {
-                write!(f, "an address range of {bytes} bytes: it can be at most {}", MAX_WINDOW)
-            }
+            HeapError::OutOfRange(e) => e.fmt(f),
             HeapError::Kernel(e) => e.fmt(f),
             HeapError::KernelPages { bytes } => write!(
                 f,
@@ -204,8 +181,160 @@ impl From<OsError> for HeapError {
     }
 }
 
+impl From<OptionError> for HeapError {
+    fn from(e: OptionError) -> Self {
+        HeapError::OutOfRange(e)
+    }
+}
+
+/// An option that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionError {
+    /// Which.
+    pub option: &'static OptionInfo,
+    /// What was asked for, in its unit.
+    pub value: u64,
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OptionError { option, value } = self;
+        let (name, value, range) = (option.name, option.show(*value), option.range_text());
+        write!(f, "option {name} is {value}: it must be {range}; choose such a value, or leave it out")?;
+        match option.default {
+            Some(default) => write!(f, " for the default, {}", option.show(default)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for OptionError {}
+
+/// Why a setting, such as one of the variable `HEAPWOOD`, cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SettingError<'a> {
+    /// The text is not UTF-8.
+    NotText,
+    /// A setting without an equals sign.
+    NoValue {
+        /// All of it.
+        setting: &'a str,
+    },
+    /// There is no such option.
+    NoOption {
+        /// What it was called.
+        name: &'a str,
+        /// The name that is like it.
+        nearest: Option<&'static str>,
+        /// Those that there are.
+        options: &'static [OptionInfo],
+    },
+    /// The text is no value of the option.
+    Value {
+        /// Which option.
+        option: &'static OptionInfo,
+        /// What was given.
+        text: &'a str,
+        /// Why it is no size, where a size is wanted.
+        why: Option<SizeError>,
+    },
+    /// The value is out of range.
+    Range(OptionError),
+}
+
+impl fmt::Display for SettingError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingError::NotText => f.write_str("it is not UTF-8: write key=value,key=value"),
+            SettingError::NoValue { setting } => {
+                write!(f, "{} has no value: write key=value", setting.escape_debug())
+            }
+            SettingError::NoOption { name, nearest, options } => {
+                write!(f, "no option is called {}: ", name.escape_debug())?;
+                match nearest {
+                    Some(nearest) => write!(f, "is {nearest} meant? There are ")?,
+                    None => f.write_str("there are ")?,
+                }
+                options.iter().enumerate().try_for_each(|(i, option)| {
+                    f.write_str(if i == 0 { "" } else { ", " })?;
+                    f.write_str(option.name)
+                })
+            }
+            SettingError::Value { option, text, why: Some(why) } => {
+                write!(f, "option {} is {}: {why}", option.name, text.escape_debug())
+            }
+            SettingError::Value { option, text, why: None } => {
+                let a_number = if option.unit == OptionUnit::Switch { "" } else { "a number, " };
+                let text = text.escape_debug();
+                write!(f, "option {} is {text}: it must be {a_number}{}", option.name, option.range_text())
+            }
+            SettingError::Range(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SettingError<'_> {}
+
+/// Why a root was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RootError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootError::Full { most } => write!(
+                f,
+                "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
+                 keep objects in an array that one root leads to"
+            ),
+            RootError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RootError {}
+
+/// Why no handle was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// The table is full.
+    Full {
+        /// How many it holds.
+        most: usize,
+    },
+    /// The kernel gave no memory for more.
+    Kernel(OsError),
+}
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleError::Full { most } => write!(
+                f,
+                "{most} handles are held, as many as this heap can have: free some, or keep objects in an array that one \
+                 handle leads to"
+            ),
+            HandleError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for HandleError {}
+
 /// Why a type could not be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TypeError {
     /// The description is wrong.
     Layout(LayoutError),

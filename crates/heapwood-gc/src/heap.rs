@@ -1,92 +1,66 @@
-//! The heap: a space, the mutators attached to it, its roots, and the collector's own memory. Everything hangs off
-//! it; there is no global state. It lives in mapped memory at a fixed address, since mutators point to it.
+//! The heap, as those above see it: a space, the mutators attached to it, its roots, its collector. Everything hangs off it;
+//! there is no global state. Invariant: it lives in mapped memory at a fixed address, since mutators point to it, and its
+//! first field is what they read of it.
 
-use crate::attach::Registry;
-use crate::config::Config;
-use crate::error::HeapError;
-use crate::mark::MarkStacks;
+use crate::background::{Background, Scavenger};
+use crate::collect::{Collector, Pacer, Room, hold_margin, window};
+use crate::error::{HandleError, HeapError, MisuseError, RootError, TypeError};
+use crate::mark::{FlaggedSpans, MarkStacks};
 use crate::mutator::Mutator;
-use crate::pace::{self, Bounds, CollectorShare};
-use crate::room::{self, Room};
-use crate::roots::table::RootKind;
-use crate::roots::{Handle, HandleError, Handles, MAX_HANDLES, RootError, RootToken, Roots};
-use crate::scavenger::{Bell, Scavenger};
-use crate::stats::{Histogram, Stats};
-use crate::verify::Verify;
-use crate::watch::Watch;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, MIN_WINDOW, Object, Space, SpaceConfig, rounded_window};
+use crate::mutator::registry::Registry;
+use crate::observe::{Stats, Verify};
+use crate::options::Config;
+use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots};
+use crate::state::{State, StoreLog};
+use crate::types::{self, Described, ObjectType};
+use core::mem::{ManuallyDrop, offset_of};
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
+use heapwood_layout::TypeDescriptor;
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedArray, MappedBox, TimedLock, clock};
-use heapwood_pages::PAGE_SIZE;
+use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
+use heapwood_pages::Snapshot;
 
-/// A heap is near its limit when less than one part in so many is left.
-const NEAR: usize = 16;
 /// A small heap has room for fewer handles: one for so many bytes of its window.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
 
-/// What one collection at a time uses.
-pub(crate) struct Collector {
-    pub(crate) stacks: MarkStacks,
-    /// A bit for every page: a span that starts here has marked objects that were not scanned.
-    pub(crate) overflow: MappedArray<u64>,
-    /// Words of it that are committed; what lies beyond has no bits if the kernel refused more.
-    pub(crate) overflow_words: usize,
-}
-
-/// What the collector has done.
-pub(crate) struct Record {
-    pub(crate) pauses: Histogram,
-    /// Until all mutators had stopped.
-    pub(crate) stops: Histogram,
-    pub(crate) marks: Histogram,
-    /// Sweeping what was left of the cycle before, by the thread that collects and before the others have to stop.
-    pub(crate) sweeps: Histogram,
-    pub(crate) live_objects: usize,
-    pub(crate) collect_cpu_ns: u64,
-    pub(crate) mark_overflows: u64,
-    pub(crate) verified: u64,
-}
-
 /// A garbage-collected heap.
+#[repr(C)]
 pub struct Heap {
-    pub(crate) kernel: KernelRef,
-    pub(crate) config: Config,
-    pub(crate) percent: AtomicU32,
-    pub(crate) space: Space,
-    pub(crate) registry: TimedLock<Registry>,
-    pub(crate) collector: Lock<Collector>,
-    pub(crate) roots: TimedLock<Roots>,
-    pub(crate) handles: TimedLock<Handles>,
-    /// The thread pointer of the thread that marks, while one does.
-    pub(crate) marking: AtomicUsize,
-    pub(crate) share: CollectorShare,
-    pub(crate) room: Room,
+    state: State,
+    collector: Collector,
+    background: Background,
+    config: Config,
+    kernel: KernelRef,
     ticks: TickClock,
-    pub(crate) record: Lock<Record>,
-    pub(crate) verify: Option<Verify>,
-    pub(crate) cycles: AtomicU64,
-    pub(crate) live: AtomicUsize,
-    pub(crate) goal: AtomicUsize,
-    /// What the scavenger waits for, and the bytes it has released.
-    pub(crate) bell: Bell,
-    pub(crate) released: AtomicU64,
-    pub(crate) watch: Watch,
-    #[cfg(feature = "plant")]
-    pub(crate) plant: crate::plant::Plant,
 }
 
-/// A heap that its owner keeps in place. Dropping it releases all its memory at once.
+const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it");
+
+/// A heap that its owner keeps in place. Dropping it releases all its memory at once; but if a thread is attached (whose
+/// guard was forgotten) that memory stays, for the thread may use it until it ends.
 pub struct HeapBox {
-    // Dropped first.
-    _scavenger: Option<Scavenger>,
-    heap: MappedBox<Heap>,
+    scavenger: Option<Scavenger>,
+    heap: ManuallyDrop<MappedBox<Heap>>,
 }
 
-impl core::ops::Deref for HeapBox {
+impl Deref for HeapBox {
     type Target = Heap;
     fn deref(&self) -> &Heap {
         &self.heap
+    }
+}
+
+impl Drop for HeapBox {
+    fn drop(&mut self) {
+        // The thread uses the heap.
+        self.scavenger = None;
+        if self.heap.mutators() == 0 {
+            // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
+            unsafe { ManuallyDrop::drop(&mut self.heap) };
+        }
     }
 }
 
@@ -98,7 +72,7 @@ impl Heap {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
         let room = Room::find(&config)?;
-        let mut window = rounded_window(room::window(&config));
+        let mut window = rounded_window(window(&config));
         loop {
             match Self::in_window(kernel, config, room, window) {
                 Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
@@ -110,7 +84,7 @@ impl Heap {
     /// Makes a heap with a window of this size. All else that it needs addresses for is had with it or not at all, and
     /// something is left for the program.
     fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
-        let margin = room::hold_margin(kernel)?;
+        let margin = hold_margin(kernel)?;
         let space = Space::new(
             kernel,
             SpaceConfig {
@@ -122,57 +96,36 @@ impl Heap {
                 single_cells: config.stress,
             },
         )?;
-        let bounds = Bounds { least: room.min_heap(&config), limit: config.limit, soft: room.goal(0) };
-        let first = pace::pace(0, config.percent, bounds);
+        let window = space.window_bytes();
+        let pacer = Pacer::new(&config, room);
+        let first = pacer.pace(0, pacer.bounds(0));
         space.set_budget(first.budget);
-        let pages = space.window_bytes() / PAGE_SIZE;
-        let heap = Heap {
-            kernel,
-            config,
-            percent: AtomicU32::new(config.percent),
-            registry: TimedLock::new(Registry::EMPTY),
-            collector: Lock::new(Collector {
-                stacks: match config.mark_stack {
-                    Some(edges) => MarkStacks::new(kernel, edges)?,
-                    None => MarkStacks::usual(kernel, space.window_bytes())?,
-                },
-                overflow: MappedArray::new(kernel, pages.div_ceil(64))?,
-                overflow_words: 0,
-            }),
-            roots: TimedLock::new(Roots::new(kernel)?),
-            handles: TimedLock::new(Handles::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?),
-            room,
-            marking: AtomicUsize::new(0),
-            share: CollectorShare::new(clock::monotonic_ns()),
-            ticks: TickClock::start(),
-            record: Lock::new(Record {
-                pauses: Histogram::new(),
-                stops: Histogram::new(),
-                marks: Histogram::new(),
-                sweeps: Histogram::new(),
-                live_objects: 0,
-                collect_cpu_ns: 0,
-                mark_overflows: 0,
-                verified: 0,
-            }),
-            verify: if config.verify { Some(Verify::new(kernel, &space)?) } else { None },
-            space,
-            cycles: AtomicU64::new(0),
-            live: AtomicUsize::new(0),
-            goal: AtomicUsize::new(first.goal),
-            bell: Bell::default(),
-            released: AtomicU64::new(0),
-            watch: Watch::new(),
-            #[cfg(feature = "plant")]
-            plant: Default::default(),
+        let stacks = match config.mark_stack {
+            Some(edges) => MarkStacks::new(kernel, edges as usize)?,
+            None => MarkStacks::usual(kernel, window)?,
         };
-        let heap = MappedBox::new(kernel, heap)?;
+        let flagged = FlaggedSpans::new(kernel, window)?;
+        let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
+        let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
+        let heap = Heap {
+            state: State::new(space, first.goal, config.stress, stores),
+            collector: Collector::new(roots, (stacks, flagged), pacer, config.conservative_stacks, verify),
+            background: Background::default(),
+            config,
+            kernel,
+            ticks: TickClock::start(),
+        };
+        let heap = ManuallyDrop::new(MappedBox::new(kernel, heap)?);
         drop(margin);
-        // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
-        let scavenger = config.background_release.then(|| unsafe { Scavenger::start(&heap) });
+        let start = || {
+            let (space, goal) = (heap.state.space(), heap.state.goal());
+            // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
+            unsafe { Scavenger::start(kernel, &heap.background, space, goal) }.ok()
+        };
         // Without the thread a heap goes on: it gives memory back when it is asked to.
-        let scavenger = scavenger.and_then(Result::ok);
-        Ok(HeapBox { _scavenger: scavenger, heap })
+        let scavenger = config.background_release.then(start).flatten();
+        Ok(HeapBox { scavenger, heap })
     }
 
     /// The settings it was made with.
@@ -180,35 +133,95 @@ impl Heap {
         &self.config
     }
 
-    /// The error planted in it, for tests of the tests.
+    /// What injects faults into it, for tests of the tests.
     #[cfg(feature = "plant")]
-    pub fn plant(&self) -> &crate::plant::Plant {
-        &self.plant
+    pub fn faults(&self) -> &crate::inject::FaultInjector {
+        self.collector.faults()
     }
 
     /// The memory it manages.
+    #[inline(always)]
     pub fn space(&self) -> &Space {
-        &self.space
+        self.state.space()
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(crate) fn kernel(&self) -> KernelRef {
+        self.kernel
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        self.collector.registry()
+    }
+
+    pub(crate) fn pacer(&self) -> &Pacer {
+        self.collector.pacer()
+    }
+
+    /// Collects if it is still `wanted`, because an allocation needs it or because the program asks for it.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now, or its thread's stack cannot be scanned.
+    pub(crate) fn collect_if(
+        &self,
+        me: &Mutator,
+        wanted: impl Fn() -> bool,
+        allocating: bool,
+    ) -> Result<(), MisuseError> {
+        if self.collector.collect_if(&self.state, me, wanted, allocating)? {
+            self.background.wake();
+        }
+        Ok(())
     }
 
     /// Changes the growth percentage, from the next collection on.
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
-        if percent == 0 || percent > Config::MAX_PERCENT {
-            return Err(HeapError::Percent { percent });
-        }
-        self.percent.store(percent, Ordering::Relaxed);
+        Config::DEFAULT.percent(percent).check()?;
+        self.pacer().set_percent(percent);
         Ok(())
     }
 
-    /// The calling thread's mutator, if it is attached.
-    pub fn current_mutator(&self) -> Option<&Mutator> {
-        // SAFETY: it is attached, and only this thread can detach it.
-        crate::thread::mutator_of(self).map(|mutator| unsafe { mutator.as_ref() })
+    /// How many threads are attached. If it is none, the last has done all it does here.
+    pub fn mutators(&self) -> usize {
+        self.registry().attached()
     }
 
-    /// How many threads are attached.
-    pub fn mutators(&self) -> usize {
-        self.registry.lock().count
+    /// Registers a type. Types of one size class and one layout share a shape.
+    pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+        types::register(self.space(), descriptor)
+    }
+
+    /// The form in which the heap keeps a type of `size` bytes whose pointers a program describes: by the number of words up
+    /// to which a mask is faster ([`Config::mask_words`]). Only programs are registered by this.
+    ///
+    /// # Errors
+    /// As [`Heap::register_program`].
+    pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
+        types::describe(self.space(), self.config.mask_words as usize, size, program)
+    }
+
+    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
+    ///
+    /// # Errors
+    /// The size is no type's; the program is wrong, with the byte at fault, or no nest of few loops and too large to be
+    /// unrolled; or the heap has no room for more.
+    pub fn register_program(
+        &self,
+        size: usize,
+        program: &[u8],
+    ) -> Result<(ObjectType, ProgramId), TypeError> {
+        types::register_program(self.space(), size, program)
+    }
+
+    /// The type of `size` bytes, which are those of its program.
+    ///
+    /// # Errors
+    /// The heap has no room for more layouts.
+    pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+        types::program_type(self.space(), size, program)
     }
 
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
@@ -220,7 +233,7 @@ impl Heap {
     /// # Safety
     /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
     pub unsafe fn add_root_slots(&self, slots: *const usize, words: usize) -> Result<RootToken, RootError> {
-        self.roots.lock().add(RootKind::Slots, slots as usize, words)
+        self.collector.roots().table().lock().add(RootKind::Slots, slots as usize, words)
     }
 
     /// Makes the words in `start..end` ambiguous roots.
@@ -232,12 +245,16 @@ impl Heap {
     /// 1. The range stays readable until the root is removed.
     pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(size_of::<usize>());
-        self.roots.lock().add(RootKind::Range, start, end.saturating_sub(start) / size_of::<usize>())
+        self.collector.roots().table().lock().add(
+            RootKind::Range,
+            start,
+            end.saturating_sub(start) / size_of::<usize>(),
+        )
     }
 
     /// Removes a root; false if the token names none.
     pub fn remove_root(&self, token: RootToken) -> bool {
-        self.roots.lock().remove(token)
+        self.collector.roots().table().lock().remove(token)
     }
 
     /// Makes a handle that keeps the object at `object` alive (0 for none yet).
@@ -245,92 +262,86 @@ impl Heap {
     /// # Errors
     /// The table of handles is full, or the kernel gives no memory for more of it.
     pub fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
-        self.handles.lock().new_handle(object)
+        self.collector.roots().handles().lock().new_handle(object)
     }
 
     /// Frees a handle; false if it is not held.
     pub fn free_handle(&self, handle: Handle) -> bool {
-        self.handles.lock().free_handle(handle)
+        self.collector.roots().handles().lock().free_handle(handle)
     }
 
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
     /// [`Mutator::find`]).
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space.find(Address::new(addr))
+        self.space().find(Address::new(addr))
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
     /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have set aside (up
     /// to half a MiB each) stays.
     pub fn release_free_memory(&self) -> usize {
-        let released = self.space.release_all();
-        self.released.fetch_add(released as u64, Ordering::Relaxed);
+        let released = self.space().release_all();
+        self.background.count_released(released);
         released
     }
 
-    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
-    /// program would do nothing but collect; far from it there is no bound, for what a collection would find is refused to
-    /// nobody.
-    pub(crate) fn may_collect_near_limit(&self) -> bool {
-        !self.is_near_limit() || self.share.allows(clock::monotonic_ns())
+    /// The pages as they are now. Those that mutators have set aside count as in use.
+    pub fn page_snapshot(&self) -> Snapshot {
+        self.space().snapshot()
     }
 
-    /// Whether the last collection found so much alive that little is left below what bounds the heap: a sixteenth.
-    pub(crate) fn is_near_limit(&self) -> bool {
-        let bound = self.config.limit.or(self.room.most());
-        bound.is_some_and(|bound| self.live.load(Ordering::Relaxed) >= bound - bound / NEAR)
+    /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
+    /// is stopped for collections.
+    pub fn watch_pages(&self) {
+        self.collector.snapshots().keep();
     }
 
-    /// Whether a collection has ended since the heap had counted `seen`, or half of what the last one left has been handed
-    /// out since; and that was not little.
-    pub(crate) fn was_used_up(&self, seen: u64) -> bool {
-        let most = self.config.limit.unwrap_or(self.space.most_bytes());
-        let left = most.saturating_sub(self.live.load(Ordering::Relaxed));
-        let handed_out = || self.space.stats().allocated_in_cycle;
-        left > most / 8 && (self.cycles.load(Ordering::Acquire) != seen || handed_out() >= left / 2)
+    /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
+    pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
+        self.collector.snapshots().before_marking(self.space());
+        self.collector.snapshots().peak()
+    }
+
+    /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
+    /// if nobody watches or there was no collection.
+    pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
+        self.collector.snapshots().collected()
     }
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        let figures = self.space.stats();
+        let figures = self.space().stats();
         let held = |ticks: u64| self.ticks.ns(ticks);
-        let record = self.record.lock();
-        Stats {
-            collections: self.cycles.load(Ordering::Relaxed),
-            live_bytes: self.live.load(Ordering::Relaxed),
-            live_objects: record.live_objects,
-            goal_bytes: self.goal.load(Ordering::Relaxed),
+        let mut stats = Stats {
+            collections: self.state.collections(),
+            live_bytes: self.state.live(),
+            goal_bytes: self.state.goal().load(Ordering::Relaxed),
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
             backed_bytes: figures.resident,
-            released_bytes: self.released.load(Ordering::Relaxed),
+            released_bytes: self.background.released(),
             spans: figures.spans,
-            span_visits: figures.span_lock_acquisitions,
-            page_visits: figures.page_lock_acquisitions,
-            collect_cpu_ns: record.collect_cpu_ns,
-            pause_p50_ns: record.pauses.quantile(0.5),
-            pause_p99_ns: record.pauses.quantile(0.99),
-            pause_max_ns: record.pauses.max,
-            pause_total_ns: record.pauses.sum,
-            stop_p99_ns: record.stops.quantile(0.99),
-            stop_max_ns: record.stops.max,
-            stop_total_ns: record.stops.sum,
-            mark_p99_ns: record.marks.quantile(0.99),
-            mark_max_ns: record.marks.max,
-            mark_total_ns: record.marks.sum,
-            sweep_p99_ns: record.sweeps.quantile(0.99),
-            sweep_max_ns: record.sweeps.max,
-            sweep_total_ns: record.sweeps.sum,
+            span_lock_acquisitions: figures.span_lock_acquisitions,
+            page_lock_acquisitions: figures.page_lock_acquisitions,
+            threads: self.registry().attached_now(),
             hold_spans_max_ns: held(figures.hold_spans),
             hold_pages_max_ns: held(figures.hold_pages),
             hold_types_max_ns: held(figures.hold_types),
-            hold_threads_max_ns: held(self.registry.longest_hold()),
-            hold_roots_max_ns: held(self.roots.longest_hold()),
-            hold_handles_max_ns: held(self.handles.longest_hold()),
-            mark_overflows: record.mark_overflows,
-            barrier_violations: self.verify.as_ref().map_or(0, Verify::violations),
-            verified: record.verified,
-        }
+            ..Stats::default()
+        };
+        self.collector.tell(&mut stats, &self.ticks);
+        stats
+    }
+}
+
+impl Mutator {
+    /// The heap it is attached to.
+    #[inline(always)]
+    pub fn heap(&self) -> &Heap {
+        let heap: NonNull<Heap> = self.heap_state().cast();
+        // SAFETY: what a mutator points to is the first field of its heap, by a pointer to all of that (`attach.rs`), and
+        // the heap lives as long as a thread is attached.
+        unsafe { heap.as_ref() }
     }
 }

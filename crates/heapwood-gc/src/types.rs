@@ -2,8 +2,7 @@
 //! and a shape says where the pointers are in all its objects.
 
 use crate::error::TypeError;
-use crate::heap::Heap;
-use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass};
+use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass, Space};
 use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// A type as a heap knows it: its size and its shape.
@@ -31,82 +30,73 @@ pub enum Described {
     Program(ProgramId),
 }
 
-impl Heap {
-    /// Registers a type. Types of one size class and one layout share a shape.
-    pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
-        let size = descriptor.size();
-        let shape =
-            self.space.shape_for(size, Scan::Layout(descriptor.layout())).map_err(TypeError::Shape)?;
-        Ok(ObjectType { size, shape })
-    }
+/// Registers a type. Types of one size class and one layout share a shape.
+pub(crate) fn register(space: &Space, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+    let size = descriptor.size();
+    let shape = space.shape_for(size, Scan::Layout(descriptor.layout())).map_err(TypeError::Shape)?;
+    Ok(ObjectType { size, shape })
+}
 
-    /// The form in which the heap keeps a type of `size` bytes whose pointers a program describes: by the number of words up
-    /// to which a mask is faster ([`Config::mask_words`](crate::Config::mask_words)). Only programs are registered by this.
-    ///
-    /// # Errors
-    /// As [`Heap::register_program`].
-    pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
-        let checked = Self::check(size, program)?;
-        if checked.words() > self.config.mask_words as u64 {
-            return Ok(Described::Program(self.program_number(checked)?));
+/// The form in which a type is kept whose pointers a program describes, with a mask if it has at most so many words.
+pub(crate) fn describe(
+    space: &Space,
+    mask_words: usize,
+    size: usize,
+    program: &[u8],
+) -> Result<Described, TypeError> {
+    let checked = check(size, program)?;
+    if checked.words() > mask_words as u64 {
+        return Ok(Described::Program(program_number(space, checked)?));
+    }
+    let mut mask = [0; MASK_BLOCKS];
+    checked.decode(&mut mask, 0);
+    Ok(Described::Mask(TypeDescriptor::masked(size, &mask[..checked.words().div_ceil(64) as usize])?))
+}
+
+/// Registers a type as a program however short.
+pub(crate) fn register_program(
+    space: &Space,
+    size: usize,
+    program: &[u8],
+) -> Result<(ObjectType, ProgramId), TypeError> {
+    let id = program_number(space, check(size, program)?)?;
+    Ok((program_type(space, size, id)?, id))
+}
+
+/// The type of `size` bytes, which are those of its program.
+pub(crate) fn program_type(space: &Space, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+    // A cell has room for two such types, but is one object.
+    let scan = match size / WORD {
+        1 => Scan::Layout(
+            TypeDescriptor::masked(size, &[space.program(program).is_pointer(0).into()])?.layout(),
+        ),
+        _ => Scan::Program { header: 0, program },
+    };
+    let shape = space.shape_for(size, scan).map_err(TypeError::Shape)?;
+    Ok(ObjectType { size, shape })
+}
+
+/// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
+/// has no slices: its function knows single objects only.
+pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
+    Some(match element.layout() {
+        Layout::NoPointers => Scan::Layout(Layout::NoPointers),
+        Layout::Conservative => Scan::Layout(Layout::Conservative),
+        Layout::Mask(mask) if element.size() / WORD <= MAX_ELEMENT_WORDS => {
+            Scan::Slice { header, words: element.size() / WORD, mask: mask.bits() }
         }
-        let mut mask = [0; MASK_BLOCKS];
-        checked.decode(&mut mask, 0);
-        Ok(Described::Mask(TypeDescriptor::masked(size, &mask[..checked.words().div_ceil(64) as usize])?))
-    }
+        // Only the first words of such an element have pointers, but no slice has such steps.
+        Layout::Mask(_) => Scan::Layout(Layout::Conservative),
+        Layout::Trace(_) => return None,
+    })
+}
 
-    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
-    ///
-    /// # Errors
-    /// The size is no type's; the program is wrong, with the byte at fault, or no nest of few loops and too large to be
-    /// unrolled; or the heap has no room for more.
-    pub fn register_program(
-        &self,
-        size: usize,
-        program: &[u8],
-    ) -> Result<(ObjectType, ProgramId), TypeError> {
-        let id = self.program_number(Self::check(size, program)?)?;
-        Ok((self.program_type(size, id)?, id))
-    }
+fn program_number(space: &Space, program: Program<'_>) -> Result<ProgramId, TypeError> {
+    space.register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
+}
 
-    /// The type of `size` bytes, which are those of its program.
-    ///
-    /// # Errors
-    /// The heap has no room for more layouts.
-    pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
-        // A cell has room for two such types, but is one object.
-        let scan = match size / WORD {
-            1 => Scan::Layout(
-                TypeDescriptor::masked(size, &[self.space.program(program).is_pointer(0).into()])?.layout(),
-            ),
-            _ => Scan::Program { header: 0, program },
-        };
-        let shape = self.space.shape_for(size, scan).map_err(TypeError::Shape)?;
-        Ok(ObjectType { size, shape })
-    }
-
-    /// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
-    /// has no slices: its function knows single objects only.
-    pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
-        Some(match element.layout() {
-            Layout::NoPointers => Scan::Layout(Layout::NoPointers),
-            Layout::Conservative => Scan::Layout(Layout::Conservative),
-            Layout::Mask(mask) if element.size() / WORD <= MAX_ELEMENT_WORDS => {
-                Scan::Slice { header, words: element.size() / WORD, mask: mask.bits() }
-            }
-            // Only the first words of such an element have pointers, but no slice has such steps.
-            Layout::Mask(_) => Scan::Layout(Layout::Conservative),
-            Layout::Trace(_) => return None,
-        })
-    }
-
-    fn program_number(&self, program: Program<'_>) -> Result<ProgramId, TypeError> {
-        self.space.register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
-    }
-
-    /// The program of a type of so many bytes. Those are checked first, whatever the program says.
-    fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
-        let words = TypeDescriptor::conservative(size)?.size() / WORD;
-        Program::check(program, words as u64).map_err(TypeError::Program)
-    }
+/// The program of a type of so many bytes. Those are checked first, whatever the program says.
+fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
+    let words = TypeDescriptor::conservative(size)?.size() / WORD;
+    Program::check(program, words as u64).map_err(TypeError::Program)
 }

@@ -11,11 +11,13 @@ fn scale(full: usize) -> usize {
     if std::env::var_os("HEAPWOOD_LONG").is_some() { full } else { full / 10 }
 }
 
-fn config(mark_stack: Option<usize>) -> Config {
-    Config { mark_stack, min_heap: 1 << 30, ..PRECISE }
+fn config(mark_stack: Option<u32>) -> Config {
+    let mut config = PRECISE.min_heap(1 << 30);
+    config.mark_stack = mark_stack;
+    config
 }
 
-fn list(mark_stack: Option<usize>) {
+fn list(mark_stack: Option<u32>) {
     let n = scale(10_000_000);
     let heap = heap(config(mark_stack));
     let mutator = attach(&heap);
@@ -48,7 +50,7 @@ fn a_long_list_with_a_tiny_stack() {
 }
 
 /// A spine along word `spine` with a leaf at the other word of every node. Grown at the root or at the tip.
-fn tree(mark_stack: Option<usize>, spine: usize, at_the_tip: bool) {
+fn tree(mark_stack: Option<u32>, spine: usize, at_the_tip: bool) {
     // A stack of one is there to overflow at every node: fewer of them do.
     let n = scale(1_000_000) / if mark_stack == Some(1) { 10 } else { 1 };
     let heap = heap(config(mark_stack));
@@ -151,7 +153,7 @@ fn more_large_arrays_than_the_stack_of_ranges_holds() {
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let wide: Vec<usize> = (0..256).collect();
-    let top = heapwood_gc::Heap::slice_scan(&heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap(), 0);
+    let top = heapwood_gc::slice_scan(&heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap(), 0);
     let size = 3000 * WORD;
     let shape = mutator.shape_for(size, top.unwrap()).unwrap();
     let slice = heapwood_gc::ObjectType { size, shape };

@@ -5,9 +5,9 @@ mod common;
 
 use common::*;
 use core::hint::black_box;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, slice_scan};
 
-const CONSERVATIVE: Config = Config { conservative_stacks: true, ..PRECISE };
+const CONSERVATIVE: Config = PRECISE.conservative_stacks(true);
 const NODES: usize = 50_000;
 
 #[inline(never)]
@@ -86,7 +86,7 @@ fn a_dropped_large_array_goes() {
     fn build(heap: &Heap, m: &Mutator) {
         let element = heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap();
         let size = 20_000 * WORD;
-        let shape = m.shape_for(size, Heap::slice_scan(&element, 0).unwrap()).unwrap();
+        let shape = m.shape_for(size, slice_scan(&element, 0).unwrap()).unwrap();
         let array = black_box(new(m, ObjectType { size, shape }));
         let node = node_type(heap);
         for i in 0..20_000 {
@@ -159,7 +159,7 @@ fn parent_before_children(mutator: &Mutator, parent: ObjectType, node: ObjectTyp
 #[test]
 fn a_parent_caught_half_initialised_loses_nothing() {
     for verify in [false, true] {
-        let heap = heap(Config { verify, stress: true, ..CONSERVATIVE });
+        let heap = heap(CONSERVATIVE.verify(verify).stress(true));
         let mutator = attach(&heap);
         let node = node_type(&heap);
         for words in [2, 10, 64, 100, 256] {

@@ -29,7 +29,7 @@ fn a_heap_that_was_large_once_goes_back_after_one_collection() {
 #[ignore = "measures its process: run by the test above"]
 fn child_drops_a_gibibyte() {
     // One word on this stack would keep all of the list.
-    let heap = heap(Config { conservative_stacks: false, ..Config::DEFAULT });
+    let heap = heap(Config::DEFAULT.conservative_stacks(false));
     let mutator = attach(&heap);
     let node = masked(&heap, 8, &[0]);
     let mut roots = Slots::new(&heap, 1);
@@ -91,5 +91,5 @@ fn child_has_a_hundred_heaps() {
 #[test]
 #[ignore = "measures its process: run by the test above"]
 fn child_has_a_hundred_heaps_without_huge_pages() {
-    hundred_heaps(Config { huge_pages: false, ..Config::DEFAULT });
+    hundred_heaps(Config::DEFAULT.huge_pages(false));
 }

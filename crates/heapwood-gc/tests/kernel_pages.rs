@@ -73,17 +73,17 @@ fn churn(kernel: &'static Coarse, config: Config) {
 
 #[test]
 fn memory_is_given_back_and_used_again() {
-    on_each(|kernel| churn(kernel, Config { background_release: true, ..PRECISE }));
+    on_each(|kernel| churn(kernel, PRECISE.background_release(true)));
 }
 
 #[test]
 fn in_verify_mode() {
-    on_each(|kernel| churn(kernel, Config { verify: true, ..PRECISE }));
+    on_each(|kernel| churn(kernel, PRECISE.verify(true)));
 }
 
 #[test]
 fn with_huge_pages_and_stacks() {
-    let config = Config { huge_pages: true, conservative_stacks: true, verify: true, ..PRECISE };
+    let config = PRECISE.huge_pages(true).conservative_stacks(true).verify(true);
     // What a stack still shows may live on, so only what must live is looked at.
     on_each(|kernel| {
         let heap = Heap::create(kernel, config).unwrap();
@@ -104,7 +104,7 @@ fn with_huge_pages_and_stacks() {
 #[test]
 fn objects_of_gigabytes() {
     on_each(|kernel| {
-        let heap = Heap::create(kernel, Config { reserve: Some(8 << 30), ..PRECISE }).unwrap();
+        let heap = Heap::create(kernel, PRECISE.reserve(8 << 30)).unwrap();
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let bytes = (1 << 30) + (24 << 10);

@@ -9,7 +9,7 @@ use heapwood_heap::NoRoom;
 use heapwood_os::SYSTEM;
 
 const LIMIT: usize = 8 << 20;
-const LIMITED: Config = Config { limit: Some(LIMIT), ..PRECISE };
+const LIMITED: Config = PRECISE.limit(LIMIT);
 
 /// Fills the heap with objects of `ty` until it refuses; returns how many fitted and the refusal.
 fn fill(heap: &Heap, ty: heapwood_gc::ObjectType, node: bool) -> (usize, AllocError) {
@@ -103,7 +103,7 @@ fn one_object_above_the_limit_or_the_window() {
     );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 
-    let heap = self::heap(Config { reserve: Some(32 << 20), ..PRECISE });
+    let heap = self::heap(PRECISE.reserve(32 << 20));
     let mutator = attach(&heap);
     for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
         let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
@@ -119,7 +119,7 @@ fn one_object_above_the_limit_or_the_window() {
 
 #[test]
 fn a_full_window_is_an_error_and_recovers() {
-    let heap = heap(Config { reserve: Some(16 << 20), min_heap: 1 << 30, ..PRECISE });
+    let heap = heap(PRECISE.reserve(16 << 20).min_heap(1 << 30));
     for _ in 0..2 {
         let (made, error) = fill(&heap, node_type(&heap), true);
         assert!(matches!(error, AllocError::Window(e) if e.window == 16 << 20), "{error}");
@@ -129,23 +129,26 @@ fn a_full_window_is_an_error_and_recovers() {
 
 #[test]
 fn bad_settings_are_errors() {
-    let refused = |config| Heap::create(&SYSTEM, config).err();
-    assert_eq!(refused(Config { percent: 0, ..PRECISE }), Some(HeapError::Percent { percent: 0 }));
-    let limit = Config::MIN_LIMIT - 1;
-    assert_eq!(refused(Config { limit: Some(limit), ..PRECISE }), Some(HeapError::LimitTooSmall { limit }));
-    assert_eq!(refused(Config { mask_words: 257, ..PRECISE }), Some(HeapError::MaskWords { words: 257 }));
-    let bytes = usize::MAX;
+    let refused = |config| match Heap::create(&SYSTEM, config).err() {
+        Some(HeapError::OutOfRange(e)) => (e.option.name, e.value),
+        other => panic!("{config:?}: {other:?}"),
+    };
+    assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));
+    assert_eq!(refused(PRECISE.limit(Config::MIN_LIMIT - 1)), ("limit", Config::MIN_LIMIT as u64 - 1));
+    assert_eq!(refused(PRECISE.mask_words(257)), ("mask_words", 257));
+    assert_eq!(refused(PRECISE.reserve(usize::MAX)), ("reserve", u64::MAX));
+    assert_eq!(refused(PRECISE.reserve(1)), ("reserve", 1));
+    assert_eq!(refused(PRECISE.mark_stack(u32::MAX)), ("mark_stack", u64::from(u32::MAX)));
+    assert_eq!(refused(PRECISE.mark_stack(0)), ("mark_stack", 0));
     assert_eq!(
-        refused(Config { reserve: Some(bytes), ..PRECISE }),
-        Some(HeapError::ReserveTooLarge { bytes })
+        refused(PRECISE.memory(Config::LEAST_MEMORY - 1)),
+        ("memory", Config::LEAST_MEMORY as u64 - 1)
     );
-    assert!(refused(Config { mark_stack: Some(usize::MAX / 4), ..PRECISE }).is_some());
-    assert_eq!(refused(Config { mark_stack: Some(0), ..PRECISE }), None);
 }
 
 #[test]
 fn a_heap_that_has_never_grown_can_be_collected() {
-    for config in [PRECISE, Config { conservative_stacks: true, verify: true, ..PRECISE }] {
+    for config in [PRECISE, PRECISE.conservative_stacks(true).verify(true)] {
         let heap = heap(config);
         let mutator = attach(&heap);
         let words = [0usize, 16, usize::MAX, heap.space().base().get(), heap.space().base().get() + 8192];
@@ -199,7 +202,7 @@ fn collections_that_the_program_asked_for_are_not_held_against_it() {
 fn threads_that_compete_for_what_is_free_are_not_refused() {
     const THREADS: usize = 8;
     let limit = 32 << 20;
-    let heap = heap(Config { limit: Some(limit), ..PRECISE });
+    let heap = heap(PRECISE.limit(limit));
     let _kept = keep(&heap, limit / 8 * 5);
     std::thread::scope(|scope| {
         for words in 4..4 + THREADS {

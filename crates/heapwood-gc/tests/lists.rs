@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
@@ -48,7 +48,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
     let program = Builder::<64>::new().scalars(700).pointers(1).finish();
     let (program, _) = heap.register_program(701 * WORD, program.bytes()).unwrap();
     let slice = |bytes| {
-        let scan = Heap::slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
+        let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
         ObjectType { size: bytes, shape: mutator.shape_for(bytes, scan).unwrap() }
     };
     vec![
@@ -124,7 +124,7 @@ impl Sort {
 }
 
 fn lists(config: Config) {
-    let heap = heap(Config { min_heap: 1 << 30, ..config });
+    let heap = heap(config.min_heap(1 << 30));
     let mutator = attach(&heap);
     for sort in sorts(&heap, &mutator) {
         for lists in [1, 2, 3, 8, 17, 64] {
@@ -157,10 +157,10 @@ fn lists_with_the_usual_stack() {
 
 #[test]
 fn lists_with_a_stack_of_one() {
-    lists(Config { mark_stack: Some(1), ..PRECISE });
+    lists(PRECISE.mark_stack(1));
 }
 
 #[test]
 fn lists_with_a_tiny_stack_verified() {
-    lists(Config { mark_stack: Some(5), verify: true, ..PRECISE });
+    lists(PRECISE.mark_stack(5).verify(true));
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use heapwood_gc::{Config, Heap};
+use heapwood_gc::Heap;
 use heapwood_os::faulty::Faulty;
 use heapwood_os::{Kernel, OsError, SYSTEM};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,9 +48,10 @@ unsafe impl Kernel for Counting {
 }
 
 /// What a heap with this mark stack and window reserves and commits before it is used.
-fn costs(mark_stack: Option<usize>, window: usize) -> (usize, usize) {
+fn costs(mark_stack: Option<u32>, window: usize) -> (usize, usize) {
     let kernel: &'static Counting = Box::leak(Box::default());
-    let config = Config { mark_stack, reserve: Some(window), background_release: false, ..PRECISE };
+    let mut config = PRECISE.reserve(window).background_release(false);
+    config.mark_stack = mark_stack;
     let _heap = Heap::create(kernel, config).unwrap();
     (kernel.reserved.load(Ordering::SeqCst), kernel.committed.load(Ordering::SeqCst))
 }
@@ -83,7 +84,7 @@ fn a_small_heap_reserves_little_for_its_mark_stacks() {
 #[test]
 fn a_stack_that_cannot_grow_overflows_and_grows_later() {
     static KERNEL: Faulty = Faulty::new();
-    let config = Config { min_heap: 1 << 30, background_release: false, ..PRECISE };
+    let config = PRECISE.min_heap(1 << 30).background_release(false);
     let heap = Heap::create(&KERNEL, config).unwrap();
     let mutator = attach(&heap);
     let all: Vec<usize> = (0..64).collect();

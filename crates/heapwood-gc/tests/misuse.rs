@@ -4,12 +4,13 @@
 mod common;
 
 use common::*;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Config, Heap, HeapError, Misuse, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
-fn refused(mutator: &Mutator, ty: ObjectType) -> Misuse {
+fn refused(mutator: &Mutator, ty: ObjectType) -> MisuseError {
     match mutator.allocate(ty) {
         Err(AllocError::Misuse(why)) => why,
         other => panic!("{other:?}"),
@@ -27,9 +28,9 @@ fn allocation_and_collection_in_a_blocking_region() {
     let mutator = attach(&heap);
     mutator
         .blocking(|| {
-            assert_eq!(refused(&mutator, large(&heap)), Misuse::Blocked);
-            assert_eq!(refused(&mutator, node_type(&heap)), Misuse::Blocked, "no run yet");
-            assert_eq!(mutator.collect(), Err(Misuse::Blocked));
+            assert_eq!(refused(&mutator, large(&heap)), MisuseError::Blocked);
+            assert_eq!(refused(&mutator, node_type(&heap)), MisuseError::Blocked, "no run yet");
+            assert_eq!(mutator.collect(), Err(MisuseError::Blocked));
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         })
         .unwrap();
@@ -41,12 +42,12 @@ fn allocation_and_collection_in_a_blocking_region() {
 /// Outside verify mode a run that is not used up can be allocated from; in it the first cell is refused.
 #[test]
 fn verify_mode_leaves_no_run_to_a_blocked_thread() {
-    let heap = heap(Config { verify: true, ..PRECISE });
+    let heap = heap(PRECISE.verify(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     new(&mutator, node);
     assert!(mutator.bump(node.shape).room() > 0);
-    mutator.blocking(|| assert_eq!(refused(&mutator, node), Misuse::Blocked)).unwrap();
+    mutator.blocking(|| assert_eq!(refused(&mutator, node), MisuseError::Blocked)).unwrap();
     new(&mutator, node);
 }
 
@@ -57,8 +58,8 @@ static TRACED: AtomicUsize = AtomicUsize::new(0);
 unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
     // SAFETY: the test stores its mutator, which is attached.
     let mutator = unsafe { INSIDE.load(Ordering::SeqCst).as_ref() }.unwrap();
-    assert_eq!(mutator.collect(), Err(Misuse::Tracing));
-    assert_eq!(refused(mutator, large(mutator.heap())), Misuse::Tracing);
+    assert_eq!(mutator.collect(), Err(MisuseError::Tracing));
+    assert_eq!(refused(mutator, large(mutator.heap())), MisuseError::Tracing);
     mutator.safepoint_slow();
     TRACED.fetch_add(1, Ordering::SeqCst);
 }
@@ -70,7 +71,7 @@ fn collection_and_allocation_in_a_trace_function() {
     let ty = heap.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
     let mut roots = Slots::new(&heap, 1);
     roots.set(0, new(&mutator, ty));
-    INSIDE.store(mutator.raw().as_ptr(), Ordering::SeqCst);
+    INSIDE.store((&raw const *mutator).cast_mut(), Ordering::SeqCst);
     mutator.collect().unwrap();
     assert_eq!(TRACED.load(Ordering::SeqCst), 1);
     assert_eq!(heap.stats().live_objects, 1);
@@ -79,20 +80,20 @@ fn collection_and_allocation_in_a_trace_function() {
 #[test]
 fn a_mutator_after_its_thread_was_detached() {
     for verify in [false, true] {
-        let heap = heap(Config { verify, ..PRECISE });
-        let raw = Mutator::attach(&heap, None).unwrap();
-        // SAFETY: attached just above, on this thread.
-        unsafe { Mutator::detach(raw) };
+        let heap = heap(PRECISE.verify(verify));
+        let raw = attach(&heap).into_raw();
+        // SAFETY: given just above, to this thread.
+        drop(unsafe { Attached::from_raw(raw) });
         // SAFETY: the heap keeps a few mutators mapped, which is what makes this answer possible.
         let old = unsafe { raw.as_ref() };
-        assert_eq!(old.check(), Err(Misuse::Detached));
-        assert_eq!(old.collect(), Err(Misuse::Detached));
-        assert_eq!(refused(old, node_type(&heap)), Misuse::Detached);
+        assert_eq!(old.check(), Err(MisuseError::Detached));
+        assert_eq!(old.collect(), Err(MisuseError::Detached));
+        assert_eq!(refused(old, node_type(&heap)), MisuseError::Detached);
         old.safepoint_slow();
-        assert_eq!(old.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::Detached));
+        assert_eq!(old.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::Detached));
         // In verify mode the next one has an address of its own.
         let next = attach(&heap);
-        assert_eq!(next.raw() == raw, !verify);
+        assert_eq!(core::ptr::eq(&*next, raw.as_ptr()), !verify);
         assert_eq!(old.check().is_err(), verify);
     }
 }
@@ -101,16 +102,16 @@ fn a_mutator_after_its_thread_was_detached() {
 fn a_mutator_on_another_thread() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
-    let address = mutator.raw().as_ptr() as usize;
+    let address = &raw const *mutator as usize;
     let ty = large(&heap);
     std::thread::spawn(move || {
         // SAFETY: the mutator is attached as long as this thread runs; to use it here is the mistake under test.
         let theirs = unsafe { &*(address as *const Mutator) };
-        assert_eq!(theirs.check(), Err(Misuse::OtherThread));
-        assert_eq!(theirs.collect(), Err(Misuse::OtherThread));
-        assert_eq!(refused(theirs, ty), Misuse::OtherThread);
+        assert_eq!(theirs.check(), Err(MisuseError::OtherThread));
+        assert_eq!(theirs.collect(), Err(MisuseError::OtherThread));
+        assert_eq!(refused(theirs, ty), MisuseError::OtherThread);
         theirs.safepoint_slow();
-        assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::OtherThread));
+        assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::OtherThread));
     })
     .join()
     .unwrap();
@@ -138,16 +139,18 @@ fn a_thread_that_ends_attached_is_detached() {
         std::thread::scope(|scope| {
             let (one, other) = (&one, &other);
             let ended = scope.spawn(move || {
-                let mutator = Mutator::attach(one, None).unwrap();
-                core::mem::forget(attach(other));
+                let mutator = attach(one).into_raw();
+                let others = forget(other);
+                let mut ones = mutator;
                 if round % 2 == 0 {
-                    // SAFETY: attached just above.
-                    unsafe { Mutator::detach(mutator) };
-                    core::mem::forget(attach(one));
+                    // SAFETY: given just above, to this thread.
+                    drop(unsafe { Attached::from_raw(mutator) });
+                    ones = forget(one);
                 }
-                let all = [node_type(one), node_type(other)];
-                new(forgotten(one), all[0]);
-                new(forgotten(other), all[1]);
+                for (heap, mutator) in [(one, ones), (other, others)] {
+                    // SAFETY: attached just above, until this thread ends.
+                    new(unsafe { mutator.as_ref() }, node_type(heap));
+                }
             });
             ended.join().unwrap();
         });
@@ -158,10 +161,11 @@ fn a_thread_that_ends_attached_is_detached() {
     }
 }
 
-/// The calling thread's mutator, which it attached and forgot.
-fn forgotten(heap: &Heap) -> &Mutator {
+/// The calling thread's mutator, which it attaches and forgets.
+fn forget(heap: &Heap) -> NonNull<Mutator> {
+    let mutator = attach(heap).into_raw();
     assert_eq!(Mutator::attach(heap, None).err(), Some(HeapError::AttachedAlready));
-    heap.current_mutator().expect("attached")
+    mutator
 }
 
 /// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
@@ -177,7 +181,7 @@ fn a_stop_that_waits_names_the_thread() {
 #[test]
 #[ignore = "writes a message: run in a process of its own by the test above"]
 fn child_waits_for_a_thread() {
-    let heap = heap(Config { verify: true, ..PRECISE });
+    let heap = heap(PRECISE.verify(true));
     let (ready, started) = channel();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -6,14 +6,13 @@ mod common;
 mod shadow;
 
 use common::*;
-use heapwood_gc::Config;
-use heapwood_gc::plant::Planted;
+use heapwood_gc::inject::Fault;
 use shadow::program::play;
 use shadow::settings::ALL;
 use shadow::world::World;
 
 /// Plays until the oracle objects; returns how many of the runs in which the error struck it noticed.
-fn oracle_catches(what: Option<(Planted, u64)>, steps: usize) -> (usize, usize) {
+fn oracle_catches(what: Option<(Fault, u64)>, steps: usize) -> (usize, usize) {
     let (mut struck, mut caught) = (0, 0);
     // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
     let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none());
@@ -21,10 +20,10 @@ fn oracle_catches(what: Option<(Planted, u64)>, steps: usize) -> (usize, usize) 
         for seed in 1..=5 {
             let mut world = World::new(*settings, seed);
             if let Some((what, every)) = what {
-                world.heap.plant().set(what, every);
+                world.heap.faults().inject(what, every);
             }
             let outcome = play(&mut world, seed, steps);
-            struck += (world.heap.plant().fired() > 0) as usize;
+            struck += (world.heap.faults().injected() > 0) as usize;
             caught += outcome.is_err() as usize;
         }
     }
@@ -39,21 +38,21 @@ fn nothing_planted_nothing_caught() {
 #[test]
 fn lost_edges_are_caught() {
     // Many edges lead to objects that others lead to as well, so not each loss loses an object.
-    let (struck, caught) = oracle_catches(Some((Planted::LoseMark, 40)), 3_000);
+    let (struck, caught) = oracle_catches(Some((Fault::LoseMark, 40)), 3_000);
     assert_eq!(struck, 20);
     assert!(caught >= 14, "{caught} of {struck}");
 }
 
 #[test]
 fn missed_roots_are_caught() {
-    let (struck, caught) = oracle_catches(Some((Planted::MissRoot, 7)), 3_000);
+    let (struck, caught) = oracle_catches(Some((Fault::MissRoot, 7)), 3_000);
     assert_eq!(struck, 20);
     assert!(caught >= 14, "{caught} of {struck}");
 }
 
 #[test]
 fn wrongly_freed_objects_are_caught() {
-    let (struck, caught) = oracle_catches(Some((Planted::WrongFree, 100)), 3_000);
+    let (struck, caught) = oracle_catches(Some((Fault::WrongFree, 100)), 3_000);
     assert!(struck >= 14);
     assert_eq!(caught, struck, "each is an object that lives and cannot be found");
 }
@@ -61,19 +60,19 @@ fn wrongly_freed_objects_are_caught() {
 #[test]
 fn programs_scanned_short_are_caught() {
     // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed.
-    let (struck, caught) = oracle_catches(Some((Planted::ShortProgram, 1)), 30_000);
+    let (struck, caught) = oracle_catches(Some((Fault::ShortProgram, 1)), 30_000);
     assert!(struck == 20 && caught >= 19, "{caught} of {struck}");
 }
 
 #[test]
 fn pointer_bits_read_short_are_caught() {
-    let (struck, caught) = oracle_catches(Some((Planted::ShortBits, 1)), 6_000);
+    let (struck, caught) = oracle_catches(Some((Fault::ShortBits, 1)), 6_000);
     assert!(struck == 20 && caught >= 19, "{caught} of {struck}");
 }
 
 /// A list and a handle under verify mode, with an error planted, and one collection.
-fn verified_collection(what: Option<(Planted, u64)>) {
-    let heap = heap(Config { verify: true, ..PRECISE });
+fn verified_collection(what: Option<(Fault, u64)>) {
+    let heap = heap(PRECISE.verify(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 3);
@@ -85,7 +84,7 @@ fn verified_collection(what: Option<(Planted, u64)>) {
     });
     let handle = heap.new_handle(new(&mutator, node)).unwrap();
     if let Some((what, every)) = what {
-        heap.plant().set(what, every);
+        heap.faults().inject(what, every);
     }
     mutator.collect().unwrap();
     check_list(roots.get(1), 1000, 0);
@@ -121,7 +120,7 @@ fn verify_mode_catches_a_wrongly_freed_object() {
 #[ignore = "aborts: run in a process of its own by the tests above"]
 fn child_loses_an_edge() {
     if alone() {
-        verified_collection(Some((Planted::LoseMark, 500)));
+        verified_collection(Some((Fault::LoseMark, 500)));
     }
 }
 
@@ -129,7 +128,7 @@ fn child_loses_an_edge() {
 #[ignore = "aborts: run in a process of its own by the tests above"]
 fn child_misses_a_root() {
     if alone() {
-        verified_collection(Some((Planted::MissRoot, 1)));
+        verified_collection(Some((Fault::MissRoot, 1)));
     }
 }
 
@@ -137,7 +136,7 @@ fn child_misses_a_root() {
 #[ignore = "aborts: run in a process of its own by the tests above"]
 fn child_misses_a_handle() {
     if alone() {
-        verified_collection(Some((Planted::MissRoot, 2)));
+        verified_collection(Some((Fault::MissRoot, 2)));
     }
 }
 
@@ -145,6 +144,6 @@ fn child_misses_a_handle() {
 #[ignore = "aborts: run in a process of its own by the tests above"]
 fn child_frees_a_survivor() {
     if alone() {
-        verified_collection(Some((Planted::WrongFree, 321)));
+        verified_collection(Some((Fault::WrongFree, 321)));
     }
 }

@@ -160,15 +160,15 @@ fn what_programs_point_to_lives() {
 #[test]
 fn the_same_with_a_mark_stack_of_one() {
     for seed in 1..=4 {
-        play(Config { mark_stack: Some(1), ..PRECISE }, seed * 131, 8);
-        play(Config { mark_stack: Some(7), ..PRECISE }, seed * 131, 8);
+        play(PRECISE.mark_stack(1), seed * 131, 8);
+        play(PRECISE.mark_stack(7), seed * 131, 8);
     }
 }
 
 #[test]
 fn the_same_in_verify_and_stress_mode() {
-    play(Config { verify: true, ..PRECISE }, 5, 6);
-    play(Config { stress: true, ..PRECISE }, 6, 2);
+    play(PRECISE.verify(true), 5, 6);
+    play(PRECISE.stress(true), 6, 2);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn an_array_of_two_gigabytes_costs_what_is_used_of_it() {
 fn sparse_array() {
     const MIB: usize = 1 << 20;
     for huge_pages in [false, true] {
-        let heap = heap(Config { reserve: Some(8 << 30), huge_pages, background_release: false, ..PRECISE });
+        let heap = heap(PRECISE.reserve(8 << 30).huge_pages(huge_pages).background_release(false));
         let program = Builder::<16>::new().pointers(1 << 28).finish();
         assert_eq!(program.bytes().len(), 8);
         let (array, _) = heap.register_program(2 << 30, program.bytes()).unwrap();

@@ -4,8 +4,7 @@
 mod common;
 
 use common::*;
-use core::ptr::NonNull;
-use heapwood_gc::{AllocError, Config, Heap, HeapBox, HeapError, Mutator, RootError};
+use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
 use heapwood_os::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
 
@@ -96,19 +95,15 @@ fn attempt(kernel: KernelRef, config: Config, bytes: usize) -> Result<(), Refuse
             return Err(Refused::Attach);
         }
     };
-    // SAFETY: just attached.
-    let outcome = work(&heap, unsafe { mutator.as_ref() }, bytes);
+    let outcome = work(&heap, &mutator, bytes);
     // After the refusal the same heap serves the same work.
     end(&heap, mutator, bytes);
     outcome.map(|_| ())
 }
 
-fn end(heap: &HeapBox, mutator: NonNull<Mutator>, bytes: usize) {
-    // SAFETY: attached by the caller.
-    let n = work(heap, unsafe { mutator.as_ref() }, bytes).unwrap();
+fn end(heap: &HeapBox, mutator: Attached<'_>, bytes: usize) {
+    let n = work(heap, &mutator, bytes).unwrap();
     assert!(n > 100);
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
 }
 
 fn every_request_refused(config: Config, bytes: usize) {
@@ -140,7 +135,7 @@ fn every_request_refused(config: Config, bytes: usize) {
 /// From some request on the kernel refuses everything.
 fn all_requests_refused(config: Config) {
     let kernel: &'static Faulty = Box::leak(Box::default());
-    let config = Config { background_release: false, ..config };
+    let config = config.background_release(false);
     let before = kernel.requests();
     drop(Heap::create(kernel, config).unwrap());
     let requests = kernel.requests() - before;
@@ -163,9 +158,9 @@ fn an_unlimited_heap() {
 #[test]
 fn without_its_thread_a_heap_goes_on() {
     let kernel: &'static Faulty = Box::leak(Box::default());
-    let config = Config { background_release: true, ..PRECISE };
+    let config = PRECISE.background_release(true);
     drop(Heap::create(kernel, config).unwrap());
-    let without = Config { background_release: false, ..PRECISE };
+    let without = PRECISE.background_release(false);
     let before = kernel.requests();
     drop(Heap::create(kernel, without).unwrap());
     let heap_alone = kernel.requests() - before;
@@ -173,12 +168,9 @@ fn without_its_thread_a_heap_goes_on() {
     let heap = Heap::create(kernel, config).unwrap();
     assert_eq!(kernel.requests() - before, 2 * heap_alone + 1, "the thread was asked for, and refused");
     let mutator = Mutator::attach(&heap, None).unwrap();
-    // SAFETY: just attached.
-    work(&heap, unsafe { mutator.as_ref() }, 4 << 20).unwrap();
-    // SAFETY: still attached.
-    unsafe { mutator.as_ref() }.collect().unwrap();
-    // SAFETY: attached on this thread, and not used again.
-    unsafe { Mutator::detach(mutator) };
+    work(&heap, &mutator, 4 << 20).unwrap();
+    mutator.collect().unwrap();
+    drop(mutator);
     assert!(heap.release_free_memory() > 0);
     // The next heap has its thread.
     attempt(kernel, config, 1 << 20).unwrap();
@@ -186,12 +178,12 @@ fn without_its_thread_a_heap_goes_on() {
 
 #[test]
 fn a_heap_with_a_tiny_mark_stack() {
-    every_request_refused(Config { mark_stack: Some(4), ..PRECISE }, 6 << 20);
+    every_request_refused(PRECISE.mark_stack(4), 6 << 20);
 }
 
 #[test]
 fn a_heap_with_a_limit() {
-    every_request_refused(Config { limit: Some(24 << 20), ..PRECISE }, 6 << 20);
+    every_request_refused(PRECISE.limit(24 << 20), 6 << 20);
 }
 
 /// The kernel refuses everything while a heap is at work: collections and allocation from what there is go on.
@@ -202,8 +194,7 @@ fn exhausted_after_creation(config: Config) {
         let heap = Heap::create(kernel, config).unwrap();
         let mutator = Mutator::attach(&heap, None).unwrap();
         kernel.refuse_from(left);
-        // SAFETY: just attached.
-        let outcome = work(&heap, unsafe { mutator.as_ref() }, 12 << 20);
+        let outcome = work(&heap, &mutator, 12 << 20);
         refusals += matches!(outcome, Err(Refused::Allocate)) as usize;
         if left < 5 {
             assert!(outcome.is_err());
@@ -221,7 +212,7 @@ fn an_exhausted_kernel() {
 
 #[test]
 fn an_exhausted_kernel_and_a_tiny_mark_stack() {
-    exhausted_after_creation(Config { mark_stack: Some(1), ..PRECISE });
+    exhausted_after_creation(PRECISE.mark_stack(1));
 }
 
 #[test]

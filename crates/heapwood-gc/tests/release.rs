@@ -76,10 +76,10 @@ fn release(config: Config) {
 fn free_memory_is_released_and_used_again() {
     let _alone = alone_here();
     // Nobody else releases any.
-    let quiet = Config { background_release: false, ..PRECISE };
+    let quiet = PRECISE.background_release(false);
     release(quiet);
-    release(Config { huge_pages: true, ..quiet });
-    release(Config { limit: Some(256 * MIB), ..quiet });
+    release(quiet.huge_pages(true));
+    release(quiet.limit(256 * MIB));
 }
 
 /// At a limit the thread that allocates releases what is free elsewhere: never more has memory than the limit says.
@@ -88,7 +88,7 @@ fn memory_stays_within_the_limit() {
     let _alone = alone_here();
     for huge_pages in [false, true] {
         let limit = 32 * MIB;
-        let heap = heap(Config { limit: Some(limit), huge_pages, background_release: false, ..PRECISE });
+        let heap = heap(PRECISE.limit(limit).huge_pages(huge_pages).background_release(false));
         let mut roots = Slots::new(&heap, 2);
         fill(&heap, &mut roots, 26 * MIB);
         // Of every 4 pages one node stays.
@@ -132,7 +132,7 @@ fn memory_stays_within_the_limit() {
 fn a_refusal_leaves_everything_as_it_was() {
     let _alone = alone_here();
     let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
-    let heap = heapwood_gc::Heap::create(kernel, Config { background_release: false, ..PRECISE }).unwrap();
+    let heap = heapwood_gc::Heap::create(kernel, PRECISE.background_release(false)).unwrap();
     let mut roots = Slots::new(&heap, 1);
     fill(&heap, &mut roots, 4 * MIB);
     roots.set(0, 0);
@@ -152,7 +152,7 @@ fn a_refusal_leaves_everything_as_it_was() {
 #[test]
 fn memory_goes_back_in_the_background() {
     let _alone = alone_here();
-    let heap = heap(Config { background_release: true, ..PRECISE });
+    let heap = heap(PRECISE.background_release(true));
     let mut roots = Slots::new(&heap, 2);
     fill(&heap, &mut roots, MIB);
     roots.set(1, roots.get(0));
@@ -189,10 +189,10 @@ fn the_thread_is_a_setting_and_ends_with_its_heap() {
 fn counting_threads() {
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let before = threads();
-    let without = heap(Config { background_release: false, ..PRECISE });
+    let without = heap(PRECISE.background_release(false));
     assert_eq!(threads(), before);
     for _ in 0..50 {
-        let with = heap(Config { background_release: true, ..PRECISE });
+        let with = heap(PRECISE.background_release(true));
         assert_eq!(threads(), before + 1);
         let mutator = attach(&with);
         mutator.collect().unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 #[test]
 fn the_parts_of_a_pause_are_told() {
@@ -44,5 +44,60 @@ fn the_parts_of_a_pause_are_told() {
         [stats.hold_spans_max_ns, stats.hold_pages_max_ns, stats.hold_types_max_ns, stats.hold_roots_max_ns]
     {
         assert!(hold > 0, "{stats:?}");
+    }
+}
+
+#[test]
+fn statistics_can_be_read_while_others_collect() {
+    let (heap, reads) = (heap(PRECISE), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mutator = attach(&heap);
+            while reads.fetch_add(1, Ordering::Relaxed) < 5000 {
+                assert!((1..=2).contains(&heap.stats().threads));
+                mutator.safepoint();
+            }
+        });
+        let mut seen = 0;
+        while seen < 5000 {
+            let mutator = attach(&heap);
+            mutator.collect().unwrap();
+            drop(mutator);
+            // The other runs on before it is stopped again.
+            let last = core::mem::replace(&mut seen, reads.load(Ordering::Relaxed));
+            while reads.load(Ordering::Relaxed) == last && last < 5000 {
+                core::hint::spin_loop();
+            }
+        }
+    });
+    assert_eq!(heap.stats().threads, 0);
+}
+
+#[test]
+fn every_statistic_has_its_value_and_help() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    extend_list(&mutator, node, 20_000, 7, |head| {
+        head.into_iter().for_each(|h| roots.set(0, h));
+        roots.get(0)
+    });
+    // Garbage, whose pages are released.
+    for _ in 0..200_000 {
+        mutator.allocate(node).unwrap();
+    }
+    mutator.collect().unwrap();
+    drop(mutator);
+    heap.release_free_memory();
+    let stats = heap.stats();
+    let values: Vec<_> = heapwood_gc::STATISTICS.iter().zip(stats.values()).collect();
+    let value = |name: &str| values.iter().find(|(s, _)| s.name == name).expect(name).1;
+    assert_eq!((value("collections"), value("live_objects")), (stats.collections, stats.live_objects as u64));
+    assert_eq!(value("page_lock_acquisitions"), stats.page_lock_acquisitions);
+    for (statistic, value) in values {
+        assert!(statistic.help.ends_with('.'), "{}", statistic.name);
+        let may_be_zero = ["mark_overflows", "barrier_violations", "verified", "threads"];
+        assert!(value > 0 || may_be_zero.contains(&statistic.name), "{} is 0: {stats:?}", statistic.name);
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use heapwood_gc::Config;
 
-const STRESS: Config = Config { stress: true, ..PRECISE };
+const STRESS: Config = PRECISE.stress(true);
 
 #[test]
 fn every_allocation_collects() {
@@ -28,7 +28,7 @@ fn every_allocation_collects() {
 #[test]
 fn a_list_survives_being_built_under_stress() {
     for verify in [false, true] {
-        let heap = heap(Config { verify, ..STRESS });
+        let heap = heap(STRESS.verify(verify));
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let mut frame = Framed::<1>::new(&mutator);

@@ -64,12 +64,12 @@ fn threads_with_precise_roots() {
 
 #[test]
 fn threads_with_conservative_stacks() {
-    crowd(Config { conservative_stacks: true, ..PRECISE }, 4, 1000);
+    crowd(PRECISE.conservative_stacks(true), 4, 1000);
 }
 
 #[test]
 fn threads_in_verify_mode() {
-    crowd(Config { verify: true, mark_stack: Some(16), ..PRECISE }, 3, 100);
+    crowd(PRECISE.verify(true).mark_stack(16), 3, 100);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn threads_that_attach_and_detach_while_others_collect() {
 #[test]
 fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
     for conservative_stacks in [false, true] {
-        let heap = heap(Config { conservative_stacks, ..PRECISE });
+        let heap = heap(PRECISE.conservative_stacks(conservative_stacks));
         let (blocked, collected) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let (heap, blocked, collected) = (&heap, &blocked, &collected);
@@ -179,7 +179,7 @@ fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
 #[test]
 fn threads_that_share_objects() {
     for verify in [false, true] {
-        let heap = heap(Config { verify, ..PRECISE });
+        let heap = heap(PRECISE.verify(verify));
         let shared: Vec<_> = (0..4).map(|_| heap.new_handle(0).unwrap()).collect();
         std::thread::scope(|scope| {
             for t in 0..3 {

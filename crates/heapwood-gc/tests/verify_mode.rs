@@ -8,7 +8,7 @@ use core::hint::black_box;
 use heapwood_gc::Config;
 use heapwood_heap::{Address, CLOBBER, ObjectRef};
 
-const VERIFY: Config = Config { verify: true, ..PRECISE };
+const VERIFY: Config = PRECISE.verify(true);
 
 /// Three nodes in root slots that have outlived a collection; `store` changes word 0 of the first. Returns the
 /// violations that the next collections find.
@@ -125,7 +125,7 @@ fn a_plain_store_into_an_object_that_a_frame_refers_to_is_reported() {
 
 #[test]
 fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
-    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let heap = heap(VERIFY.conservative_stacks(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let object = black_box(new(&mutator, node));
@@ -138,7 +138,7 @@ fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
 
 #[test]
 fn a_store_into_a_new_object_is_not_reported() {
-    let heap = heap(Config { conservative_stacks: true, ..VERIFY });
+    let heap = heap(VERIFY.conservative_stacks(true));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);

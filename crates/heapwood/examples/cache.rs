@@ -1,5 +1,6 @@
 //! A cache that keeps what was used last: a table of chains, and a ring of entries in the order of their use, all in the
-//! heap. Entries lie on cycles, which reference counts would never free; what is evicted is merely unlinked.
+//! heap. Entries lie on cycles, which reference counts would never free; what is evicted is unlinked on both sides, so that a
+//! word on the stack that looks like its address keeps one entry, and not all that were evicted after it.
 //! `cargo run --example cache`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
@@ -73,7 +74,9 @@ impl Cache {
     }
 
     fn leave_ring(&self, m: &Mutator, entry: Gc<Entry>) {
-        let (Some(newer), Some(older)) = (entry.newer.get(), entry.older.get()) else { return };
+        let (Some(newer), Some(older)) = (entry.newer.replace(m, None), entry.older.replace(m, None)) else {
+            return;
+        };
         newer.older.set(m, Some(older));
         older.newer.set(m, Some(newer));
         if self.newest.get() == Some(entry) {
@@ -81,14 +84,15 @@ impl Cache {
         }
     }
 
-    /// Unlinks the oldest entry from the ring and from its chain. Nothing is freed here, and nothing needs to be.
+    /// Unlinks the oldest entry from the ring and from its chain. Nothing is freed here, and nothing needs to be; but its own
+    /// links are cleared: they lead to entries that will be evicted in their turn, and would keep those as long as it is kept.
     fn evict(&self, m: &Mutator) {
         let Some(oldest) = self.newest.get().and_then(|newest| newest.newer.get()) else { return };
         self.leave_ring(m, oldest);
         let place = self.place(oldest.key);
         let before = chain(place).find(|entry| entry.chain.get() == Some(oldest));
         let link = before.as_ref().map_or(place, |entry| &entry.chain);
-        link.set(m, oldest.chain.get());
+        link.set(m, oldest.chain.replace(m, None));
         self.entries.set(self.entries.get() - 1);
     }
 }
@@ -104,9 +108,8 @@ fn page(m: &Mutator, key: u64) -> Gc<Slice<u8>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config::DEFAULT;
-    config.limit = Some(16 << 20); // The cache has 4000 pages of 1 KiB at most; what is evicted must make room.
-    config.min_heap = 4 << 20;
+    // The cache has 4000 pages of 1 KiB at most; what is evicted must make room.
+    let config = Config::default().limit(16 << 20).min_heap(4 << 20);
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
     let heap = unsafe { Heap::new(config) }?;
     let m = heap.attach()?;

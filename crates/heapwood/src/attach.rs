@@ -5,7 +5,6 @@ use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
 use core::fmt;
 use core::ops::Deref;
-use core::ptr::NonNull;
 use heapwood_gc::HeapError;
 use std::sync::Arc;
 
@@ -28,7 +27,8 @@ impl Heap {
 
 /// The calling thread's attachment to a heap: a [`Mutator`] to borrow, until it is dropped.
 pub struct Attached {
-    raw: NonNull<heapwood_gc::Mutator>,
+    /// Dropped first.
+    raw: heapwood_gc::Attached<'static>,
     /// Keeps the heap alive.
     _inner: Arc<Inner>,
 }
@@ -39,11 +39,12 @@ impl Attached {
             Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
             attached => attached?,
         };
+        // SAFETY: given just now, to this thread; `inner` keeps the heap longer.
+        let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
-        unsafe { raw.as_ref().write_values_whole() };
-        // SAFETY: attached just above.
-        unsafe { raw.as_ref() }.client_word().set(Arc::as_ptr(&inner) as usize);
+        unsafe { raw.write_values_whole() };
+        raw.client_word().set(Arc::as_ptr(&inner) as usize);
         Ok(Attached { raw, _inner: inner })
     }
 }
@@ -52,15 +53,9 @@ impl Deref for Attached {
     type Target = Mutator;
     #[inline(always)]
     fn deref(&self) -> &Mutator {
-        // SAFETY: the mutator is attached until this is dropped, and a Mutator is a gc::Mutator in all but name.
-        unsafe { self.raw.cast::<Mutator>().as_ref() }
-    }
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // SAFETY: it was attached on this thread (the pointer is not Send), is detached once, and the heap is alive.
-        unsafe { heapwood_gc::Mutator::detach(self.raw) };
+        let raw: *const heapwood_gc::Mutator = &raw const *self.raw;
+        // SAFETY: a Mutator is a gc::Mutator in all but name.
+        unsafe { &*raw.cast::<Mutator>() }
     }
 }
 

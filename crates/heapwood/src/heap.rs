@@ -63,7 +63,7 @@ impl Heap {
     ///
     /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
-        let config = Config { conservative_stacks: true, ..config };
+        let config = config.conservative_stacks(true);
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }

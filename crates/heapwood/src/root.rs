@@ -8,8 +8,7 @@ use crate::shared::Shared;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use heapwood_gc::HandleError;
-use heapwood_gc::roots::Handle;
+use heapwood_gc::{Handle, HandleError};
 use std::sync::Arc;
 
 /// Keeps an object alive until it is dropped.

@@ -5,7 +5,7 @@ use crate::trace::{Trace, descriptor_of, program_of};
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::Heap;
+use heapwood_gc::slice_scan;
 use heapwood_heap::Scan;
 
 /// Elements in the heap; made by [`Mutator::alloc_slice`](crate::Mutator::alloc_slice). It dereferences to `[T]`.
@@ -37,7 +37,7 @@ impl<T: Trace> Slice<T> {
             align_of::<T>() <= align_of::<usize>(),
             "a slice's elements can be aligned to at most 8 bytes"
         );
-        match (program_of::<T>(), Heap::slice_scan(&descriptor_of::<T>(), 1)) {
+        match (program_of::<T>(), slice_scan(&descriptor_of::<T>(), 1)) {
             (Some(program), _) => Scan::Unregistered { header: 1, program },
             (None, Some(scan)) => scan,
             (None, None) => panic!("Rust types have no trace functions"),

@@ -8,42 +8,51 @@ use heapwood::{Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
 use std::thread;
 
 /// Why a heap cannot be made like this.
-fn refusal(config: Config) -> (HeapError, String) {
+fn refusal(config: Config) -> String {
     // SAFETY: no pointer is ever made.
-    let error = unsafe { Heap::new(config) }.map(|_| ()).unwrap_err();
-    (error, error.to_string())
+    unsafe { Heap::new(config) }.map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
 fn wrong_settings_are_refused_with_what_is_right() {
     for percent in [0, Config::MAX_PERCENT + 1, u32::MAX] {
-        let (error, text) = refusal(Config { percent, ..SMALL });
-        assert_eq!(error, HeapError::Percent { percent });
-        assert_eq!(text, format!("a growth of {percent} percent: it must be 1 to 100000"));
+        assert_eq!(
+            refusal(SMALL.percent(percent)),
+            format!(
+                "option percent is {percent}: it must be 1 to 100000; choose such a value, or leave it out for the \
+                 default, 150"
+            )
+        );
     }
     for limit in [0, 1, Config::MIN_LIMIT - 1] {
-        let (error, text) = refusal(Config { limit: Some(limit), ..SMALL });
-        assert_eq!(error, HeapError::LimitTooSmall { limit });
-        assert_eq!(text, format!("a limit of {limit} bytes: it must be at least 4194304"));
+        let text = refusal(SMALL.limit(limit));
+        assert!(text.starts_with(&format!("option limit is {limit} byte")), "{text}");
+        assert!(
+            text.ends_with(": it must be at least 4 MiB; choose such a value, or leave it out"),
+            "{text}"
+        );
     }
-    let bytes = 1 << 60;
-    let (error, text) = refusal(Config { reserve: Some(bytes), ..SMALL });
-    assert_eq!(error, HeapError::ReserveTooLarge { bytes });
-    assert!(text.starts_with(&format!("an address range of {bytes} bytes: it can be at most ")), "{text}");
+    for bytes in [1, 1 << 60] {
+        let text = refusal(SMALL.reserve(bytes));
+        assert!(
+            text.contains(": it must be 16 MiB to 16 TiB; choose such a value, or leave it out"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
 fn the_edges_of_the_settings_work() {
     for config in [
-        Config { percent: 1, ..SMALL },
-        Config { percent: Config::MAX_PERCENT, ..SMALL },
-        Config { limit: Some(Config::MIN_LIMIT), ..SMALL },
-        Config { limit: Some(usize::MAX), ..SMALL },
-        Config { min_heap: 0, ..SMALL },
-        Config { min_heap: usize::MAX, ..SMALL },
-        Config { mark_stack: Some(1), ..SMALL },
-        Config { reserve: Some(1), ..SMALL },
-        Config { conservative_stacks: false, ..SMALL },
+        SMALL.percent(1),
+        SMALL.percent(Config::MAX_PERCENT),
+        SMALL.limit(Config::MIN_LIMIT),
+        SMALL.limit(usize::MAX),
+        SMALL.min_heap(0),
+        SMALL.min_heap(usize::MAX),
+        SMALL.mark_stack(1),
+        SMALL.reserve(16 << 20),
+        SMALL.conservative_stacks(false),
         Config::DEFAULT,
     ] {
         let heap = heap(config);
@@ -55,14 +64,16 @@ fn the_edges_of_the_settings_work() {
         assert_list(kept, 10_000);
     }
     let heap = heap(SMALL);
-    assert_eq!(heap.set_percent(0), Err(HeapError::Percent { percent: 0 }));
+    assert!(
+        matches!(heap.set_percent(0), Err(HeapError::OutOfRange(e)) if e.option.name == "percent" && e.value == 0)
+    );
     assert!(heap.set_percent(Config::MAX_PERCENT + 1).is_err());
     assert_eq!(heap.set_percent(50), Ok(()));
 }
 
 /// The collections of a program with some 2 MiB alive.
 fn collections(percent: u32, later: Option<u32>) -> u64 {
-    let heap = heap(Config { percent, ..SMALL });
+    let heap = heap(SMALL.percent(percent));
     if let Some(percent) = later {
         heap.set_percent(percent).unwrap();
     }
@@ -85,7 +96,7 @@ fn the_percentage_decides_how_often_it_collects() {
 
 #[test]
 fn several_heaps_in_one_process() {
-    let heaps = [SMALL, VERIFY, Config { percent: 20, ..SMALL }].map(heap);
+    let heaps = [SMALL, VERIFY, SMALL.percent(20)].map(heap);
     let attached = [0, 1, 2].map(|i| heaps[i].attach().unwrap());
     let kept = [0, 1, 2].map(|i| list(&attached[i], 1000 + i as u64));
     attached[1].collect();
@@ -271,5 +282,5 @@ fn everything_in_stress_mode() {
 
 #[test]
 fn everything_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
-    everything(Config { stress: true, mark_stack: Some(16), ..VERIFY }, 3, 2);
+    everything(VERIFY.stress(true).mark_stack(16), 3, 2);
 }

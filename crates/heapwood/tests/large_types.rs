@@ -99,8 +99,8 @@ fn rounds(config: Config, objects: u64) {
 #[test]
 fn what_large_types_point_to_lives() {
     rounds(Config::default(), 200);
-    rounds(Config { verify: true, ..Config::default() }, 4);
-    rounds(Config { limit: Some(64 << 20), percent: 20, ..Config::default() }, 100);
+    rounds(Config::default().verify(true), 4);
+    rounds(Config::default().limit(64 << 20).percent(20), 100);
 }
 
 #[test]

@@ -8,7 +8,11 @@ use heapwood::{AllocError, Config, Mutator, Root};
 use std::sync::Mutex;
 
 const LIMIT: usize = 8 << 20;
-const LIMITED: Config = Config { limit: Some(LIMIT), reserve: None, ..SMALL };
+const LIMITED: Config = {
+    let mut config = SMALL.limit(LIMIT);
+    config.reserve = None;
+    config
+};
 
 /// Roots of as much as fits, in objects of `N` words, and the refusal.
 #[inline(never)]

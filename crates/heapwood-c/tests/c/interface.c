@@ -92,7 +92,7 @@ static void options(void) {
     hw_options_defaults(NULL, 8);
     CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
     CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.background_release == 1);
-    CHECK(o.mask_words == 256 && o.reserved == 0);
+    CHECK(o.mask_words == 256 && o.mark_stack == 0 && o.memory == 0);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
 #define REFUSED(field, value, words)                                                                     \
@@ -106,22 +106,29 @@ static void options(void) {
     REFUSED(size, 0, "hw_options_init");
     REFUSED(size, 48, "hw_options_init");
     REFUSED(size, (size_t)1 << 40, "hw_options_init");
-    REFUSED(percent, 0, "percent");
+    REFUSED(percent, 0, "option percent is 0: it must be 1 to 100000; choose such a value");
     REFUSED(percent, 1000000, "percent");
-    REFUSED(limit, 1, "limit");
-    REFUSED(reserve, UINT64_C(1) << 60, "address range");
-    REFUSED(huge_pages, 2, "huge_pages");
+    REFUSED(limit, 1, "option limit is 1 byte: it must be at least 4 MiB");
+    REFUSED(reserve, UINT64_C(1) << 60, "option reserve is 1 EiB: it must be 16 MiB to 16 TiB");
+    REFUSED(reserve, 1, "16 MiB");
+    REFUSED(huge_pages, 2, "option huge_pages is 2: it must be on (1) or off (0)");
     REFUSED(conservative_stacks, 2, "conservative_stacks");
     REFUSED(verify, 7, "verify");
     REFUSED(stress, 7, "stress");
     REFUSED(background_release, 7, "background_release");
-    REFUSED(mask_words, 257, "257 words");
-    REFUSED(reserved, 1, "reserved");
+    REFUSED(mask_words, 257, "option mask_words is 257: it must be 0 to 256");
+    REFUSED(mark_stack, UINT32_MAX, "mark_stack");
+    REFUSED(memory, 1, "at least 16 MiB");
 
     /* A program that is older than the library: what it does not know keeps its default. */
     hw_options older = o;
     older.size = 56;
     older.mask_words = 999;
+    CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+    heap = NULL;
+    older = o;
+    older.size = 64;
+    older.memory = 1;
     CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     heap = NULL;
 
@@ -604,6 +611,9 @@ static void stores(int verify, int stress) {
     CHECK(s.collections >= 5 && s.allocated_bytes > 0 && s.live_bytes >= 8 * 24);
     CHECK(s.committed_bytes >= s.in_use_bytes && s.in_use_bytes > 0);
     CHECK(s.pause_max_ns >= s.pause_p50_ns && s.pause_total_ns >= s.pause_max_ns && s.goal_bytes > 0);
+    CHECK(s.backed_bytes > 0 && s.backed_bytes <= s.committed_bytes && s.threads == 1);
+    CHECK(s.spans > 0 && s.span_lock_acquisitions > 0 && s.page_lock_acquisitions > 0);
+    CHECK(s.hold_spans_max_ns > 0 && s.mark_total_ns <= s.pause_total_ns);
     if (verify) {
         /* Around the barrier, in an object that no frame refers to: it is found and reported. */
         array[0]->next = array[1];
@@ -633,6 +643,15 @@ static void statistics(void) {
     size_t released = 1;
     CHECK(hw_release_free_memory(NULL, &released) == HW_EINVAL && released == 1);
     CHECK(hw_release_free_memory(heap, &released) == HW_OK && hw_release_free_memory(heap, NULL) == HW_OK);
+    /* A large object that is dead is memory that goes back. */
+    hw_mutator *m = join(heap);
+    void *large = hw_alloc_bytes_zeroed(m, 8 << 20);
+    CHECK(large != NULL);
+    memset(large, 1, 8 << 20);
+    uint64_t before = figures(heap).released_bytes;
+    CHECK(hw_collect(m) == HW_OK && hw_release_free_memory(heap, &released) == HW_OK);
+    CHECK(figures(heap).released_bytes >= before + (8 << 20) && figures(heap).in_use_bytes == 0);
+    CHECK(hw_detach(m) == HW_OK);
     CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
 }
 

@@ -10,7 +10,7 @@ const WORD: usize = size_of::<usize>();
 impl Marker<'_> {
     /// The object that `word` points to or into, if it exists.
     #[inline]
-    pub(crate) fn resolve(&self, word: usize) -> Option<usize> {
+    pub(super) fn resolve(&self, word: usize) -> Option<usize> {
         if word.wrapping_sub(self.base) >= self.extent {
             return None;
         }
@@ -27,10 +27,5 @@ impl Marker<'_> {
                 self.push(object);
             }
         }
-    }
-
-    /// Scans a stopped thread's stack from its lowest word in use.
-    pub(crate) fn scan_stack(&mut self, lowest: usize, end: usize) {
-        self.scan_ambiguous(lowest, end);
     }
 }

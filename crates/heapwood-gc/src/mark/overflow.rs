@@ -1,19 +1,19 @@
 //! When a mark stack is full. The object is marked at once, and its span flagged: some marked object there may
 //! have edges that were not followed. When the stacks have run empty, the flagged spans' marked objects are
 //! scanned again. Each overflow marks an object that was unmarked (or defers one range), so this ends; the idea is
-//! as old as Knuth's marking algorithms, by span as in libgc.
+//! as old as Knuth's marking algorithms, by span as in libgc. Invariant: each marked object whose edges were not followed
+//! lies in a flagged span.
 
+use super::flagged::WORD_PAGES;
 use super::queue::Marker;
 use super::stack::Range;
-use heapwood_heap::{ObjectRef, ScanKind};
+use heapwood_heap::ScanKind;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
-
-const WORD_BITS: usize = 64;
 
 impl Marker<'_> {
     /// An edge did not fit: marks its object now and leaves the object's own edges for later.
     #[cold]
-    pub(crate) fn edge_overflow(&mut self, addr: usize) {
+    pub(super) fn edge_overflow(&mut self, addr: usize) {
         // SAFETY: edges are bases of objects, and one thread marks.
         if !unsafe { self.marks.set(addr) } {
             return;
@@ -30,39 +30,32 @@ impl Marker<'_> {
 
     /// A marked object could not be scanned now.
     #[cold]
-    pub(crate) fn object_overflow(&mut self, addr: usize) {
+    pub(super) fn object_overflow(&mut self, addr: usize) {
         let entry = self.entry(addr);
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
         }
         let page = (addr - self.base) / PAGE_SIZE - entry.back().0;
-        if page / WORD_BITS < self.overflow_words {
-            // SAFETY: these words of the table are committed.
-            unsafe { *self.overflow.at(page / WORD_BITS) |= 1 << (page % WORD_BITS) };
-        } else {
-            self.overflow_beyond = true;
-        }
-        self.overflowed = true;
+        self.flagged.flag(page);
         self.overflows += 1;
     }
 
     /// Scans the marked objects of all flagged spans again.
     #[cold]
-    pub(crate) fn rescan_overflowed(&mut self) {
-        self.overflowed = false;
-        for index in 0..self.overflow_words {
-            // SAFETY: as above.
-            let mut bits = core::mem::take(unsafe { &mut *self.overflow.at(index) });
+    pub(super) fn rescan_overflowed(&mut self) {
+        self.flagged.begin();
+        for index in 0..self.flagged.words() {
+            let mut bits = self.flagged.take(index);
             while bits != 0 {
-                let page = PageIndex(index * WORD_BITS + bits.trailing_zeros() as usize);
+                let page = PageIndex(index * WORD_PAGES + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
                 self.rescan_span(page);
             }
         }
-        if core::mem::take(&mut self.overflow_beyond) {
+        if self.flagged.take_beyond() {
             let world = self.world;
             world.for_each_span(|page, _| {
-                if page.0 / WORD_BITS >= self.overflow_words {
+                if page.0 / WORD_PAGES >= self.flagged.words() {
                     self.rescan_span(page);
                 }
             });
@@ -71,10 +64,9 @@ impl Marker<'_> {
 
     fn rescan_span(&mut self, page: PageIndex) {
         let span = self.space.span(page);
-        for cell in (span.cells_start()..span.cells_start() + span.cells() * span.object_bytes())
-            .step_by(span.object_bytes())
-        {
-            if self.world.is_marked(ObjectRef::new(cell)) {
+        for cell in span.iter() {
+            if self.world.is_marked(cell) {
+                let cell = cell.get();
                 let entry = self.entry(cell);
                 if self.space.shape(span.shape()).cell_size == 0 {
                     self.scan_large_now(cell);

@@ -5,8 +5,6 @@
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range;
-#[cfg(feature = "plant")]
-use crate::plant::Planted;
 use heapwood_heap::{Address, ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
@@ -84,15 +82,7 @@ impl<'h> Marker<'h> {
         let mut cursor = nest.cursor(word);
         while element < end && element + bytes <= object_end {
             let to = (((end - element) / WORD) as u64).min(nest.words());
-            #[cfg(feature = "plant")]
-            let to = match self.plant.is_some_and(|p| p.strikes(Planted::ShortProgram)) {
-                true => {
-                    let is_pointer = |&w: &u64| nest.first_pointer_at_or_after(w) == Some(w);
-                    (word..to).rev().find(is_pointer).unwrap_or(to)
-                }
-                false => to,
-            };
-            cursor.end_before(to);
+            cursor.end_before(self.faults.end_of_program(nest, word, to));
             while let Some(piece) = cursor.next_run() {
                 match piece {
                     Piece::Ones { word, words } => {

@@ -5,11 +5,13 @@
 //! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
 //! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/design/metadata.md.
 
+use super::flagged::FlaggedSpans;
 use super::ring::Ring;
 use super::stack::MarkStacks;
+use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
 use heapwood_heap::{MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
-use heapwood_os::{MappedArray, Pagemap};
+use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
 /// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/design/metadata.md).
@@ -18,31 +20,34 @@ const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
 const LOOP_PUSHES: usize = 64;
 
-/// One marking under way. The heap is stopped as long as it exists.
-pub struct Marker<'h> {
-    pub(crate) space: &'h Space,
-    pub(crate) world: &'h Stopped<'h>,
-    pub(crate) marks: MarkSide,
-    pub(crate) base: usize,
-    pub(crate) extent: usize,
-    entries: *const PageEntry,
-    pub(super) shapes: *const Shape,
-    pub(crate) stacks: &'h mut MarkStacks,
-    /// Which pages were ever written.
-    pub(crate) touched: &'h Pagemap,
-    pub(crate) overflow: &'h MappedArray<u64>,
-    /// Words of the overflow table that there are.
-    pub(crate) overflow_words: usize,
-    /// Spans without a bit in the table have been flagged: all of them.
-    pub(crate) overflow_beyond: bool,
-    pub(crate) overflowed: bool,
+/// What a marking found.
+pub(crate) struct Marked {
+    /// Bytes that are alive, in cells and pages.
+    pub(crate) bytes: usize,
+    pub(crate) objects: usize,
     /// How often a stack was full.
     pub(crate) overflows: u64,
+}
+
+/// One marking under way. The heap is stopped as long as it exists.
+pub(crate) struct Marker<'h> {
+    pub(super) space: &'h Space,
+    pub(super) world: &'h Stopped<'h>,
+    pub(super) marks: MarkSide,
+    pub(super) base: usize,
+    pub(super) extent: usize,
+    entries: *const PageEntry,
+    pub(super) shapes: *const Shape,
+    pub(super) stacks: &'h mut MarkStacks,
+    /// Which pages were ever written.
+    pub(super) pagemap: &'h Pagemap,
+    pub(super) flagged: &'h mut FlaggedSpans,
+    /// How often a stack was full.
+    pub(super) overflows: u64,
     /// Bytes of what was marked, in cells and pages.
-    pub(crate) live_bytes: usize,
-    pub(crate) live_objects: usize,
-    #[cfg(feature = "plant")]
-    pub(crate) plant: Option<&'h crate::plant::Plant>,
+    pub(super) live_bytes: usize,
+    pub(super) live_objects: usize,
+    pub(super) faults: &'h FaultInjector,
 }
 
 impl<'h> Marker<'h> {
@@ -50,8 +55,9 @@ impl<'h> Marker<'h> {
     pub(crate) fn new(
         (space, world): (&'h Space, &'h Stopped<'h>),
         stacks: &'h mut MarkStacks,
-        touched: &'h Pagemap,
-        (overflow, overflow_words): (&'h MappedArray<u64>, usize),
+        pagemap: &'h Pagemap,
+        flagged: &'h mut FlaggedSpans,
+        faults: &'h FaultInjector,
     ) -> Self {
         Marker {
             space,
@@ -62,58 +68,50 @@ impl<'h> Marker<'h> {
             entries: space.page_entries(),
             shapes: space.shapes(),
             stacks,
-            touched,
-            overflow,
-            overflow_words,
-            overflow_beyond: false,
-            overflowed: false,
+            pagemap,
+            flagged,
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
-            #[cfg(feature = "plant")]
-            plant: None,
+            faults,
         }
     }
 
     #[inline(always)]
-    pub(crate) fn entry(&self, addr: usize) -> PageEntry {
+    pub(super) fn entry(&self, addr: usize) -> PageEntry {
         // SAFETY: edges lie inside the extent, whose entries are committed.
         unsafe { *self.entries.add((addr - self.base) / PAGE_SIZE) }
     }
 
     #[inline(always)]
-    pub(crate) fn shape(&self, entry: PageEntry) -> &'h Shape {
+    pub(super) fn shape(&self, entry: PageEntry) -> &'h Shape {
         // SAFETY: the entry of a span holds the number of a registered shape, and shapes live with the space.
         unsafe { &*self.shapes.add(entry.shape().index()) }
     }
 
     /// Adds the edge to the object at `addr`, if that is inside the heap: null and foreign pointers are ignored.
     #[inline(always)]
-    pub(crate) fn push(&mut self, addr: usize) {
-        #[cfg(feature = "plant")]
-        if addr.wrapping_sub(self.base) < self.extent
-            && self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::LoseMark))
-        {
-            return;
-        }
-        if addr.wrapping_sub(self.base) < self.extent && !self.stacks.edges.push(addr) {
+    pub(super) fn push(&mut self, addr: usize) {
+        let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
+        if is_edge && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }
     }
 
     /// Follows edges until none is left.
-    pub(crate) fn drain(&mut self) {
+    pub(crate) fn drain(mut self) -> Marked {
         loop {
             self.follow_all();
-            if !self.overflowed {
-                return;
+            if !self.flagged.any() {
+                let (bytes, objects) = (self.live_bytes, self.live_objects);
+                return Marked { bytes, objects, overflows: self.overflows };
             }
             self.rescan_overflowed();
         }
     }
 
     /// Follows edges until none is left on the stack, in the rings or in ranges.
-    pub(crate) fn follow_all(&mut self) {
+    pub(super) fn follow_all(&mut self) {
         let marker = self;
         heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, (marker: &mut Marker<'_>))
     }
@@ -123,7 +121,7 @@ impl<'h> Marker<'h> {
         // What every object needs lives in locals: the compiler cannot keep fields in registers across the stores
         // to mark bits and stack.
         let (marks, base, extent) = (self.marks, self.marks.base(), self.extent);
-        let (entries, shapes) = (self.entries, self.shapes);
+        let (entries, shapes, faults) = (self.entries, self.shapes, self.faults);
         let (mut edges, mut objects) =
             ([const { MaybeUninit::uninit() }; EDGES], [const { MaybeUninit::uninit() }; OBJECTS]);
         let (mut edges, mut objects) = (Ring::new(&mut edges), Ring::new(&mut objects));
@@ -131,8 +129,6 @@ impl<'h> Marker<'h> {
         let mut roomy = self.stacks.edges.room_for(LOOP_PUSHES);
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
-        #[cfg(feature = "plant")]
-        let plant = self.plant;
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
@@ -194,10 +190,8 @@ impl<'h> Marker<'h> {
                 unsafe {
                     let target = (word as *const usize).read();
                     top.write(target);
-                    let edge = target.wrapping_sub(base) < extent;
-                    #[cfg(feature = "plant")]
-                    let edge = edge && !plant.is_some_and(|p| p.strikes(crate::plant::Planted::LoseMark));
-                    *top = top.add(edge as usize);
+                    let is_edge = target.wrapping_sub(base) < extent && !faults.fails(Fault::LoseMark);
+                    *top = top.add(is_edge as usize);
                 }
             };
             if entry.is(ScanKind::Pair) && top < roomy {

@@ -3,6 +3,7 @@
 
 use super::queue::Marker;
 use super::stack::Range;
+use crate::inject::Fault;
 use heapwood_heap::{ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
@@ -19,7 +20,7 @@ const SPARSE: usize = 4 << 20;
 impl<'h> Marker<'h> {
     /// Counts an object that was just marked and finds its edges.
     #[inline(never)]
-    pub(crate) fn visit_marked(&mut self, addr: usize, entry: PageEntry) {
+    pub(super) fn visit_marked(&mut self, addr: usize, entry: PageEntry) {
         if entry.kind().is_none() {
             self.no_object(addr);
         }
@@ -29,7 +30,7 @@ impl<'h> Marker<'h> {
 
     /// A precise slot holds an address where no span is.
     #[cold]
-    pub(crate) fn no_object(&self, addr: usize) -> ! {
+    pub(super) fn no_object(&self, addr: usize) -> ! {
         corrupt(format_args!(
             "a pointer slot holds {addr:#x}, which is inside the heap but no object: was it stored or kept past the \
              object's life?"
@@ -38,7 +39,7 @@ impl<'h> Marker<'h> {
 
     /// Counts an object that was just marked.
     #[inline(always)]
-    pub(crate) fn count(&mut self, addr: usize, shape: &Shape) {
+    pub(super) fn count(&mut self, addr: usize, shape: &Shape) {
         self.live_objects += 1;
         self.live_bytes += match shape.cell_size as usize {
             0 => self.large_bytes(addr),
@@ -47,13 +48,13 @@ impl<'h> Marker<'h> {
     }
 
     /// The span of the object at `addr`.
-    pub(crate) fn span_of(&self, addr: usize) -> &Span {
+    pub(super) fn span_of(&self, addr: usize) -> &Span {
         let first = (addr - self.base) / PAGE_SIZE - self.entry(addr).back().0;
         self.space.span(PageIndex(first))
     }
 
     /// Finds the edges of an object that is marked already.
-    pub(crate) fn scan(&mut self, addr: usize, entry: PageEntry) {
+    pub(super) fn scan(&mut self, addr: usize, entry: PageEntry) {
         match entry.kind() {
             Some(ScanKind::NoPointers) | None => {}
             Some(ScanKind::Pair) => self.scan_pair(addr),
@@ -85,7 +86,7 @@ impl<'h> Marker<'h> {
     }
 
     #[cold]
-    pub(crate) fn large_bytes(&self, addr: usize) -> usize {
+    pub(super) fn large_bytes(&self, addr: usize) -> usize {
         self.span_of(addr).pages().0 * PAGE_SIZE
     }
 
@@ -121,16 +122,7 @@ impl<'h> Marker<'h> {
             }
             ScanKind::Bits => {
                 let space = self.space;
-                #[cfg(feature = "plant")]
-                let end = match self.plant.is_some_and(|p| p.strikes(crate::plant::Planted::ShortBits)) {
-                    true => {
-                        let mut last = end;
-                        // SAFETY: the page's entry says that objects here have bits.
-                        unsafe { space.pointer_bits().for_each(addr..end, |slot| last = slot) };
-                        last
-                    }
-                    false => end,
-                };
+                let end = self.faults.end_of_bits(space, addr, end);
                 // SAFETY: the page's entry says that objects here have bits.
                 unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
             }
@@ -160,16 +152,16 @@ impl<'h> Marker<'h> {
     }
 
     /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
-    pub(crate) fn scan_slots(&mut self, start: usize, words: usize) {
-        let range = Range { next: start, end: start + words * WORD, shape: SLOTS, dense: true };
-        if words <= PIECE || !self.stacks.ranges.push(range) {
+    pub(crate) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
+        let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
+        if slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
             self.scan_all(range);
         }
     }
 
     /// Scans the next piece of a waiting range; false if none waits.
     #[cold]
-    pub(crate) fn next_range(&mut self) -> bool {
+    pub(super) fn next_range(&mut self) -> bool {
         let Some(range) = self.stacks.ranges.pop() else { return false };
         let Some((mut range, rest)) = self.written_part(range) else { return true };
         if let Some(rest) = rest
@@ -196,7 +188,7 @@ impl<'h> Marker<'h> {
     }
 
     /// Takes the first piece off a range.
-    pub(crate) fn piece_of(&self, range: &mut Range) -> Range {
+    pub(super) fn piece_of(&self, range: &mut Range) -> Range {
         if range.shape != SLOTS
             && let Some(piece) = self.piece_of_program(range)
         {
@@ -211,11 +203,11 @@ impl<'h> Marker<'h> {
 
     /// The part of a range that begins where memory was first written, and what comes behind it; nothing if the rest
     /// was never written, and so holds no pointer. Ends lie between elements.
-    pub(crate) fn written_part(&self, range: Range) -> Option<(Range, Option<Range>)> {
+    pub(super) fn written_part(&self, range: Range) -> Option<(Range, Option<Range>)> {
         if range.dense || range.end.saturating_sub(range.next) < SPARSE {
             return Some((range, None));
         }
-        let written = self.touched.first(range.next..range.end)?;
+        let written = self.pagemap.first(range.next..range.end)?;
         let element = self.element_bytes(range.shape);
         let start = range.next + (written.start - range.next) / element * element;
         let end = (range.next + (written.end - range.next).next_multiple_of(element)).min(range.end);
@@ -233,7 +225,7 @@ impl<'h> Marker<'h> {
         unsafe { &*self.shapes.add(number as usize) }
     }
 
-    pub(crate) fn scan_piece(&mut self, range: Range) {
+    pub(super) fn scan_piece(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
             return;
@@ -242,7 +234,11 @@ impl<'h> Marker<'h> {
             for slot in (range.next..range.end).step_by(WORD) {
                 // SAFETY: registered slots, handles and those of linked frames stay readable while they are roots; the
                 // program may write them with instructions of its own.
-                self.push(unsafe { (slot as *const usize).read_volatile() });
+                let value = unsafe { (slot as *const usize).read_volatile() };
+                let is_edge = value.wrapping_sub(self.base) < self.extent;
+                if is_edge && !self.faults.fails(Fault::MissRoot) {
+                    self.push(value);
+                }
             }
             return;
         }

@@ -6,7 +6,7 @@ use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The most edges the stack holds unless configured otherwise: 128 MiB of address space.
-pub const USUAL_EDGES: usize = 1 << 24;
+const USUAL_EDGES: usize = 1 << 24;
 /// What is made do with where address space is short.
 const LEAST_EDGES: usize = 1 << 14;
 /// A stack has room for an edge in so many bytes of the heap's window: an eighth as many bytes.
@@ -20,7 +20,7 @@ const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::MO
 const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 
 /// A stack of `T` in mapped memory, of which only what has been needed is committed.
-pub struct Bounded<T> {
+pub(super) struct Bounded<T> {
     memory: MappedArray<T>,
     top: usize,
     /// How many entries are committed.
@@ -39,7 +39,7 @@ impl<T: Zeroed + Copy> Bounded<T> {
 
     /// Puts `value` on top; false if the stack is full.
     #[inline(always)]
-    pub fn push(&mut self, value: T) -> bool {
+    pub(super) fn push(&mut self, value: T) -> bool {
         if self.top == self.committed && !self.grow() {
             return false;
         }
@@ -66,7 +66,7 @@ impl<T: Zeroed + Copy> Bounded<T> {
     /// Commits more if there is no room for `entries`, one of which may be written without being kept. There may be
     /// none afterwards either.
     #[inline]
-    pub(crate) fn make_room(&mut self, entries: usize) {
+    pub(super) fn make_room(&mut self, entries: usize) {
         if self.committed - self.top <= entries {
             self.grow();
         }
@@ -74,7 +74,7 @@ impl<T: Zeroed + Copy> Bounded<T> {
 
     /// Takes the top.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<T> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         if self.top == 0 {
             return None;
         }
@@ -84,32 +84,27 @@ impl<T: Zeroed + Copy> Bounded<T> {
     }
 
     /// The first entry, for a loop that keeps the top in a register.
-    pub(crate) fn bottom(&self) -> *mut T {
+    pub(super) fn bottom(&self) -> *mut T {
         self.memory.as_ptr()
     }
 
     /// Where the next entry goes.
-    pub(crate) fn top(&self) -> *mut T {
+    pub(super) fn top(&self) -> *mut T {
         self.bottom().wrapping_add(self.top)
     }
 
     /// Takes over the top that such a loop has reached.
-    pub(crate) fn set_top(&mut self, top: *mut T) {
+    pub(super) fn set_top(&mut self, top: *mut T) {
         self.top = (top as usize - self.bottom() as usize) / size_of::<T>();
     }
 
     /// Below this a top leaves room for `entries` more and one that is written without being kept.
-    pub(crate) fn room_for(&self, entries: usize) -> *mut T {
+    pub(super) fn room_for(&self, entries: usize) -> *mut T {
         self.bottom().wrapping_add(self.committed.saturating_sub(entries))
     }
 
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        self.top
-    }
-
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.top == 0
     }
 
@@ -129,29 +124,29 @@ impl<T: Zeroed + Copy> Bounded<T> {
 
 /// A part of a large object that remains to be scanned.
 #[derive(Clone, Copy, Debug)]
-pub struct Range {
+pub(super) struct Range {
     /// The next word to scan.
-    pub(crate) next: usize,
+    pub(super) next: usize,
     /// One past the last.
-    pub(crate) end: usize,
+    pub(super) end: usize,
     /// The number of its shape, for the mask; 0 if any word may be a pointer.
-    pub(crate) shape: u32,
+    pub(super) shape: u32,
     /// Nobody need ask any more which of its pages were ever written.
-    pub(crate) dense: bool,
+    pub(super) dense: bool,
 }
 
 // SAFETY: all-zero bytes are an empty range; it holds plain numbers.
 unsafe impl Zeroed for Range {}
 
 /// The stacks of one collector.
-pub struct MarkStacks {
-    pub(crate) edges: Bounded<usize>,
-    pub(crate) ranges: Bounded<Range>,
+pub(crate) struct MarkStacks {
+    pub(super) edges: Bounded<usize>,
+    pub(super) ranges: Bounded<Range>,
 }
 
 impl MarkStacks {
     /// Stacks for `edges` edges.
-    pub fn new(kernel: KernelRef, edges: usize) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, edges: usize) -> Result<Self, OsError> {
         Ok(MarkStacks {
             edges: Bounded::new(kernel, edges)?,
             ranges: Bounded::new(kernel, RANGES.min(edges.max(1)))?,

@@ -3,13 +3,13 @@
 //! slot holds the number of the next free one, shifted left, plus 1, which is below every heap; a block of slots counts
 //! those that are held, so that collections pass over blocks without any.
 
-use core::fmt;
+use crate::error::HandleError;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// How many handles a heap can have: their slots reserve 128 MiB of addresses, of which what is used is committed.
-pub const MAX_HANDLES: usize = 1 << 24;
+pub(crate) const MAX_HANDLES: usize = 1 << 24;
 /// Slots of a block: a kernel page of them.
 const BLOCK: usize = 512;
 /// Slots are committed so many at a time, whole blocks.
@@ -51,35 +51,8 @@ impl Handle {
     }
 }
 
-/// Why no handle was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandleError {
-    /// The table is full.
-    Full {
-        /// How many it holds.
-        most: usize,
-    },
-    /// The kernel gave no memory for more.
-    Kernel(OsError),
-}
-
-impl fmt::Display for HandleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HandleError::Full { most } => write!(
-                f,
-                "{most} handles are held, as many as this heap can have: free some, or keep objects in an array that one \
-                 handle leads to"
-            ),
-            HandleError::Kernel(e) => e.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for HandleError {}
-
 /// The handles of one heap.
-pub struct Handles {
+pub(crate) struct Handles {
     slots: MappedArray<AtomicUsize>,
     /// How many slots of each block are held.
     held_in: MappedArray<u32>,
@@ -161,7 +134,8 @@ impl Handles {
     }
 
     /// How many are held.
-    pub fn held(&self) -> usize {
+    #[cfg(test)]
+    fn held(&self) -> usize {
         self.held
     }
 

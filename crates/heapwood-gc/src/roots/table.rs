@@ -2,12 +2,12 @@
 //! every entry below `used` is a root or on the free list, so registering and removing take a few steps however many
 //! there are. Entries are committed as they are needed.
 
-use core::fmt;
+use crate::error::RootError;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// How many roots a heap can have.
-pub const MAX_ROOTS: usize = 1 << 16;
+const MAX_ROOTS: usize = 1 << 16;
 /// Entries are committed so many at a time.
 const STEP: usize = 1 << 9;
 /// The end of the free list.
@@ -29,37 +29,10 @@ impl RootToken {
     }
 }
 
-/// Why a root was not registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RootError {
-    /// The table is full.
-    Full {
-        /// How many it holds.
-        most: usize,
-    },
-    /// The kernel gave no memory for more.
-    Kernel(OsError),
-}
-
-impl fmt::Display for RootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RootError::Full { most } => write!(
-                f,
-                "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
-                 keep objects in an array that one root leads to"
-            ),
-            RootError::Kernel(e) => e.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for RootError {}
-
 /// What kind of words a root covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum RootKind {
+pub(crate) enum RootKind {
     /// Each word is the address of an object, or null, or outside the heap.
     Slots = 1,
     /// Any word may or may not be a pointer.
@@ -82,16 +55,16 @@ struct Entry {
 unsafe impl Zeroed for Entry {}
 
 /// The registered roots of one heap.
-pub struct Roots {
+pub(crate) struct RootTable {
     entries: MappedArray<Entry>,
     committed: usize,
     used: usize,
     free: usize,
 }
 
-impl Roots {
+impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        Ok(Roots { entries: MappedArray::new(kernel, MAX_ROOTS)?, committed: 0, used: 0, free: NONE })
+        Ok(RootTable { entries: MappedArray::new(kernel, MAX_ROOTS)?, committed: 0, used: 0, free: NONE })
     }
 
     fn entry(&mut self, index: usize) -> &mut Entry {
@@ -164,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_old_token_removes_nothing() {
-        let mut roots = Roots::new(&heapwood_os::SYSTEM).unwrap();
+        let mut roots = RootTable::new(&heapwood_os::SYSTEM).unwrap();
         let a = roots.add(RootKind::Slots, 8, 1).unwrap();
         assert!(roots.remove(a));
         assert!(!roots.remove(a));
@@ -179,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_full_table_says_so_and_has_room_again_for_each_that_is_removed() {
-        let mut roots = Roots::new(&heapwood_os::SYSTEM).unwrap();
-        let add = |roots: &mut Roots, i: usize| roots.add(RootKind::Slots, i * 8, 1);
+        let mut roots = RootTable::new(&heapwood_os::SYSTEM).unwrap();
+        let add = |roots: &mut RootTable, i: usize| roots.add(RootKind::Slots, i * 8, 1);
         let mut tokens: Vec<_> = (0..MAX_ROOTS).map(|i| add(&mut roots, i).unwrap()).collect();
         assert_eq!(add(&mut roots, 7), Err(RootError::Full { most: MAX_ROOTS }));
         assert!(RootError::Full { most: MAX_ROOTS }.to_string().contains("65536 roots"));
@@ -202,7 +175,7 @@ mod tests {
     #[test]
     fn a_kernel_that_refuses_is_an_error_and_no_loss() {
         static KERNEL: heapwood_os::faulty::Faulty = heapwood_os::faulty::Faulty::new();
-        let mut roots = Roots::new(&KERNEL).unwrap();
+        let mut roots = RootTable::new(&KERNEL).unwrap();
         KERNEL.refuse(0);
         assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(RootError::Kernel(_))));
         assert!(roots.add(RootKind::Slots, 8, 1).is_ok());

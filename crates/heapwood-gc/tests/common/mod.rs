@@ -1,11 +1,9 @@
-//! What several tests share: attaching with a guard, root slots with a guard, plain lists of nodes, and running one
+//! What several tests share: root slots with a guard, plain lists of nodes, and running one
 //! test of this binary in a process of its own.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use core::marker::PhantomData;
-use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken};
+use heapwood_gc::{Attached, Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken};
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
@@ -14,47 +12,15 @@ use std::process::{Command, Output};
 pub(crate) use heapwood_layout::WORD;
 
 /// Only precise roots, and a small address range.
-pub(crate) const PRECISE: Config = Config {
-    conservative_stacks: false,
-    huge_pages: false,
-    reserve: Some(2 << 30),
-    min_heap: 1 << 20,
-    ..Config::DEFAULT
-};
+pub(crate) const PRECISE: Config =
+    Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
 
 pub(crate) fn heap(config: Config) -> HeapBox {
     Heap::create(&SYSTEM, config).unwrap()
 }
 
-/// The calling thread's mutator, detached when dropped.
-pub(crate) struct Attached<'h> {
-    mutator: NonNull<Mutator>,
-    heap: PhantomData<&'h Heap>,
-}
-
 pub(crate) fn attach(heap: &Heap) -> Attached<'_> {
-    Attached { mutator: Mutator::attach(heap, None).unwrap(), heap: PhantomData }
-}
-
-impl Attached<'_> {
-    pub(crate) fn raw(&self) -> NonNull<Mutator> {
-        self.mutator
-    }
-}
-
-impl Deref for Attached<'_> {
-    type Target = Mutator;
-    fn deref(&self) -> &Mutator {
-        // SAFETY: attached until dropped.
-        unsafe { self.mutator.as_ref() }
-    }
-}
-
-impl Drop for Attached<'_> {
-    fn drop(&mut self) {
-        // SAFETY: attached on this thread (the pointer keeps the guard from being sent), and not used again.
-        unsafe { Mutator::detach(self.mutator) };
-    }
+    Mutator::attach(heap, None).unwrap()
 }
 
 /// Registered precise roots.

@@ -2,7 +2,7 @@
 //! lengths differ from seed to seed.
 
 use super::rng::Rng;
-use heapwood_gc::{Heap, Mutator, ObjectType, Tracer};
+use heapwood_gc::{Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_heap::{Scan, ScanKind};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
@@ -92,7 +92,7 @@ impl Maker<'_> {
         inside.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
         let blocks = words.div_ceil(64).min(4);
         let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
-        let scan = Heap::slice_scan(&described, header as u8).unwrap();
+        let scan = slice_scan(&described, header as u8).unwrap();
         let size = (header + words * n) * WORD;
         let shape = self.mutator.shape_for(size, scan).unwrap();
         assert_eq!(self.heap.space().shape(shape).kind(), ScanKind::Slice);

@@ -24,20 +24,15 @@ impl Settings {
     }
 }
 
-const PRECISE: Config = Config {
-    min_heap: 1 << 20,
-    reserve: Some(1 << 30),
-    huge_pages: false,
-    conservative_stacks: false,
-    ..Config::DEFAULT
-};
+const PRECISE: Config =
+    Config::DEFAULT.min_heap(1 << 20).reserve(1 << 30).huge_pages(false).conservative_stacks(false);
 
 /// The usual collection of heaps.
 pub(crate) const ALL: [Settings; 11] = [
     Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 600, share: 24, mixed: false },
     Settings {
         name: "precise, left to itself",
-        config: Config { percent: 30, ..PRECISE },
+        config: PRECISE.percent(30),
         objects: 3000,
         collect_every: usize::MAX,
         share: 20,
@@ -53,7 +48,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, all mixed, verify, mark stack of 8",
-        config: Config { mark_stack: Some(8), verify: true, ..PRECISE },
+        config: PRECISE.mark_stack(8).verify(true),
         objects: 1000,
         collect_every: 400,
         share: 4,
@@ -61,7 +56,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, mark stack of 8",
-        config: Config { mark_stack: Some(8), ..PRECISE },
+        config: PRECISE.mark_stack(8),
         objects: 1500,
         collect_every: 500,
         share: 10,
@@ -69,7 +64,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, mark stack of 1, verify",
-        config: Config { mark_stack: Some(1), verify: true, ..PRECISE },
+        config: PRECISE.mark_stack(1).verify(true),
         objects: 800,
         collect_every: 500,
         share: 4,
@@ -77,7 +72,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, limited",
-        config: Config { limit: Some(4 << 20), percent: 400, ..PRECISE },
+        config: PRECISE.limit(4 << 20).percent(400),
         objects: usize::MAX,
         collect_every: 3000,
         share: 10,
@@ -85,7 +80,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, verify",
-        config: Config { verify: true, ..PRECISE },
+        config: PRECISE.verify(true),
         objects: 1000,
         collect_every: 500,
         share: 6,
@@ -93,7 +88,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "precise, stress",
-        config: Config { stress: true, ..PRECISE },
+        config: PRECISE.stress(true),
         objects: 120,
         collect_every: 50,
         share: 2,
@@ -101,7 +96,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "conservative stacks",
-        config: Config { conservative_stacks: true, ..PRECISE },
+        config: PRECISE.conservative_stacks(true),
         objects: 1500,
         collect_every: 600,
         share: 10,
@@ -109,7 +104,7 @@ pub(crate) const ALL: [Settings; 11] = [
     },
     Settings {
         name: "conservative stacks, mark stack of 8, verify",
-        config: Config { conservative_stacks: true, verify: true, mark_stack: Some(8), ..PRECISE },
+        config: PRECISE.conservative_stacks(true).verify(true).mark_stack(8),
         objects: 1000,
         collect_every: 500,
         share: 4,

@@ -7,8 +7,8 @@ use super::rng::Rng;
 use super::settings::Settings;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use heapwood_gc::roots::Handle;
-use heapwood_gc::{Frame, Heap, HeapBox, Mutator, RootToken};
+use heapwood_gc::Handle;
+use heapwood_gc::{Attached, Frame, Heap, HeapBox, Mutator, RootToken};
 use heapwood_os::{KernelRef, SYSTEM};
 
 /// Registered precise slots.
@@ -33,7 +33,8 @@ pub(crate) struct FrameBlock {
 }
 
 pub(crate) struct World {
-    pub(crate) mutator: NonNull<Mutator>,
+    /// Dropped first, and so before the heap.
+    mutator: Attached<'static>,
     pub(crate) settings: Settings,
     pub(crate) kinds: Kinds,
     pub(crate) model: Model,
@@ -64,10 +65,11 @@ impl World {
     pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(kernel, settings.config).unwrap();
         heap.space().set_always_shared(settings.mixed);
-        let mutator = Mutator::attach(&heap, None).unwrap();
+        let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
+        // SAFETY: given just now, to this thread; the heap is dropped after it.
+        let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };
         let mut rng = Rng::new(seed);
-        // SAFETY: just attached.
-        let kinds = Kinds::new(&heap, unsafe { mutator.as_ref() }, &mut rng);
+        let kinds = Kinds::new(&heap, &mutator, &mut rng);
         let mut world = World {
             mutator,
             settings,
@@ -91,8 +93,7 @@ impl World {
     }
 
     pub(crate) fn mutator(&self) -> &Mutator {
-        // SAFETY: attached in `new`, detached in `drop`.
-        unsafe { self.mutator.as_ref() }
+        &self.mutator
     }
 
     pub(crate) fn addr(&self, id: Id) -> usize {
@@ -255,7 +256,5 @@ impl Drop for World {
         while !self.frames.is_empty() {
             self.pop_frame();
         }
-        // SAFETY: attached in `new` on this thread, and not used afterwards.
-        unsafe { Mutator::detach(self.mutator) };
     }
 }

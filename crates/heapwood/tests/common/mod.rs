@@ -4,12 +4,11 @@
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Shared, Trace};
 
 /// Collects often: after a megabyte.
-pub(crate) const SMALL: Config =
-    Config { huge_pages: false, reserve: Some(2 << 30), min_heap: 1 << 20, ..Config::DEFAULT };
+pub(crate) const SMALL: Config = Config::DEFAULT.huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
 
-pub(crate) const VERIFY: Config = Config { verify: true, ..SMALL };
+pub(crate) const VERIFY: Config = SMALL.verify(true);
 
-pub(crate) const STRESS: Config = Config { stress: true, ..SMALL };
+pub(crate) const STRESS: Config = SMALL.stress(true);
 
 pub(crate) fn heap(config: Config) -> Heap {
     // SAFETY: the tests keep their pointers on the stacks of attached threads, in objects and in roots.

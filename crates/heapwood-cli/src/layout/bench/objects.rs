@@ -21,13 +21,8 @@ const MOST: usize = 1 << 16;
 /// Spans that are filled before.
 const SPANS: usize = 2;
 
-const CONFIG: Config = Config {
-    min_heap: 64 << 20,
-    reserve: Some(1 << 30),
-    background_release: false,
-    conservative_stacks: false,
-    ..Config::DEFAULT
-};
+const CONFIG: Config =
+    Config::DEFAULT.min_heap(64 << 20).reserve(1 << 30).background_release(false).conservative_stacks(false);
 
 /// Layouts are written for so many objects in turn.
 const CELLS: usize = 8;
@@ -65,29 +60,22 @@ pub(super) struct Objects {
     pub(super) pairs: Vec<Pair>,
 }
 
-/// A heap with this thread's mutator.
-struct Attached(NonNull<Mutator>, HeapBox);
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // SAFETY: it was attached on this thread, which a pointer does not leave, to the heap, which is dropped after this;
-        // nobody uses it any more.
-        unsafe { Mutator::detach(self.0) };
-    }
-}
+/// This thread's mutator, dropped first, and its heap.
+struct Attached(heapwood_gc::Attached<'static>, HeapBox);
 
 impl Attached {
     fn new() -> Result<Attached, Failure> {
         let heap = Heap::create(&heapwood_os::SYSTEM, CONFIG).map_err(Failure::run)?;
-        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?;
+        let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?.into_raw();
+        // SAFETY: given just now, to this thread; the heap is dropped after it.
+        let mutator = unsafe { heapwood_gc::Attached::from_raw(mutator) };
         // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
-        unsafe { mutator.as_ref().write_values_whole() };
+        unsafe { mutator.write_values_whole() };
         Ok(Attached(mutator, heap))
     }
 
     fn mutator(&self) -> &Mutator {
-        // SAFETY: attached until it is dropped.
-        unsafe { self.0.as_ref() }
+        &self.0
     }
 }
 

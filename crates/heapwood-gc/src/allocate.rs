@@ -1,0 +1,152 @@
+//! Allocation: the fast path, which takes the next cell of a mutator's bump, and the slow one, which may collect. These are
+//! a mutator's methods, but they need the heap's collector, and so lie above both. Invariant: an object is never collected
+//! before the store that makes it exist, and an allocation that is refused was preceded by a collection that could have
+//! helped, unless it is told otherwise.
+
+use crate::error::{AllocError, MisuseError};
+use crate::mutator::Mutator;
+use crate::types::ObjectType;
+use core::ptr::NonNull;
+#[cfg(doc)]
+use heapwood_heap::Bump;
+use heapwood_heap::{ScanKind, ShapeId, SpaceError};
+
+/// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
+const LONG_TO_ZERO: usize = 64 << 10;
+
+/// How many collections an allocation waits for at most that finds no room, where other threads take what they free.
+const MOST_COLLECTIONS: u32 = 8;
+
+impl Mutator {
+    /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
+    #[inline(always)]
+    pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        match self.bump(shape).peek(cell) {
+            Some(found) => Ok(found),
+            None => self.reserve_slow(shape, cell),
+        }
+    }
+
+    /// The slow half of [`Mutator::reserve`].
+    #[cold]
+    #[inline(never)]
+    pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        let bump = self.bump(shape);
+        // Nothing can be due where a span still has cells and nobody waits.
+        let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
+        if goes_on && self.owned().continue_run(shape, self.writes_values_whole()) {
+            return Ok(bump.peek(cell).expect("a run has a cell"));
+        }
+        self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
+        Ok(bump.peek(cell).expect("a refilled bump has a cell"))
+    }
+
+    /// Allocates an object; its memory is zero where it may hold pointers. May collect.
+    #[inline]
+    pub fn allocate(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        match ty.cell_size() {
+            Some(cell) => {
+                let object = self.reserve(ty.shape, cell)?;
+                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
+                unsafe { self.bump(ty.shape).commit(object, cell) };
+                Ok(object)
+            }
+            None => self.allocate_large(ty.shape, ty.size, false),
+        }
+    }
+
+    /// Allocates an object of zeros. May collect.
+    pub fn allocate_zeroed(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        if ty.cell_size().is_none() {
+            return self.allocate_large(ty.shape, ty.size, true);
+        }
+        let object = self.allocate(ty)?;
+        if self.heap().space().shape(ty.shape).kind() == ScanKind::NoPointers {
+            // SAFETY: the object is new, of this size, and known to this thread alone.
+            unsafe { object.as_ptr().write_bytes(0, ty.size) };
+        }
+        Ok(object)
+    }
+
+    /// Allocates an object with pages of its own. May collect.
+    #[cold]
+    #[inline(never)]
+    pub fn allocate_large(
+        &self,
+        shape: ShapeId,
+        bytes: usize,
+        zeroed: bool,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let space = self.heap().space();
+        let large = self.retry(bytes, || space.take_large(shape, bytes, zeroed))?;
+        if large.bytes_to_zero() < LONG_TO_ZERO {
+            large.zero();
+        } else if self.blocking(|| large.zero()).is_err() {
+            // On a stack where it cannot be left out of collections it is waited for.
+            large.zero();
+        }
+        Ok(large.finish())
+    }
+
+    /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
+    fn retry<R>(&self, bytes: usize, attempt: impl Fn() -> Result<R, SpaceError>) -> Result<R, AllocError> {
+        let heap = self.heap();
+        let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
+        self.check().map_err(AllocError::Misuse)?;
+        self.safepoint();
+        if state.is_stressed() {
+            self.collect().map_err(AllocError::Misuse)?;
+        }
+        let mut collections = 0;
+        loop {
+            let (seen, cycle) = (state.collections(), space.cycle());
+            let refused = match attempt() {
+                Ok(result) => return Ok(result),
+                Err(refused) => refused,
+            };
+            match refused {
+                // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
+                // a collection may be put off: then what is left is used up first.
+                SpaceError::CollectionDue if !pacer.may_collect(state) => {
+                    space.put_off_collection(cycle);
+                    continue;
+                }
+                SpaceError::CollectionDue => {}
+                // The same goes for what others have taken since; but what is in small pieces never fits.
+                _ if collections > 0
+                    && (collections == MOST_COLLECTIONS || !pacer.was_used_up(state, seen))
+                    || !pacer.may_collect(state) =>
+                {
+                    pacer.share().refused();
+                    return Err(self.refusal(bytes, refused, collections == 0));
+                }
+                _ => collections += 1,
+            }
+            heap.collect_if(self, || state.collections() == seen, true).map_err(AllocError::Misuse)?;
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+        match refused {
+            SpaceError::Limit { limit, .. } => {
+                AllocError::Limit { bytes, limit, live: self.heap().state().live(), put_off }
+            }
+            SpaceError::Memory { most, .. } => {
+                AllocError::Memory { bytes, most, live: self.heap().state().live() }
+            }
+            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::Kernel(e) => AllocError::Kernel(e),
+            SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
+        }
+    }
+
+    /// Collects now. A collection that begins after the call has ended when this returns.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
+    /// with, which cannot be scanned.
+    pub fn collect(&self) -> Result<(), MisuseError> {
+        self.heap().collect_if(self, || true, false)
+    }
+}

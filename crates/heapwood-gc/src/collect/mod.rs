@@ -1,0 +1,19 @@
+//! Collecting: when, and how.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `cycle` | the collector, and one collection from the sweep before it to the resume |
+//! | `pace` | when the next is due |
+//! | `share` | how much of the time collections may take near a limit |
+//! | `room` | what the process leaves a heap: addresses and memory |
+//!
+//! Invariant: one collection runs at a time, on the thread of a mutator.
+
+mod cycle;
+mod pace;
+mod room;
+mod share;
+
+pub(crate) use cycle::Collector;
+pub(crate) use pace::Pacer;
+pub(crate) use room::{Room, hold_margin, window};

@@ -1,0 +1,131 @@
+//! Pacing: how much may be allocated before the next collection. The goal is what is alive plus the configured
+//! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between. Near a limit, where each
+//! collection finds little, a share of the time bounds them instead. Invariant: a goal is at least what is alive, but for a
+//! limit, and a budget is never nothing.
+
+use super::room::Room;
+use super::share::CollectorShare;
+use crate::options::Config;
+use crate::state::State;
+use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_os::clock;
+
+/// A heap is near its limit when less than one part in so many is left.
+const NEAR: usize = 16;
+
+/// When the next collection is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// The size of the heap at which it is due, in bytes.
+    pub(crate) goal: usize,
+    /// What may be allocated until then.
+    pub(crate) budget: usize,
+}
+
+/// What bounds the goal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// No collection is due below this size.
+    least: usize,
+    /// The heap may never be larger.
+    limit: Option<usize>,
+    /// It had better not be larger; but a tenth of what is alive may be allocated in any case.
+    soft: Option<usize>,
+}
+
+/// The pace after a collection that found `live` bytes.
+fn pace(live: usize, percent: u32, bounds: Bounds) -> Pace {
+    let growth = (live as u128 * percent as u128 / 100).min(usize::MAX as u128) as usize;
+    let mut goal = live.saturating_add(growth).max(bounds.least);
+    if let Some(soft) = bounds.soft {
+        goal = goal.min(soft.max(live + live / 10));
+    }
+    if let Some(limit) = bounds.limit {
+        goal = goal.min(limit);
+    }
+    // Even at the limit something can be tried before the next collection.
+    Pace { goal, budget: goal.saturating_sub(live).max(64 << 10) }
+}
+
+/// When collections of one heap are due, and when one is worth it.
+pub(crate) struct Pacer {
+    percent: AtomicU32,
+    min_heap: usize,
+    limit: Option<usize>,
+    room: Room,
+    share: CollectorShare,
+}
+
+impl Pacer {
+    /// For a heap with these settings, in this process.
+    pub(crate) fn new(config: &Config, room: Room) -> Self {
+        Pacer {
+            percent: AtomicU32::new(config.percent),
+            min_heap: room.min_heap(config),
+            limit: config.limit,
+            room,
+            share: CollectorShare::new(clock::monotonic_ns()),
+        }
+    }
+
+    /// Changes the growth percentage.
+    pub(crate) fn set_percent(&self, percent: u32) {
+        self.percent.store(percent, Ordering::Relaxed);
+    }
+
+    /// What bounds the goal of a heap with so many bytes of memory behind its pages. May ask the kernel.
+    pub(crate) fn bounds(&self, backed: usize) -> Bounds {
+        Bounds { least: self.min_heap, limit: self.limit, soft: self.room.goal(backed) }
+    }
+
+    /// The pace after a collection that found `live` bytes.
+    pub(crate) fn pace(&self, live: usize, bounds: Bounds) -> Pace {
+        pace(live, self.percent.load(Ordering::Relaxed), bounds)
+    }
+
+    pub(crate) fn share(&self) -> &CollectorShare {
+        &self.share
+    }
+
+    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
+    /// program would do nothing but collect; far from it there is no bound, for what a collection would find is refused to
+    /// nobody.
+    pub(crate) fn may_collect(&self, state: &State) -> bool {
+        !self.is_near_limit(state) || self.share.allows(clock::monotonic_ns())
+    }
+
+    /// Whether the last collection found so much alive that little is left below what bounds the heap: a sixteenth.
+    pub(crate) fn is_near_limit(&self, state: &State) -> bool {
+        let bound = self.limit.or(self.room.most());
+        bound.is_some_and(|bound| state.live() >= bound - bound / NEAR)
+    }
+
+    /// Whether a collection has ended since the heap had counted `seen`, or half of what the last one left has been handed
+    /// out since; and that was not little.
+    pub(crate) fn was_used_up(&self, state: &State, seen: u64) -> bool {
+        let most = self.limit.unwrap_or(state.space().most_bytes());
+        let left = most.saturating_sub(state.live());
+        let handed_out = || state.space().stats().allocated_in_cycle;
+        left > most / 8 && (state.collections() != seen || handed_out() >= left / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_goal_follows_live_bytes_between_its_bounds() {
+        let c = Bounds { least: 1 << 20, limit: Some(100 << 20), soft: None };
+        assert_eq!(pace(0, 100, c), Pace { goal: 1 << 20, budget: 1 << 20 });
+        assert_eq!(pace(10 << 20, 100, c), Pace { goal: 20 << 20, budget: 10 << 20 });
+        assert_eq!(pace(10 << 20, 50, c).goal, 15 << 20);
+        assert_eq!(pace(80 << 20, 100, c), Pace { goal: 100 << 20, budget: 20 << 20 });
+        let free = Bounds { least: 32 << 20, limit: None, soft: None };
+        assert_eq!(pace(usize::MAX, u32::MAX, free).goal, usize::MAX);
+        let soft = Bounds { soft: Some(50 << 20), ..free };
+        assert_eq!(pace(10 << 20, 100, soft).goal, 32 << 20);
+        assert_eq!(pace(30 << 20, 100, soft).goal, 50 << 20);
+        assert_eq!(pace(50 << 20, 100, soft), Pace { goal: 55 << 20, budget: 5 << 20 });
+    }
+}

@@ -1,0 +1,111 @@
+//! Fault injection, for tests of the tests (feature `plant`): a heap can be told to lose an edge now and then, to skip a
+//! root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant: without the feature
+//! every occasion goes well, which the compiler knows, so that a line in the marker's loop costs nothing.
+
+#[cfg(feature = "plant")]
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use heapwood_heap::{Space, Stopped};
+use heapwood_layout::program::Nest;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The marker drops edges.
+    LoseMark = 1,
+    /// Root slots, frame slots and handles are skipped.
+    MissRoot = 2,
+    /// Allocation bits of survivors are cleared when marking ends.
+    WrongFree = 3,
+    /// The last pointer of an element that a program describes is not seen.
+    ShortProgram = 4,
+    /// The last pointer bit of an object in a mixed span is not seen.
+    ShortBits = 5,
+}
+
+/// The fault that is injected into one heap: none at first.
+#[derive(Debug, Default)]
+pub struct FaultInjector {
+    #[cfg(feature = "plant")]
+    fault: AtomicU32,
+    #[cfg(feature = "plant")]
+    every: AtomicU64,
+    #[cfg(feature = "plant")]
+    occasions: AtomicU64,
+    #[cfg(feature = "plant")]
+    injected: AtomicU64,
+}
+
+#[cfg(feature = "plant")]
+impl FaultInjector {
+    /// Lets every `every`-th occasion for `fault` go wrong, counted over all collections from now on.
+    pub fn inject(&self, fault: Fault, every: u64) {
+        self.occasions.store(0, Ordering::Relaxed);
+        self.every.store(every.max(1), Ordering::Relaxed);
+        self.fault.store(fault as u32, Ordering::Relaxed);
+    }
+
+    /// How often something has gone wrong.
+    pub fn injected(&self) -> u64 {
+        self.injected.load(Ordering::Relaxed)
+    }
+
+    /// Whether this occasion for `fault` is one that goes wrong.
+    pub(crate) fn fails(&self, fault: Fault) -> bool {
+        if self.fault.load(Ordering::Relaxed) != fault as u32 {
+            return false;
+        }
+        let occasion = self.occasions.fetch_add(1, Ordering::Relaxed) + 1;
+        let fails = occasion.is_multiple_of(self.every.load(Ordering::Relaxed));
+        self.injected.fetch_add(fails as u64, Ordering::Relaxed);
+        fails
+    }
+
+    /// Goes through the survivors of a marking that has just ended.
+    pub(crate) fn free_survivors(&self, world: &Stopped<'_>) {
+        if self.fault.load(Ordering::Relaxed) != Fault::WrongFree as u32 {
+            return;
+        }
+        world.for_each_span(|_, span| {
+            for cell in span.iter().filter(|&cell| world.is_allocated(cell)) {
+                if self.fails(Fault::WrongFree) {
+                    world.forget_allocated(cell);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(not(feature = "plant"))]
+impl FaultInjector {
+    #[inline(always)]
+    pub(crate) fn fails(&self, _: Fault) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub(crate) fn free_survivors(&self, _: &Stopped<'_>) {}
+}
+
+impl FaultInjector {
+    /// Where the words of an element that a program describes end, from `word` up to `end`.
+    #[inline(always)]
+    pub(crate) fn end_of_program(&self, nest: Nest<'_>, word: u64, end: u64) -> u64 {
+        if !self.fails(Fault::ShortProgram) {
+            return end;
+        }
+        (word..end).rev().find(|&w| nest.first_pointer_at_or_after(w) == Some(w)).unwrap_or(end)
+    }
+
+    /// Where an object at `addr` ends whose pointers are bits.
+    #[inline(always)]
+    pub(crate) fn end_of_bits(&self, space: &Space, addr: usize, end: usize) -> usize {
+        let mut last = end;
+        if self.fails(Fault::ShortBits) {
+            // SAFETY: the marker asks for objects whose page's entry says that they have bits.
+            unsafe { space.pointer_bits().for_each(addr..end, |slot| last = slot) };
+        }
+        last
+    }
+}

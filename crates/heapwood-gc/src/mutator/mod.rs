@@ -1,0 +1,275 @@
+//! A thread's part in a heap: where it allocates (its thread-local allocation buffers, one for each shape), its poll flag,
+//! its frames, its stack.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `mod` | the mutator: the frozen prefix, the bumps, what every use of it checks first |
+//! | `stop` | the handshake that stops it, word by word, and its model |
+//! | `safepoint` | where it stops, and regions during which it counts as stopped |
+//! | [`barrier`] | its stores of pointers into objects |
+//! | `recent` | the shapes it looked up before |
+//! | `registry` | all mutators of a heap |
+//!
+//! Invariants: the first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A
+//! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
+//! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
+
+pub mod barrier;
+mod recent;
+pub(crate) mod registry;
+mod safepoint;
+mod stop;
+
+use crate::error::{AllocError, MisuseError};
+use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
+use crate::state::State;
+use core::cell::{Cell, UnsafeCell};
+use core::mem::offset_of;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heapwood_heap::{Address, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache};
+use heapwood_os::stack::{thread_id, thread_pointer};
+use heapwood_os::sync::Futex;
+use heapwood_os::{KernelRef, OsError, Reservation};
+use recent::RecentShapes;
+
+/// A thread's part in a heap.
+#[repr(C)]
+pub struct Mutator {
+    /// Not 0 while a collector wants this thread stopped.
+    poll: Futex,
+    /// Not 0 while stores of pointers must take the slow path.
+    barrier: AtomicU32,
+    frames: Frames,
+    reserved: [usize; 6],
+    bumps: [Bump; MAX_SHAPES],
+    // Private from here on.
+    /// Whether this thread may touch the heap: see `stop`.
+    state: Futex,
+    thread: u32,
+    /// The thread pointer of the thread it belongs to; 0 once that is detached.
+    owner: AtomicUsize,
+    /// The first field of its heap, by a pointer that may lead to all of that.
+    heap: NonNull<State>,
+    stack: ThreadStack,
+    /// The next of its heap's mutators, or of those kept for reuse.
+    next: Cell<*const Mutator>,
+    /// The next of its thread's mutators.
+    next_of_thread: Cell<*const Mutator>,
+    /// Values of masked types are written whole before they are committed.
+    whole: Cell<bool>,
+    recent: RecentShapes,
+    memory: Cell<Option<Reservation>>,
+    local: ThreadCache,
+    client: Client,
+}
+
+/// Room for what the client that attached a thread keeps of it; zero when the thread is attached.
+pub type Client = UnsafeCell<[usize; CLIENT_WORDS]>;
+
+/// How many words that are.
+pub const CLIENT_WORDS: usize = 40;
+
+/// Offset of the poll flag.
+pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
+/// Offset of the barrier flag.
+pub const BARRIER_OFFSET: usize = offset_of!(Mutator, barrier);
+/// Offset of the frame list.
+pub const FRAMES_OFFSET: usize = offset_of!(Mutator, frames);
+/// Offset of the first bump.
+pub const BUMPS_OFFSET: usize = offset_of!(Mutator, bumps);
+
+#[cfg(not(loom))]
+const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
+
+impl Mutator {
+    /// A mutator in memory of its own, no thread's yet. Writing it as a whole would touch every bump's page.
+    ///
+    /// # Safety
+    /// 1. `heap` points to the first field of a heap that exists as long as the mutator is used.
+    pub(crate) unsafe fn map(kernel: KernelRef, heap: NonNull<State>) -> Result<NonNull<Mutator>, OsError> {
+        let memory = Reservation::new(kernel, size_of::<Mutator>(), align_of::<Mutator>())?;
+        memory.commit(0..size_of::<Mutator>())?;
+        let place = memory.start() as *mut Mutator;
+        // SAFETY: the memory is committed, aligned and ours alone.
+        unsafe {
+            (&raw mut (*place).heap).write(heap);
+            (&raw mut (*place).recent).write(RecentShapes::new());
+            (&raw mut (*place).memory).write(Cell::new(Some(memory)));
+            Ok(NonNull::new_unchecked(place))
+        }
+    }
+
+    /// Makes a mutator the calling thread's. What is not written is zero in a new one, or in one that was used as its flush
+    /// has left it: no bump has a run or a span.
+    ///
+    /// # Safety
+    /// 1. It is in no list, and no thread uses it.
+    pub(crate) unsafe fn assign(place: NonNull<Mutator>, stack: ThreadStack) {
+        let place = place.as_ptr();
+        // SAFETY: contract 1; the heap was written by `map`.
+        unsafe {
+            let is_verified = (*place).heap.as_ref().stores().is_some();
+            (&raw mut (*place).poll).write(Futex::new(0));
+            (&raw mut (*place).barrier).write(AtomicU32::new(is_verified as u32));
+            (&raw mut (*place).frames).write(Frames::new());
+            (&raw mut (*place).state).write(Futex::new(0));
+            (&raw mut (*place).thread).write(thread_id());
+            (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
+            (&raw mut (*place).stack).write(stack);
+            (&raw mut (*place).whole).write(Cell::new(false));
+            (&raw mut (*place).client).write_bytes(0, 1);
+        }
+    }
+
+    /// Its thread's no more: nothing of the stack is needed, so it does not matter which one this runs on, and a collector
+    /// sees a mutator that is as good as stopped.
+    pub(crate) fn give_up(&self) {
+        self.stack.clear();
+        self.frames.clear();
+        if !self.gate().is_blocked() {
+            self.gate().block();
+        }
+    }
+
+    /// The first field of its heap, by a pointer that may lead to all of that.
+    #[inline(always)]
+    pub(crate) fn heap_state(&self) -> NonNull<State> {
+        self.heap
+    }
+
+    #[inline(always)]
+    pub(crate) fn shared(&self) -> &State {
+        // SAFETY: contract of `map`.
+        unsafe { self.heap.as_ref() }
+    }
+
+    /// The next of its thread's mutators, a list that `attach.rs` keeps.
+    pub(crate) fn next_of_thread(&self) -> &Cell<*const Mutator> {
+        &self.next_of_thread
+    }
+
+    /// From now on cells of types that a mask or a program describes come as they are, not zeroed; those of slices do not.
+    ///
+    /// # Safety
+    /// 1. Every such cell is written in all words of its mask or program between [`Mutator::reserve`] and
+    ///    [`Bump::commit`]; [`Mutator::allocate`] is not called for such types.
+    /// 2. A slice of elements described by a program has a header.
+    pub unsafe fn write_values_whole(&self) {
+        self.whole.set(true);
+    }
+
+    /// Whether its thread has said so.
+    pub(crate) fn writes_values_whole(&self) -> bool {
+        self.whole.get()
+    }
+
+    /// The system's number of the thread it belongs to.
+    pub fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// Room for whoever attached the thread: nothing here reads it.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The first word of that, for those who need no more.
+    #[inline(always)]
+    pub fn client_word(&self) -> &Cell<usize> {
+        // SAFETY: a cell of the mutator's own thread, to which the mutator is confined.
+        unsafe { &*self.client.get().cast::<Cell<usize>>() }
+    }
+
+    /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
+    /// thread made.
+    pub fn find(&self, addr: usize) -> Option<Object> {
+        match self.check() {
+            Ok(()) => self.owned().find(Address::new(addr)),
+            // Its bumps are not this thread's to read now.
+            Err(_) => self.shared().space().find(Address::new(addr)),
+        }
+    }
+
+    /// The right to its bumps: who has a reference to a mutator is its thread, or has stopped it.
+    #[inline(always)]
+    pub(crate) fn owned(&self) -> Owner<'_> {
+        // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
+        // this heap only. A mutator is neither Send nor Sync, and a collector uses those that have stopped.
+        unsafe {
+            self.shared().space().owner(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), &self.local)
+        }
+    }
+
+    /// Where this thread allocates objects of `shape`.
+    #[inline(always)]
+    pub fn bump(&self, shape: ShapeId) -> &Bump {
+        // SAFETY: shape numbers are below MAX_SHAPES (their invariant).
+        unsafe { self.bumps.get_unchecked(shape.index()) }
+    }
+
+    /// Gives back what it has set aside, while it is stopped or as its thread leaves.
+    pub(crate) fn flush(&self) {
+        self.owned().flush();
+    }
+
+    /// What it keeps alive while it is stopped, its stack only if that is scanned.
+    pub(crate) fn roots(&self, stack: bool) -> ThreadRoots<'_> {
+        (&self.frames, stack.then_some(&self.stack))
+    }
+
+    /// Whether the calling thread may use the heap through this mutator now.
+    ///
+    /// # Errors
+    /// It is another thread's or was detached; the thread is inside a blocking region, during which a collector takes
+    /// it for stopped; or it is inside a trace function, that is, in the middle of a collection.
+    #[inline]
+    pub fn check(&self) -> Result<(), MisuseError> {
+        let here = thread_pointer();
+        if self.owner.load(Ordering::Relaxed) != here || self.gate().is_blocked() {
+            return Err(self.misuse());
+        }
+        if self.shared().is_marking(here) {
+            return Err(MisuseError::Tracing);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn misuse(&self) -> MisuseError {
+        match self.owner.load(Ordering::Relaxed) {
+            0 => MisuseError::Detached,
+            owner if owner != thread_pointer() => MisuseError::OtherThread,
+            _ => MisuseError::Blocked,
+        }
+    }
+
+    /// Links a frame of the shadow stack.
+    ///
+    /// # Safety
+    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
+    /// 2. Frames are popped in the reverse order.
+    #[inline]
+    pub unsafe fn push_frame(&self, frame: NonNull<Frame>) {
+        // SAFETY: contracts 1 and 2.
+        unsafe { self.frames.push(frame) };
+    }
+
+    /// Unlinks the topmost frame.
+    ///
+    /// # Safety
+    /// 1. There is one.
+    #[inline]
+    pub unsafe fn pop_frame(&self) {
+        // SAFETY: contract 1.
+        unsafe { self.frames.pop() };
+    }
+
+    /// The shape of objects of `bytes` bytes scanned as `scan` says, remembering recent answers.
+    #[inline]
+    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
+        let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
+        self.recent
+            .get(class, scan, || self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout))
+    }
+}

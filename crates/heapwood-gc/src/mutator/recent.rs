@@ -1,0 +1,74 @@
+//! The shapes that a mutator looked up before, by how objects are scanned: so that the table of shapes, which has a lock, is
+//! asked once. Invariant: what is remembered is what the table would answer.
+
+use core::cell::Cell;
+use heapwood_heap::{Scan, ShapeId};
+
+const PLACES: usize = 64;
+
+/// A direct-mapped cache.
+pub(super) struct RecentShapes([Cell<Recent>; PLACES]);
+
+/// A shape that was looked up.
+#[derive(Clone, Copy)]
+struct Recent {
+    scan: Option<Scan>,
+    shape: ShapeId,
+    class: u16,
+}
+
+impl RecentShapes {
+    pub(super) const fn new() -> Self {
+        RecentShapes(
+            [const { Cell::new(Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }) }; PLACES],
+        )
+    }
+
+    /// The shape of objects of a size class, or of none, that are scanned so; `look_up` is asked if it is not remembered.
+    #[inline]
+    pub(super) fn get<E>(
+        &self,
+        class: u16,
+        scan: Scan,
+        look_up: impl FnOnce() -> Result<ShapeId, E>,
+    ) -> Result<ShapeId, E> {
+        let place = &self.0[(scan_hash(&scan) ^ class as usize) % PLACES];
+        let recent = place.get();
+        if recent.class == class && recent.scan.is_some_and(|s| same_scan(&s, &scan)) {
+            return Ok(recent.shape);
+        }
+        let shape = look_up()?;
+        place.set(Recent { scan: Some(scan), shape, class });
+        Ok(shape)
+    }
+}
+
+fn scan_hash(scan: &Scan) -> usize {
+    let mix =
+        |a: u64, b: usize| (a.wrapping_add(b as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
+    match scan {
+        Scan::Layout(heapwood_layout::Layout::Mask(mask)) => mix(mask.bits()[0], 1),
+        Scan::Layout(heapwood_layout::Layout::Trace(f)) => mix(*f as usize as u64, 2),
+        Scan::Layout(_) => 3,
+        Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
+        Scan::Unregistered { header, program } => mix(program.bytes().as_ptr() as u64, 5 + *header as usize),
+        Scan::Program { header, program } => mix(program.index() as u64, 4 + *header as usize),
+    }
+}
+
+fn same_scan(a: &Scan, b: &Scan) -> bool {
+    match (a, b) {
+        (Scan::Layout(a), Scan::Layout(b)) => a == b,
+        (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
+            h == header && w == words && m == mask
+        }
+        // One constant may lie in several places; then it is looked up once for each.
+        (Scan::Unregistered { header: h, program: p }, Scan::Unregistered { header, program }) => {
+            h == header && core::ptr::eq(p.bytes(), program.bytes()) && p.words() == program.words()
+        }
+        (Scan::Program { header: h, program: p }, Scan::Program { header, program }) => {
+            h == header && p == program
+        }
+        _ => false,
+    }
+}

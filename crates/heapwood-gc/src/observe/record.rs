@@ -1,0 +1,87 @@
+//! What collections did: the part of the figures that only they know. Invariant: the times of a collection add up, since each
+//! ends where the next begins.
+
+use super::histogram::Histogram;
+use super::stats::Stats;
+
+/// The moments of one collection, in nanoseconds of the monotonic clock.
+pub(crate) struct Times {
+    /// It begins to sweep what is left; nobody waits yet.
+    pub(crate) began: u64,
+    /// It asks the mutators to stop.
+    pub(crate) requested: u64,
+    /// All have.
+    pub(crate) stopped: u64,
+    /// It begins to mark.
+    pub(crate) marking: u64,
+    /// It has marked.
+    pub(crate) marked: u64,
+    /// The mutators go on.
+    pub(crate) ended: u64,
+}
+
+/// What the collections of one heap did so far.
+pub(crate) struct Record {
+    pauses: Histogram,
+    /// Until all mutators had stopped.
+    stops: Histogram,
+    marks: Histogram,
+    /// Sweeping what was left of the cycle before, by the thread that collects and before the others have to stop.
+    sweeps: Histogram,
+    live_objects: usize,
+    collect_cpu_ns: u64,
+    mark_overflows: u64,
+    verified: u64,
+}
+
+impl Record {
+    pub(crate) const fn new() -> Self {
+        Record {
+            pauses: Histogram::new(),
+            stops: Histogram::new(),
+            marks: Histogram::new(),
+            sweeps: Histogram::new(),
+            live_objects: 0,
+            collect_cpu_ns: 0,
+            mark_overflows: 0,
+            verified: 0,
+        }
+    }
+
+    /// A collection has ended, which found so many objects alive and its mark stack full so many times.
+    pub(crate) fn add(&mut self, times: &Times, live_objects: usize, overflows: u64, verified: bool) {
+        self.pauses.record(times.ended - times.requested);
+        self.stops.record(times.stopped - times.requested);
+        self.marks.record(times.marked - times.marking);
+        self.sweeps.record(times.requested - times.began);
+        self.live_objects = live_objects;
+        self.mark_overflows += overflows;
+        self.verified += verified as u64;
+    }
+
+    /// A collection took so much CPU time.
+    pub(crate) fn add_cpu(&mut self, ns: u64) {
+        self.collect_cpu_ns += ns;
+    }
+
+    /// Writes what it knows into the figures.
+    pub(crate) fn tell(&self, stats: &mut Stats) {
+        stats.live_objects = self.live_objects;
+        stats.collect_cpu_ns = self.collect_cpu_ns;
+        stats.pause_p50_ns = self.pauses.quantile(0.5);
+        stats.pause_p99_ns = self.pauses.quantile(0.99);
+        stats.pause_max_ns = self.pauses.max;
+        stats.pause_total_ns = self.pauses.sum;
+        stats.stop_p99_ns = self.stops.quantile(0.99);
+        stats.stop_max_ns = self.stops.max;
+        stats.stop_total_ns = self.stops.sum;
+        stats.mark_p99_ns = self.marks.quantile(0.99);
+        stats.mark_max_ns = self.marks.max;
+        stats.mark_total_ns = self.marks.sum;
+        stats.sweep_p99_ns = self.sweeps.quantile(0.99);
+        stats.sweep_max_ns = self.sweeps.max;
+        stats.sweep_total_ns = self.sweeps.sum;
+        stats.mark_overflows = self.mark_overflows;
+        stats.verified = self.verified;
+    }
+}

@@ -1,0 +1,234 @@
+//! Verify mode: everything that can be checked, checked at every collection. Invariant: of the marker it uses nothing but
+//! the walk over roots, and of the heap it changes nothing but what a sweep would.
+//!
+//! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
+//! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
+//! allocation, and none is at a collection. And every slot, of roots as of objects, must hold the address of an object
+//! that exists: marking would raise a freed one from the dead. After marking, the space's walker runs, and a second,
+//! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
+//! object. A closed set that contains the roots contains everything reachable.
+
+use crate::mutator::registry::Members;
+use crate::roots::{Roots, Source};
+use crate::state::StoreLog;
+use core::fmt;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space, Stopped};
+use heapwood_layout::{Program, WORD};
+use heapwood_os::message::{corrupt, write_line};
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+/// The copy of the heap at the last collection.
+pub(crate) struct Verify {
+    copy: MappedArray<usize>,
+    /// So many bytes of the heap have room in it.
+    committed: AtomicUsize,
+    violations: AtomicU64,
+}
+
+impl Verify {
+    pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+        Ok(Verify {
+            copy: MappedArray::new(kernel, space.window_bytes() / WORD)?,
+            committed: AtomicUsize::new(0),
+            violations: AtomicU64::new(0),
+        })
+    }
+
+    /// How many stores went around the barrier so far.
+    pub(crate) fn violations(&self) -> u64 {
+        self.violations.load(Ordering::Relaxed)
+    }
+
+    /// Makes room for the heap as it is now; one thread collects.
+    fn commit(&self, space: &Space) {
+        let committed = self.committed.swap(space.extent(), Ordering::Relaxed);
+        if let Err(e) = self.copy.commit(committed / WORD..space.extent() / WORD) {
+            corrupt(format_args!("no memory for the tables of verify mode: {e}"));
+        }
+    }
+
+    /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
+    /// stopped, flushed and swept.
+    pub(crate) fn before_marking(
+        &self,
+        (space, world): (&Space, &Stopped<'_>),
+        stores: &StoreLog,
+        roots: &Roots,
+        members: &Members<'_>,
+    ) {
+        self.commit(space);
+        stores.begin_checks(space);
+        for_each_root(roots, members, |what, at, value| {
+            if let Some(wrong) = Wrong::about(space, value) {
+                corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
+            }
+        });
+        world.for_each_object(|object, bytes| {
+            // Only what outlived the last collection is in the copy.
+            let is_old = world.is_allocated(object);
+            let object = object.get();
+            for_each_slot(space, object, bytes, |slot| {
+                let index = (slot - space.base().get()) / WORD;
+                // SAFETY: the slot lies in an object of a stopped heap.
+                let now = unsafe { (slot as *const usize).read() };
+                let word = (slot - object) / WORD;
+                if let Some(wrong) = Wrong::about(space, now) {
+                    corrupt(format_args!(
+                        "word {word} of the object at {object:#x} ({bytes} bytes) holds {now:#x}, {wrong}"
+                    ));
+                }
+                // SAFETY: the copy is committed up to the extent.
+                let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
+                if now != then && !stores.has(index) {
+                    self.violations.fetch_add(1, Ordering::Relaxed);
+                    write_line(format_args!(
+                        "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
+                         {then:#x} to {now:#x} without the write barrier"
+                    ));
+                }
+            });
+        });
+        stores.clear(space);
+    }
+
+    /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
+    pub(crate) fn after_marking(
+        &self,
+        (space, world): (&Space, &Stopped<'_>),
+        roots: &Roots,
+        members: &Members<'_>,
+    ) {
+        let alive = |from: &dyn fmt::Display, at: usize, addr: usize| {
+            if space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr)) {
+                corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
+            }
+        };
+        for_each_root(roots, members, |from, at, addr| alive(&from, at, addr));
+        world.for_each_span(|_, span| {
+            let bytes = span.object_bytes();
+            for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
+                for_each_slot(space, object, bytes, |slot| {
+                    // SAFETY: the slot lies in an object of a stopped heap.
+                    alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
+                });
+                // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
+                unsafe {
+                    let copy = self.copy.at((object - space.base().get()) / WORD);
+                    copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
+                }
+            }
+        });
+        world.finish_sweep();
+        if let Err(invalid) = world.is_valid() {
+            corrupt(format_args!("{invalid}"));
+        }
+    }
+}
+
+/// What is wrong with a value that a pointer slot holds.
+enum Wrong {
+    NoSpan,
+    Free,
+    Inside { object: usize, bytes: usize },
+}
+
+impl Wrong {
+    /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
+    fn about(space: &Space, value: usize) -> Option<Wrong> {
+        let value = Address::new(value);
+        if !space.contains(value) {
+            return None;
+        }
+        match space.find(value) {
+            Some(object) if Address::from(object.base) == value => None,
+            Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
+            None if space.find_span(value).is_some() => Some(Wrong::Free),
+            None => Some(Wrong::NoSpan),
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KEPT: &str = "was it kept past the object's life, where no collection looks?";
+        match self {
+            Wrong::NoSpan => write!(f, "which is inside the heap but no object: {KEPT}"),
+            Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
+            Wrong::Inside { object, bytes } => write!(
+                f,
+                "which points into the object at {object:#x} ({bytes} bytes): a pointer slot holds an object's first byte"
+            ),
+        }
+    }
+}
+
+/// Calls `f` with what it is, where it is, and what is in it, for each precise root.
+fn for_each_root(roots: &Roots, members: &Members<'_>, mut f: impl FnMut(Source, usize, usize)) {
+    roots.lock().for_each(members.iter().map(|m| m.roots(false)), |source, words| {
+        for at in words.step_by(WORD).filter(|_| source.is_precise()) {
+            // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
+            f(source, at, unsafe { (at as *const usize).read_volatile() });
+        }
+    });
+}
+
+/// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
+/// share a mistake with the marker.
+fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
+    let Some(span) = space.find_span(Address::new(object)) else { return };
+    let shape = match space.shape(span.shape()) {
+        shape if shape.kind() == ScanKind::Numbered => {
+            // SAFETY: the object is one of a span of such a shape.
+            let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
+            space.shape(entry.shape())
+        }
+        shape => shape,
+    };
+    let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
+    let words = bytes / WORD;
+    match shape.kind() {
+        ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
+            for i in (0..words.min(256)).filter(|&i| bit(&shape.mask, i)) {
+                f(object + i * WORD);
+            }
+        }
+        ScanKind::Slice => {
+            let (header, element) = (shape.header as usize, shape.words as usize);
+            for i in header..words {
+                let (number, within) = ((i - header) / element, (i - header) % element);
+                if header + (number + 1) * element <= words && bit(&shape.mask, within) {
+                    f(object + i * WORD);
+                }
+            }
+        }
+        ScanKind::Program => {
+            let program = space.program(shape.program().expect("a program's shape has one"));
+            let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
+            for_each_pointer(program, elements, |word| f(object + word * WORD));
+        }
+        // SAFETY: the object is one of a span of such a shape.
+        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
+        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
+    }
+}
+
+/// Calls `f` with each word that is a pointer of the elements that begin in a range of words. By the decoder where 32 KiB
+/// suffice, as they do for all programs that are unrolled, else word by word: slow, but unlike the marker's way, too.
+#[inline(never)]
+fn for_each_pointer(program: Program<'_>, begins: Range<usize>, mut f: impl FnMut(usize)) {
+    let element = program.words() as usize;
+    let mut bits = [0u64; MOST_UNROLLED / 64];
+    let decoded = element <= MOST_UNROLLED;
+    if decoded {
+        program.decode(&mut bits, 0);
+    }
+    let is_pointer = |word: usize| match decoded {
+        true => bits[word / 64] >> (word % 64) & 1 == 1,
+        false => program.is_pointer(word as u64),
+    };
+    for first in begins.step_by(element) {
+        (0..element).filter(|&word| is_pointer(word)).for_each(|word| f(first + word));
+    }
+}

@@ -1,0 +1,301 @@
+//! What a heap is made with. There is one list of options: of it are made [`Config`], its checks and its setters, the
+//! variable `HEAPWOOD` (`environment.rs`), the C interface's `hw_options`, the command's flags and docs/guide/options.md,
+//! as mmtk-core makes its options of one macro (util/options.rs). Invariant: the order of the list is that of
+//! `hw_options`, which programs are compiled with; so what is new comes last.
+
+pub(crate) mod info;
+
+pub use info::{Audience, OptionInfo, OptionUnit};
+
+use crate::error::OptionError;
+use core::ops::RangeInclusive;
+use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
+use heapwood_layout::MAX_MASK_WORDS;
+
+/// Gives the list to the macro `$to`: of each option a help text, name, type, default, unit, range, who needs it, and, where
+/// the default is none, what the heap does then.
+///
+/// The first sentence of a help text can stand alone. It holds in Rust, in C and on the command line.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! options_list {
+    ($to:ident) => {
+        $to! {
+            /// No collection is due while the heap is smaller than this. A program that keeps little alive has as much
+            /// resident in the end, so a small program may want less. Where memory is bounded, it is at most an eighth of
+            /// that.
+            min_heap: usize = 32 << 20, Bytes 0..=u64::MAX, Everyone;
+
+            /// The bytes that objects may occupy, in whole pages. Allocation fails above it. With more than 15/16 of it alive,
+            /// collections take at most half of the time, and allocation fails meanwhile where one more might have made room.
+            limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
+
+            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but `ulimit -v`
+            /// counts it.
+            reserve: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
+                "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
+                 `ulimit -v` at most, and less if the kernel refuses";
+
+            /// How much may be allocated between collections, in percent of what was alive at the last one. More costs memory,
+            /// less costs time.
+            percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
+
+            /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB. Without this it gets none,
+            /// whatever the system's setting.
+            huge_pages: bool = true, Switch 0..=1, Everyone;
+
+            /// Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one. Without
+            /// this only frames, handles and other precise roots keep objects alive. The Rust interface always scans them.
+            conservative_stacks: bool = true, Switch 0..=1, InC;
+
+            /// Check the whole heap at every collection, fill freed memory, and report stores that went around the barrier.
+            /// Threads that keep a collection waiting for a second are told on standard error, and the program is aborted
+            /// where the heap is corrupt. Slow.
+            verify: bool = false, Switch 0..=1, Everyone;
+
+            /// Collect at every allocation. Very slow.
+            stress: bool = false, Switch 0..=1, Tests;
+
+            /// Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
+            background_release: bool = true, Switch 0..=1, Everyone;
+
+            /// The most words of a type given as a program or as text that is kept as a mask, which is faster
+            /// (docs/design/layout.md).
+            mask_words: u32 = MAX_MASK_WORDS as u32, Words 0..=MAX_MASK_WORDS as u64, Tests;
+
+            /// How many edges the mark stack holds before it overflows to the slower way.
+            mark_stack: Option<u32> = None, Edges 1..=1 << 28, Tests, "by the size of the address space";
+
+            /// The memory that the process may have, which bounds a heap without a limit of its own. It aims to stay a tenth
+            /// below, with whatever else the process has, and its objects take up at most seven eighths.
+            memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
+                "what the memory control groups of the process allow, if that is less than the machine has";
+        }
+    };
+}
+
+impl OptionInfo {
+    /// The option of this name.
+    pub fn find(name: &str) -> Option<&'static OptionInfo> {
+        OPTIONS.iter().find(|option| option.name == name)
+    }
+
+    /// Whether `value` is in range.
+    pub fn check(&'static self, value: u64) -> Result<(), OptionError> {
+        match self.range().contains(&value) {
+            true => Ok(()),
+            false => Err(OptionError { option: self, value }),
+        }
+    }
+}
+
+/// What an option can be, as a number.
+trait Value: Copy {
+    fn number(self) -> Option<u64>;
+    /// Of a number in the option's range.
+    fn of(number: u64) -> Self;
+}
+
+impl Value for u32 {
+    fn number(self) -> Option<u64> {
+        Some(self.into())
+    }
+    fn of(number: u64) -> Self {
+        number as u32
+    }
+}
+
+impl Value for usize {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        number as usize
+    }
+}
+
+impl Value for bool {
+    fn number(self) -> Option<u64> {
+        Some(self.into())
+    }
+    fn of(number: u64) -> Self {
+        number != 0
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn number(self) -> Option<u64> {
+        self.and_then(T::number)
+    }
+    fn of(number: u64) -> Self {
+        Some(T::of(number))
+    }
+}
+
+/// The default of the list as a number; where there is one, it is `None`.
+macro_rules! default_number {
+    (Option<$inner:ty> = $default:expr) => {
+        $default as Option<u64>
+    };
+    ($type:ident = $default:expr) => {{
+        const DEFAULT: $type = $default;
+        Some(DEFAULT as u64)
+    }};
+}
+
+/// A method of [`Config`] that sets an option.
+macro_rules! setter {
+    ($name:ident: Option<$inner:ty>, $help:expr) => {
+        #[doc = $help]
+        #[must_use]
+        pub const fn $name(mut self, $name: $inner) -> Self {
+            self.$name = Some($name);
+            self
+        }
+    };
+    ($name:ident: $type:ident, $help:expr) => {
+        #[doc = $help]
+        #[must_use]
+        pub const fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        }
+    };
+}
+
+macro_rules! config {
+    ($($(#[doc = $help:literal])+ $name:ident: $type:tt $(<$inner:ty>)? = $default:expr, $unit:ident $range:expr,
+       $audience:ident $(, $unset:literal)?;)*) => {
+        /// Settings of a heap: [`Config::default`], changed by methods of the same names.
+        ///
+        /// ```
+        /// # use heapwood_gc::Config;
+        /// let config = Config::default().percent(50).limit(1 << 30);
+        /// assert_eq!(config.limit, Some(1 << 30));
+        /// ```
+        ///
+        /// Sizes are bytes. Values out of range are refused, by name, when a heap is made. With the defaults binary trees
+        /// take no more memory than in Go, and a quarter of the CPU time or less (docs/results/costs.md).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Config {
+            $($(#[doc = $help])+ pub $name: $type $(<$inner>)?,)*
+        }
+
+        impl Config {
+            /// The defaults.
+            pub const DEFAULT: Config = Config { $($name: $default,)* };
+
+            $(setter! { $name: $type $(<$inner>)?, concat!($($help),+) })*
+
+            /// The value of each option, in the order of [`OPTIONS`]; `None` where the heap finds one.
+            pub fn values(&self) -> [Option<u64>; OPTIONS.len()] {
+                [$(Value::number(self.$name)),*]
+            }
+
+            /// Sets one option, unless the value is out of its range.
+            pub fn set(&mut self, option: &'static OptionInfo, value: u64) -> Result<(), OptionError> {
+                option.check(value)?;
+                match option.name {
+                    $(stringify!($name) => self.$name = Value::of(value),)*
+                    other => unreachable!("an OptionInfo is one of OPTIONS, and none is called {other}"),
+                }
+                Ok(())
+            }
+        }
+
+        /// All options, in the order of the C interface's `hw_options`.
+        pub static OPTIONS: [OptionInfo; [$(stringify!($name)),*].len()] = [$({
+            const RANGE: RangeInclusive<u64> = $range;
+            OptionInfo {
+                name: stringify!($name),
+                unit: OptionUnit::$unit,
+                least: *RANGE.start(),
+                most: *RANGE.end(),
+                default: default_number!($type $(<$inner>)? = $default),
+                unset: concat!($($unset)?),
+                audience: Audience::$audience,
+                help: concat!($($help),+).trim_ascii_start(),
+            }
+        }),*];
+    };
+}
+
+options_list!(config);
+
+impl Config {
+    /// The largest growth percentage.
+    pub const MAX_PERCENT: u32 = 100_000;
+
+    /// The smallest limit in bytes: one growth step of the heap.
+    pub const MIN_LIMIT: usize = 4 << 20;
+
+    /// The least memory, in bytes, that a process may have for a heap without a limit.
+    pub const LEAST_MEMORY: usize = 16 << 20;
+
+    /// Whether all options are in range. Making a heap asks this.
+    pub fn check(&self) -> Result<(), OptionError> {
+        let given = OPTIONS.iter().zip(self.values());
+        given.filter_map(|(option, value)| Some((option, value?))).try_for_each(|(o, value)| o.check(value))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config::DEFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_range_and_told() {
+        assert_eq!(Config::DEFAULT.check(), Ok(()));
+        for (option, value) in OPTIONS.iter().zip(Config::DEFAULT.values()) {
+            assert_eq!(option.default, value, "{}", option.name);
+            assert_eq!(value.is_none(), !option.unset.is_empty(), "{}: what happens without it", option.name);
+            assert!(option.help.ends_with('.') && !option.summary().is_empty(), "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn options_are_set_by_name_as_by_methods() {
+        let mut config = Config::default();
+        for (name, value) in [("percent", 50), ("limit", 8 << 20), ("verify", 1), ("mark_stack", 7)] {
+            config.set(OptionInfo::find(name).unwrap(), value).unwrap();
+        }
+        assert_eq!(config, Config::default().percent(50).limit(8 << 20).verify(true).mark_stack(7));
+        let percent = OptionInfo::find("percent").unwrap();
+        assert_eq!(config.set(percent, 0), Err(OptionError { option: percent, value: 0 }));
+        assert_eq!(config.percent, 50);
+        assert!(OptionInfo::find("Percent").is_none());
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_with_name_value_range_and_what_to_do() {
+        let said = |config: Config| config.check().unwrap_err().to_string();
+        assert_eq!(
+            said(Config::default().percent(0)),
+            "option percent is 0: it must be 1 to 100000; choose such a value, or leave it out for the default, 150"
+        );
+        assert_eq!(
+            said(Config::default().limit(1 << 20)),
+            "option limit is 1 MiB: it must be at least 4 MiB; choose such a value, or leave it out"
+        );
+        assert!(said(Config::default().reserve(1)).contains("16 MiB to 16 TiB"));
+        let switch = OptionInfo::find("verify").unwrap().check(2).unwrap_err();
+        assert!(switch.to_string().starts_with("option verify is 2: it must be on (1) or off (0)"));
+        for config in [
+            Config::default().percent(Config::MAX_PERCENT + 1),
+            Config::default().limit(Config::MIN_LIMIT - 1),
+            Config::default().reserve(MAX_WINDOW + 1),
+            Config::default().mask_words(257),
+            Config::default().mark_stack(0),
+            Config::default().memory(1),
+        ] {
+            assert!(config.check().is_err(), "{config:?}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What is known of an option beside what it does: its range, its default, its help, and its values in words. Invariant: the
+//! range holds the default.
+
+use crate::size::Size;
+use core::fmt::{self, Display};
+use core::ops::RangeInclusive;
+
+/// What an option counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OptionUnit {
+    /// Bytes, which may be written with a unit, such as 64MiB.
+    Bytes,
+    /// Hundredths.
+    Percent,
+    /// Words of 8 bytes.
+    Words,
+    /// References from one object to another.
+    Edges,
+    /// On or off.
+    Switch,
+}
+
+/// Who needs an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Audience {
+    /// Whoever runs a program.
+    Everyone,
+    /// Programs in C, or of another language, whose compilers tell roots precisely.
+    InC,
+    /// Tests and measurements of this library.
+    Tests,
+}
+
+impl Audience {
+    /// What help says of it: nothing if everyone may need it.
+    pub fn note(self) -> &'static str {
+        match self {
+            Audience::Everyone => "",
+            Audience::InC => "of use in C only",
+            Audience::Tests => "for tests and measurements of this library",
+        }
+    }
+}
+
+/// One line of the list: an option, its range, its default and its help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionInfo {
+    /// Its name, as a field of [`Config`] and a key of the variable `HEAPWOOD`.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: OptionUnit,
+    /// The least value.
+    pub least: u64,
+    /// The greatest.
+    pub most: u64,
+    /// The value if none is given; `None`: the heap finds one.
+    pub default: Option<u64>,
+    /// How the heap finds it then.
+    pub unset: &'static str,
+    /// Who needs it.
+    pub audience: Audience,
+    /// What it does: sentences, of which the first can stand alone.
+    pub help: &'static str,
+}
+
+impl OptionInfo {
+    /// The values it can have.
+    pub fn range(&self) -> RangeInclusive<u64> {
+        self.least..=self.most
+    }
+
+    /// The range in words: `1 to 100000`, `at least 4 MiB`, `on or off`.
+    pub fn range_text(&self) -> impl Display {
+        fmt::from_fn(|f| match (self.unit, self.least, self.most) {
+            (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
+            (_, 0, u64::MAX) => f.write_str("any"),
+            (_, least, u64::MAX) => write!(f, "at least {}", self.show(least)),
+            (_, least, most) => write!(f, "{} to {}", self.show(least), self.show(most)),
+        })
+    }
+
+    /// The default in words: `150`, `32 MiB`, `on`, or what the heap does without one.
+    pub fn default_text(&self) -> impl Display {
+        fmt::from_fn(|f| match self.default {
+            Some(value) => self.show(value).fmt(f),
+            None => f.write_str(self.unset),
+        })
+    }
+
+    /// A value in words: `150`, `32 MiB`, `on`.
+    pub fn show(&self, value: u64) -> impl Display + use<> {
+        let unit = self.unit;
+        fmt::from_fn(move |f| match (unit, value) {
+            (OptionUnit::Bytes, bytes) => Size(bytes).fmt(f),
+            (OptionUnit::Switch, 0) => f.write_str("off"),
+            (OptionUnit::Switch, 1) => f.write_str("on"),
+            (_, number) => number.fmt(f),
+        })
+    }
+
+    /// The first sentence of the help, without its full stop.
+    pub fn summary(&self) -> &'static str {
+        let end = self.help.find(". ").unwrap_or(self.help.len());
+        self.help[..end].trim_end_matches('.')
+    }
+}

@@ -1,0 +1,65 @@
+//! Frames of a shadow stack: slots that a program links while it uses them. Invariant: the linked frames and their slots
+//! stay readable until they are unlinked, in the reverse order, by the thread whose they are.
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+/// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
+/// through [`Mutator::push_frame`](crate::Mutator::push_frame) or inline.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Frame {
+    /// The frame below.
+    pub prev: *mut Frame,
+    /// How many slots.
+    pub count: usize,
+    /// The slots.
+    pub slots: *mut usize,
+}
+
+/// The frames of one thread: a pointer to the topmost one, which inline code outside this library writes.
+#[repr(transparent)]
+pub(crate) struct Frames(Cell<*mut Frame>);
+
+impl Frames {
+    pub(crate) const fn new() -> Self {
+        Frames(Cell::new(core::ptr::null_mut()))
+    }
+
+    /// Links a frame.
+    ///
+    /// # Safety
+    /// 1. The frame and its slots stay readable until it is popped, and frames are popped in the reverse order.
+    #[inline]
+    pub(crate) unsafe fn push(&self, frame: NonNull<Frame>) {
+        // SAFETY: contract 1.
+        unsafe { (*frame.as_ptr()).prev = self.0.get() };
+        self.0.set(frame.as_ptr());
+    }
+
+    /// Unlinks the topmost frame.
+    ///
+    /// # Safety
+    /// 1. There is one.
+    #[inline]
+    pub(crate) unsafe fn pop(&self) {
+        // SAFETY: contract 1.
+        self.0.set(unsafe { (*self.0.get()).prev });
+    }
+
+    /// Unlinks all.
+    pub(crate) fn clear(&self) {
+        self.0.set(core::ptr::null_mut());
+    }
+
+    /// The linked frames, the topmost first. Their thread is stopped.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Frame> {
+        let mut at = self.0.get();
+        core::iter::from_fn(move || {
+            // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
+            let frame = unsafe { at.as_ref() }?;
+            at = frame.prev;
+            Some(frame)
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! What mutators and the collector share of a heap: its space, how far its collections have come, and what every slow path
+//! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
+//! mutator's pointer to it leads to both.
+
+mod store_log;
+
+pub(crate) use store_log::StoreLog;
+
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use heapwood_heap::Space;
+use heapwood_os::stack::thread_pointer;
+
+/// The shared part of a heap.
+pub(crate) struct State {
+    space: Space,
+    /// The thread pointer of the thread that marks, while one does.
+    marking: AtomicUsize,
+    /// Collections so far.
+    collections: AtomicU64,
+    /// The bytes that the last one found alive.
+    live: AtomicUsize,
+    /// The size in bytes at which the next is due.
+    goal: AtomicUsize,
+    /// There is a collection at every allocation.
+    stress: bool,
+    /// In verify mode, the stores that went through the barrier.
+    stores: Option<StoreLog>,
+}
+
+impl State {
+    /// The state of a heap before its first collection.
+    pub(crate) fn new(space: Space, goal: usize, stress: bool, stores: Option<StoreLog>) -> Self {
+        State {
+            space,
+            marking: AtomicUsize::new(0),
+            collections: AtomicU64::new(0),
+            live: AtomicUsize::new(0),
+            goal: AtomicUsize::new(goal),
+            stress,
+            stores,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Whether the calling thread, whose pointer is `here`, marks now.
+    #[inline(always)]
+    pub(crate) fn is_marking(&self, here: usize) -> bool {
+        self.marking.load(Ordering::Relaxed) == here
+    }
+
+    /// Runs `mark`; meanwhile the calling thread is the one that marks.
+    pub(crate) fn while_marking<R>(&self, mark: impl FnOnce() -> R) -> R {
+        self.marking.store(thread_pointer(), Ordering::Relaxed);
+        let result = mark();
+        self.marking.store(0, Ordering::Relaxed);
+        result
+    }
+
+    /// How many collections have ended.
+    pub(crate) fn collections(&self) -> u64 {
+        self.collections.load(Ordering::Acquire)
+    }
+
+    /// A collection ends.
+    pub(crate) fn count_collection(&self) {
+        self.collections.fetch_add(1, Ordering::Release);
+    }
+
+    /// The bytes that the last collection found alive.
+    pub(crate) fn live(&self) -> usize {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// The size in bytes at which the next collection is due.
+    pub(crate) fn goal(&self) -> &AtomicUsize {
+        &self.goal
+    }
+
+    /// A marking has found so many bytes alive, and sets this goal.
+    pub(crate) fn set_sizes(&self, live: usize, goal: usize) {
+        self.live.store(live, Ordering::Relaxed);
+        self.goal.store(goal, Ordering::Relaxed);
+    }
+
+    /// Whether there is a collection at every allocation.
+    pub(crate) fn is_stressed(&self) -> bool {
+        self.stress
+    }
+
+    /// In verify mode, the stores that went through the barrier.
+    pub(crate) fn stores(&self) -> Option<&StoreLog> {
+        self.stores.as_ref()
+    }
+}
