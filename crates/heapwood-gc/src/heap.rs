@@ -315,7 +315,7 @@ impl Heap {
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        let figures = self.space().figures();
+        let figures = self.space().stats();
         let held = |ticks: u64| self.ticks.ns(ticks);
         let mut stats = Stats {
             collections: self.state.collections(),
@@ -324,11 +324,11 @@ impl Heap {
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
-            backed_bytes: figures.backed,
+            backed_bytes: figures.resident,
             released_bytes: self.background.released(),
             spans: figures.spans,
-            span_lock_acquisitions: figures.span_visits,
-            page_lock_acquisitions: figures.page_visits,
+            span_lock_acquisitions: figures.span_lock_acquisitions,
+            page_lock_acquisitions: figures.page_lock_acquisitions,
             threads: self.registry().attached_now(),
             hold_spans_max_ns: held(figures.hold_spans),
             hold_pages_max_ns: held(figures.hold_pages),

@@ -145,7 +145,7 @@ impl Collector {
         let began = clock::monotonic_ns();
         // Most of what is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
         space.finish_sweep();
-        let bounds = self.pacer.bounds(space.backed_bytes());
+        let bounds = self.pacer.bounds(space.resident_bytes());
 
         let requested = clock::monotonic_ns();
         let members = self.registry.lock();
