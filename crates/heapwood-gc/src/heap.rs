@@ -21,7 +21,7 @@ use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, 
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
-use heapwood_pages::Snapshot;
+use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
 /// A small heap has room for fewer handles: one for so many bytes of its window.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
@@ -292,20 +292,25 @@ impl Heap {
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
-    pub fn watch_pages(&self) {
-        self.collector.snapshots().keep();
+    pub fn keep_page_snapshots(&self) {
+        self.collector.snapshots().keep(self.kernel, self.space());
     }
 
-    /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
+    /// The pages when most were in use, of the moments when collections began and this one; `None` if none are kept, or
+    /// the kernel gave no memory for them.
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().before_marking(self.space());
-        self.collector.snapshots().peak()
+        self.collector.snapshots().peak(self.window_pages())
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
-    /// if nobody watches or there was no collection.
+    /// if none are kept, or there was no collection, or no memory for them.
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
-        self.collector.snapshots().collected()
+        self.collector.snapshots().collected(self.window_pages())
+    }
+
+    fn window_pages(&self) -> PageCount {
+        PageCount(self.space().window_bytes() / PAGE_SIZE)
     }
 
     /// The figures at this moment.

@@ -26,7 +26,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, MappedArray, OsError, Reservation, TimedLock};
 use heapwood_pages::{
-    Bits48, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages, Snapshot,
+    Bits48, ChunkIndex, NewError, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun, SharedPages, Snapshot,
 };
 
 /// The smallest address range a heap can have, in bytes.
@@ -230,6 +230,11 @@ impl Space {
     /// The pages as they are now. Those that mutators have set aside count as in use.
     pub fn snapshot(&self) -> Snapshot {
         self.pages.snapshot()
+    }
+
+    /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
+    pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
+        self.pages.for_each_chunk(f);
     }
 
     /// The cycle that spans are swept in now.

@@ -7,7 +7,7 @@ use crate::marks::MarkSide;
 use crate::space::Space;
 use crate::span::Span;
 use crate::walker::Invalid;
-use heapwood_pages::{PageIndex, Snapshot};
+use heapwood_pages::{PageCount, PageIndex};
 
 /// A space that stands still as long as this exists ([`Space::stopped`]).
 pub struct Stopped<'s> {
@@ -68,9 +68,9 @@ impl<'s> Stopped<'s> {
         self.space.is_valid()
     }
 
-    /// The pages as they would be if all that the last marking found dead had been swept.
-    pub fn snapshot_if_swept(&self) -> Snapshot {
-        self.space.snapshot_if_swept()
+    /// Calls `f` with the pages of each unswept span in which the last marking found nothing alive: a sweep would free them.
+    pub fn for_each_dead_span(&self, f: impl FnMut(PageIndex, PageCount)) {
+        self.space.for_each_dead_span(f);
     }
 
     /// Forgets that an object outlived the last marking: injects a fault.

@@ -163,7 +163,7 @@ impl Collector {
         let pace = self.pacer.pace(marked.bytes, bounds);
         state.set_sizes(marked.bytes, pace.goal);
         world.end_marking(pace.budget);
-        self.snapshots.after_marking(&world);
+        self.snapshots.after_marking(space, &world);
         self.faults.free_survivors(&world);
         if let Some(verify) = &self.verify {
             verify.after_marking((space, &world), &self.roots, &members);
