@@ -14,3 +14,11 @@ pub struct Rust;
 #[cfg(doctest)]
 #[doc = include_str!("guide/tuning.md")]
 pub struct Tuning;
+
+#[cfg(doctest)]
+#[doc = include_str!("guide/options.md")]
+pub struct Options;
+
+#[cfg(doctest)]
+#[doc = include_str!("guide/statistics.md")]
+pub struct Statistics;

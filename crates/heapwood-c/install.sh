@@ -8,7 +8,7 @@ case ${1-} in /*) ;; *) echo "install.sh: say where to: sh $0 /usr/local [DESTDI
 to=${2-}$1 version=$(cargo pkgid) version=${version##*[@#]}
 case $version in 0.*) abi=${version%.*} ;; *) abi=${version%%.*} ;; esac # as build.rs
 files="include/heapwood.h lib/libheapwood.so.$version lib/libheapwood.so.$abi lib/libheapwood.so lib/libheapwood.a lib/pkgconfig/heapwood.pc"
-[ -n "$remove" ] && (cd "$to" && rm -f $files) && exit
+if [ -n "$remove" ]; then cd "$to"; exec rm -f $files; fi
 built=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release
 cargo build --release --quiet --lib
 install -d "$to/include" "$to/lib/pkgconfig"

@@ -1,11 +1,12 @@
-//! The inputs that the fuzz target `program` found worth keeping, each of which takes another path through checking,
-//! printing or decoding, once more through the same function.
+//! The inputs that the fuzz targets `program` and `describe` found worth keeping, each of which takes another path through
+//! checking, printing or decoding, or through reading and compiling, once more through the same functions; and bytes that
+//! nobody has chosen.
 
-use heapwood_layout::program::reference::replay;
+use heapwood_layout::{describe, program};
+use proptest::prelude::*;
 
-#[test]
-fn every_input_is_replayed() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+fn replay(folder: &str, least: usize, replay: fn(&[u8])) {
+    let folder = format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut inputs = 0;
     for entry in std::fs::read_dir(folder).expect("the folder is part of the sources") {
         let path = entry.expect("an entry").path();
@@ -15,5 +16,30 @@ fn every_input_is_replayed() {
         }
         inputs += 1;
     }
-    assert!(inputs >= 100, "only {inputs} inputs");
+    assert!(inputs >= least, "only {inputs} inputs");
+}
+
+#[test]
+fn every_program_is_replayed() {
+    replay("corpus", 100, program::reference::replay);
+}
+
+#[test]
+fn every_type_is_replayed() {
+    replay("corpus_of_types", 50, describe::reference::replay);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_items(data in prop::collection::vec(any::<u8>(), 0..120)) {
+        let odd: Vec<u8> = core::iter::once(1).chain(data).collect();
+        describe::reference::replay(&odd);
+    }
+
+    #[test]
+    fn any_text(room in 0u8..128, text in "[ {}\\[\\]0-9<ptrwod]{0,40}") {
+        describe::reference::replay(&[&[room * 2], text.as_bytes()].concat());
+    }
 }

@@ -108,9 +108,8 @@ fn page(m: &Mutator, key: u64) -> Gc<Slice<u8>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config::DEFAULT;
-    config.limit = Some(16 << 20); // The cache has 4000 pages of 1 KiB at most; what is evicted must make room.
-    config.min_heap = 4 << 20;
+    // The cache has 4000 pages of 1 KiB at most; what is evicted must make room.
+    let config = Config::default().limit(16 << 20).min_heap(4 << 20);
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
     let heap = unsafe { Heap::new(config) }?;
     let m = heap.attach()?;

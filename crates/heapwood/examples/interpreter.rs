@@ -253,8 +253,7 @@ const PROGRAMS: [&str; 6] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config::DEFAULT;
-    config.min_heap = 1 << 20;
+    let config = Config::default().min_heap(1 << 20); // So small programs would not collect otherwise.
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only. Its `Vec`s and
     // `String`s hold text.
     let heap = unsafe { Heap::new(config) }?;

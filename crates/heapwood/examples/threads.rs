@@ -63,8 +63,7 @@ fn search(heap: &Heap, job: &Root<Job>, number: u64) -> Result<(), heapwood::Hea
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config::DEFAULT;
-    config.min_heap = 1 << 20; // So small a program would not collect otherwise.
+    let config = Config::default().min_heap(1 << 20); // So small a program would not collect otherwise.
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
     let heap = unsafe { Heap::new(config) }?;
     let m = heap.attach()?;

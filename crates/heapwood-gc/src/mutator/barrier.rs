@@ -33,10 +33,8 @@ impl Mutator {
     /// 2. As for [`Mutator::write`], for the value.
     #[inline(always)]
     pub unsafe fn write_inside(&self, slot: *mut usize, value: Address) {
-        if self.barrier.load(Ordering::Relaxed) != 0
-            && let Some(object) = self.shared().space().find(slot.into())
-        {
-            self.note_store(object.base, slot.into(), 1);
+        if self.barrier.load(Ordering::Relaxed) != 0 {
+            self.note_store_inside(slot.into());
         }
         // SAFETY: contract 1.
         unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
@@ -98,7 +96,17 @@ impl Mutator {
         }
     }
 
+    /// Out of line: every store of a program would else hold a copy of the search, and save registers for it.
     #[cold]
+    #[inline(never)]
+    fn note_store_inside(&self, slot: Address) {
+        if let Some(object) = self.shared().space().find(slot) {
+            self.note_store(object.base, slot, 1);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
     fn note_store(&self, object: ObjectRef, slot: Address, words: usize) {
         if let Some(stores) = self.shared().stores() {
             stores.note(self.shared().space(), object, slot, words);

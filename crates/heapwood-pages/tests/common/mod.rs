@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub(crate) mod play;
+
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, Geometry, PageAllocator, PageCount, PageIndex};
 

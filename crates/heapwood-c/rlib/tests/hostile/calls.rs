@@ -1,0 +1,358 @@
+//! Calls of the C interface that bytes choose, with arguments that a careless program might pass: null, too large, not
+//! aligned, of something that is gone. What a caller promises is kept: memory is readable where it must be, what a mask or
+//! a slot refers to is an object or null. Invariant: every call returns a status that the header knows and says why, a
+//! refusal leaves its results alone, and the heap does what the model says: equal descriptions are one type, what is
+//! removed is gone, and what a handle or root holds survives.
+
+use core::ffi::CStr;
+use core::ptr::{null, null_mut};
+use core::sync::atomic::AtomicUsize;
+use heapwood_c::alloc::{hw_alloc_array, hw_alloc_zeroed, hw_base};
+use heapwood_c::control::hw_collect;
+use heapwood_c::failure::Failure;
+use heapwood_c::handle::HeapHandle;
+use heapwood_c::heap::hw_heap_destroy;
+use heapwood_c::roots::{
+    hw_handle_free, hw_handle_new, hw_handle_set, hw_root_range, hw_root_remove, hw_root_slots,
+};
+use heapwood_c::status::Status;
+use heapwood_c::threads::{hw_attach, hw_detach};
+use heapwood_c::types::{
+    hw_type_conservative, hw_type_describe, hw_type_mask, hw_type_no_pointers, hw_type_program,
+};
+use heapwood_gc::{Config, Mutator};
+
+const LIMIT: usize = 8 << 20;
+/// No result: nothing that succeeds returns this.
+const NONE: u32 = u32::MAX;
+/// Larger objects would be refused by the limit, and looking at them takes long.
+const MOST: usize = 1 << 16;
+
+/// The bytes that are left. Behind the last come zeros.
+struct Bytes<'d>(&'d [u8]);
+
+impl<'d> Bytes<'d> {
+    fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+
+    fn take(&mut self, most: usize) -> &'d [u8] {
+        let len = (self.byte() as usize).min(most).min(self.0.len());
+        self.0.split_off(..len).unwrap_or(&[])
+    }
+
+    /// A size: mostly small, sometimes around the ends of what there is.
+    fn size(&mut self) -> usize {
+        let n = usize::from(self.byte());
+        match self.byte() % 8 {
+            0 => n,
+            1..=4 => n * 8,
+            5 => n << 10,
+            6 => usize::MAX - n,
+            _ => (isize::MAX as usize).wrapping_add(n * 8),
+        }
+    }
+}
+
+/// What a call may leave behind.
+struct World {
+    heap: *mut HeapHandle,
+    m: *mut Mutator,
+    /// Types, with their sizes and whether they may hold pointers, in the order of their registration.
+    types: Vec<(u32, usize)>,
+    /// Handles that are held, and what they hold.
+    handles: Vec<(*mut AtomicUsize, usize)>,
+    roots: Vec<u64>,
+    /// What registered roots are: room that outlives them, with an object or null in each word.
+    slots: Box<[usize; 64]>,
+}
+
+/// Looks at an outcome: a status that the header knows, and a reason if it is a refusal.
+fn checked(status: Status, why: &Failure) -> bool {
+    // SAFETY: a failure begins with its status, and the rest is a text that ends with a zero byte.
+    let (said, text) = unsafe {
+        let bytes = core::ptr::from_ref(why).cast::<u8>();
+        (bytes.cast::<i32>().read(), CStr::from_ptr(bytes.add(4).cast()))
+    };
+    assert_eq!(said, status.0, "{text:?}");
+    assert_ne!(status.text(), c"not a status of Heapwood");
+    assert_eq!(text.is_empty(), status == Status::OK, "{status:?} {text:?}");
+    status == Status::OK
+}
+
+impl World {
+    fn new() -> Self {
+        let config = Config::DEFAULT.limit(LIMIT).reserve(8 * LIMIT).background_release(false).verify(true);
+        let heap = HeapHandle::create(config).unwrap_or_else(|refusal| panic!("{refusal}")).as_ptr();
+        let (mut m, mut why) = (null_mut(), Failure::NONE);
+        // SAFETY: the pointers are to values of their types, and this thread uses the heap on this stack.
+        unsafe { assert!(checked(hw_attach(heap.as_ref(), null_mut(), &mut m, &mut why), &why)) };
+        World { heap, m, types: Vec::new(), handles: Vec::new(), roots: Vec::new(), slots: Box::new([0; 64]) }
+    }
+
+    fn heap(&self) -> Option<&HeapHandle> {
+        // SAFETY: it is ended in `end` only.
+        unsafe { self.heap.as_ref() }
+    }
+
+    fn m(&self) -> &Mutator {
+        // SAFETY: as above.
+        unsafe { &*self.m }
+    }
+
+    /// Registers a type twice, by a call that gets the heap, where to write the number, and where to write why not.
+    fn register(
+        &mut self,
+        size: usize,
+        bad: u8,
+        call: impl Fn(Option<&HeapHandle>, *mut u32, *mut Failure) -> (Status, usize),
+    ) {
+        let (mut number, mut why) = (NONE, Failure::NONE);
+        let heap = if bad == 1 { None } else { self.heap() };
+        let out = if bad == 2 { null_mut() } else { &raw mut number };
+        let (status, described) = call(heap, out, &mut why);
+        if !checked(status, &why) {
+            assert_eq!(number, NONE, "a refusal wrote a type");
+            return;
+        }
+        assert!(bad == 0 || bad > 2, "nothing was registered");
+        assert!(number != 0 && number != NONE);
+        let (mut again, before) = (NONE, self.types.iter().find(|known| known.0 == number));
+        // Without anywhere to say why it does the same.
+        assert_eq!(call(self.heap(), &mut again, null_mut()).0, Status::OK);
+        assert_eq!(again, number, "one description, two types");
+        let size = if size == 0 { described } else { size };
+        match before {
+            Some(&(_, before)) => assert_eq!(before, size, "one type, two sizes"),
+            None => self.types.push((number, size)),
+        }
+    }
+
+    /// An object to store: null, or one that a handle holds.
+    fn object(&self, bytes: &mut Bytes<'_>) -> usize {
+        match self.handles.len() {
+            0 => 0,
+            n => self.handles[bytes.byte() as usize % n].1,
+        }
+    }
+
+    fn step(&mut self, bytes: &mut Bytes<'_>) {
+        let mut why = Failure::NONE;
+        let (op, bad) = (bytes.byte() % 16, bytes.byte() % 8);
+        match op {
+            0 => {
+                let size = bytes.size();
+                // SAFETY: the pointers are null or to values of their types.
+                self.register(size, bad, |h, out, why| unsafe {
+                    (hw_type_no_pointers(h, size, out, why), size)
+                });
+            }
+            1 => {
+                let size = bytes.size();
+                // SAFETY: as above.
+                self.register(size, bad, |h, out, why| unsafe {
+                    (hw_type_conservative(h, size, out, why), size)
+                });
+            }
+            2 => {
+                let size = bytes.size();
+                let mask: Vec<u64> =
+                    bytes.take(24).iter().map(|&byte| u64::from(byte) >> (byte % 8)).collect();
+                // Without a mask there is a length all the same.
+                let from = if bad == 3 { null() } else { mask.as_ptr() };
+                // SAFETY: as above, and so many words of mask can be read.
+                self.register(size, bad, |h, out, why| unsafe {
+                    (hw_type_mask(h, size, from, mask.len(), out, why), size)
+                });
+            }
+            3 | 4 => {
+                let size = bytes.size();
+                let program = bytes.take(40);
+                let from = if bad == 3 { null() } else { program.as_ptr() };
+                // SAFETY: as above, and so many bytes of program can be read.
+                self.register(size, bad, |h, out, why| unsafe {
+                    (hw_type_program(h, size, from, program.len(), out, why), size)
+                });
+            }
+            5 | 6 => {
+                // Text that mostly is a type's, and sometimes not even text.
+                let words = ["ptr ", "word ", "{", "}", "[3]", "[0]", "[1<<9]", "[1<<61]", "é", "\u{0}"];
+                let mut text: Vec<u8> = Vec::new();
+                for &byte in bytes.take(24) {
+                    match words.get(byte as usize % 12) {
+                        Some(word) => text.extend(word.as_bytes()),
+                        None => text.push(byte | 1),
+                    }
+                }
+                text.push(0);
+                let from = if bad == 3 { null() } else { text.as_ptr().cast() };
+                // SAFETY: as above, and the text ends with a zero byte.
+                self.register(0, bad, |h, out, why| unsafe {
+                    let mut size = 0;
+                    let status = hw_type_describe(h, from, &mut size, out, why);
+                    assert_eq!(hw_type_describe(h, from, null_mut(), out, null_mut()), status);
+                    (status, size)
+                });
+            }
+            7 => {
+                let object = self.object(bytes) + usize::from(bad == 3);
+                // SAFETY: the object is null or a handle's; one that is not aligned is refused.
+                let handle = unsafe { hw_handle_new(self.m(), object) };
+                assert_eq!(handle.is_null(), bad == 3);
+                if !handle.is_null() {
+                    self.handles.push((handle, object));
+                }
+            }
+            8 if !self.handles.is_empty() => {
+                let i = bytes.byte() as usize % self.handles.len();
+                let object = self.object(bytes);
+                let (handle, _) = self.handles[i];
+                // SAFETY: the handle is held, the object null or a handle's.
+                let status = unsafe {
+                    match bad {
+                        1 => hw_handle_set(None, handle, object),
+                        2 => hw_handle_set(Some(self.m()), null_mut(), object),
+                        3 => hw_handle_set(Some(self.m()), handle, object | 1),
+                        _ => hw_handle_set(Some(self.m()), handle, object),
+                    }
+                };
+                assert_eq!(status == Status::OK, !(1..=3).contains(&bad));
+                if status == Status::OK {
+                    self.handles[i].1 = object;
+                }
+            }
+            9 if !self.handles.is_empty() => {
+                let (handle, _) = self.handles.swap_remove(bytes.byte() as usize % self.handles.len());
+                // SAFETY: freeing checks what it is given.
+                unsafe {
+                    assert_eq!(hw_handle_free(None, handle), Status::EINVAL);
+                    assert_eq!(hw_handle_free(Some(self.m()), null_mut()), Status::OK);
+                    let inside = handle.wrapping_byte_add(4);
+                    assert_ne!(hw_handle_free(Some(self.m()), inside), Status::OK);
+                    assert_eq!(hw_handle_free(Some(self.m()), handle), Status::OK);
+                    assert_ne!(hw_handle_free(Some(self.m()), handle), Status::OK, "freed twice");
+                }
+            }
+            10 | 11 => {
+                let (i, n) = (bytes.byte() as usize % 64, bytes.byte() as usize % 64);
+                self.slots[i] = self.object(bytes);
+                let start = &raw const self.slots[i];
+                let n = n.min(64 - i);
+                let heap = if bad == 1 { None } else { self.heap() };
+                // SAFETY: the slots outlive the heap, and hold objects that handles hold, or null, or what was one; what
+                // is not aligned, too long or backwards is refused before it is read.
+                let root = unsafe {
+                    match (op, bad) {
+                        (10, 2) => hw_root_slots(heap, null(), n, &mut why),
+                        (10, 3) => hw_root_slots(heap, start.wrapping_byte_add(1), n, &mut why),
+                        (10, 4) => hw_root_slots(heap, start, usize::MAX / 8, &mut why),
+                        (10, _) => hw_root_slots(heap, start, n, &mut why),
+                        (_, 2) => hw_root_range(heap, 0, start as usize, &mut why),
+                        (_, 3) => hw_root_range(heap, start as usize + 8, start as usize, &mut why),
+                        (_, 4) => hw_root_range(heap, usize::MAX - 3, usize::MAX, &mut why),
+                        _ => hw_root_range(heap, start as usize, start.wrapping_add(n) as usize, &mut why),
+                    }
+                };
+                // SAFETY: a failure begins with its status.
+                let status = Status(unsafe { (&raw const why).cast::<i32>().read() });
+                assert_eq!(checked(status, &why), root != 0);
+                assert_eq!(root != 0, !(1..=4).contains(&bad), "{op} {bad} {status:?}");
+                if root != 0 {
+                    assert!(!self.roots.contains(&root), "a root's number twice");
+                    self.roots.push(root);
+                }
+            }
+            12 => {
+                let known = (!self.roots.is_empty() && bad != 2)
+                    .then(|| self.roots.swap_remove(bytes.byte() as usize % self.roots.len()));
+                let root = known.unwrap_or_else(|| u64::from(bytes.byte()) << (bad * 9) | 1 << 63);
+                // SAFETY: the pointers are null or to values of their types.
+                unsafe {
+                    assert!(!checked(hw_root_remove(None, root, &mut why), &why));
+                    let removed = checked(hw_root_remove(self.heap(), root, &mut why), &why);
+                    assert_eq!(removed, known.is_some());
+                    assert!(!checked(hw_root_remove(self.heap(), root, &mut why), &why), "removed twice");
+                }
+            }
+            13 | 14 => {
+                let Some(&(known, _)) = self.types.get(bytes.byte() as usize % self.types.len().max(1))
+                else {
+                    return;
+                };
+                let number = if bad == 1 { known ^ 1 << 20 } else { known };
+                let Some(&(_, size)) = self.types.iter().find(|known| known.0 == number) else {
+                    // SAFETY: the mutator is attached and this thread's.
+                    assert!(unsafe { hw_alloc_zeroed(self.m(), number) }.is_null(), "an object of no type");
+                    return;
+                };
+                let n = bytes.byte() as usize % 9;
+                let is_array = matches!(bad, 3 | 4) && size.saturating_mul(n) <= MOST;
+                // SAFETY: the mutator is attached and this thread's.
+                let object = unsafe {
+                    match bad {
+                        2 => hw_alloc_array(self.m(), number, usize::MAX - n),
+                        _ if is_array => hw_alloc_array(self.m(), number, n),
+                        _ => hw_alloc_zeroed(self.m(), number),
+                    }
+                };
+                if object.is_null() {
+                    return;
+                }
+                assert!(bad != 2 && (object as usize).is_multiple_of(16));
+                let mut room = 0;
+                // SAFETY: as above.
+                let base = unsafe { hw_base(self.m(), object as usize, &mut room) };
+                assert_eq!(base, object);
+                let asked = if is_array { size * n } else { size };
+                assert!(room >= asked, "{room} bytes for {asked}");
+                // SAFETY: the object was just made.
+                let handle = unsafe { hw_handle_new(self.m(), object as usize) };
+                assert!(!handle.is_null());
+                self.handles.push((handle, object as usize));
+            }
+            15 => {
+                // Slots that are no longer held may refer to what a collection frees: none does.
+                for slot in &mut self.slots[..] {
+                    if !self.handles.iter().any(|held| held.1 == *slot) {
+                        *slot = 0;
+                    }
+                }
+                // SAFETY: the mutator is attached and this thread's; every slot holds null or an object.
+                unsafe {
+                    assert_eq!(hw_collect(None), Status::EINVAL);
+                    assert_eq!(hw_collect(Some(self.m())), Status::OK);
+                }
+                for &(_, object) in &self.handles {
+                    // SAFETY: as above.
+                    let base = unsafe { hw_base(self.m(), object, null_mut()) };
+                    assert_eq!(base as usize, object, "what a handle holds is gone");
+                }
+            }
+            _ => {}
+        }
+        for &(handle, object) in &self.handles {
+            // SAFETY: handles that are held can be read.
+            assert_eq!(unsafe { &*handle }.load(core::sync::atomic::Ordering::Relaxed), object);
+        }
+    }
+
+    fn end(self) {
+        let mut why = Failure::NONE;
+        // SAFETY: nothing uses heap or mutator afterwards.
+        unsafe {
+            assert!(!checked(hw_heap_destroy(self.heap, &mut why), &why), "a thread is attached");
+            assert_eq!(hw_detach(null_mut()), Status::EINVAL);
+            assert_eq!(hw_detach(self.m), Status::OK);
+            assert!(checked(hw_heap_destroy(self.heap, &mut why), &why));
+        }
+    }
+}
+
+/// Makes the calls that the bytes say, on a heap of their own.
+pub(crate) fn replay(data: &[u8]) {
+    let (mut bytes, mut world) = (Bytes(data), World::new());
+    while !bytes.0.is_empty() {
+        world.step(&mut bytes);
+    }
+    world.end();
+}

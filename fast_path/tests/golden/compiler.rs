@@ -1,0 +1,94 @@
+//! The compilers: each makes assembly of the crate's functions with the options of a user's release build, except that
+//! nothing is linked, so that a target needs no linker and no libraries of its machine. An error says what is missing to
+//! compare; what is wrong panics.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+/// A directory of the target directory's for what these tests make.
+const OUT: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// What a compiler made.
+pub(crate) struct Compiled {
+    /// Which it is, up to the version that decides what code it makes.
+    pub(crate) compiler: String,
+    pub(crate) assembly: String,
+}
+
+/// What a command prints; the error is why it did not run or what it complained of.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The Rust functions for a target whose standard library is installed.
+pub(crate) fn rust(target: &str) -> Result<Compiled, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let library = output(Command::new(&rustc).args(["--print", "target-libdir", "--target", target]))?;
+    if !Path::new(library.trim()).exists() {
+        return Err(format!("no standard library for {target}: rustup target add {target}"));
+    }
+    let version = output(Command::new(&rustc).arg("--version"))?;
+    let assembly = PathBuf::from(OUT).join(format!("{target}.s"));
+    let mut cargo = Command::new(env!("CARGO"));
+    // What a program's own settings would change.
+    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"] {
+        cargo.env_remove(variable);
+    }
+    cargo.current_dir(CRATE).args([
+        "rustc",
+        "--quiet",
+        "--release",
+        "--lib",
+        "--package",
+        env!("CARGO_PKG_NAME"),
+    ]);
+    // Code that links to one file is only made when it is linked.
+    cargo.args(["--config", "profile.release.lto=false", "--config", "profile.release.debug=false"]);
+    cargo.args(["--target", target, "--target-dir"]).arg(Path::new(OUT).join("rust"));
+    cargo.arg("--").arg(format!("--emit=asm={}", assembly.display()));
+    output(&mut cargo).unwrap_or_else(|e| panic!("{e}"));
+    let version = version.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    Ok(Compiled { compiler: version, assembly: read(&assembly) })
+}
+
+/// The C functions for a machine: by `CC` or cc for this one, by gcc's cross compiler for others.
+pub(crate) fn c(machine: &str) -> Result<Compiled, String> {
+    let variable = format!("CC_{machine}");
+    let cc = match std::env::var(&variable) {
+        Ok(cc) => cc,
+        Err(_) if machine == std::env::consts::ARCH => std::env::var("CC").unwrap_or_else(|_| "cc".into()),
+        Err(_) => format!("{machine}-linux-gnu-gcc"),
+    };
+    let macros = output(Command::new(&cc).args(["-dM", "-E", "-x", "c", "/dev/null"])).map_err(|e| {
+        format!("no C compiler for {machine} (package gcc-{machine}-linux-gnu, or set {variable}): {e}")
+    })?;
+    let value = |name: &str| {
+        let line =
+            macros.lines().find_map(|l| l.strip_prefix("#define ")?.strip_prefix(name)?.strip_prefix(' '));
+        line.map(str::trim)
+    };
+    let compiler = match (value("__clang_major__"), value("__GNUC__")) {
+        (Some(major), _) => format!("clang {major}"),
+        (None, Some(major)) => format!("gcc {major}"),
+        (None, None) => return Err(format!("{cc} is neither gcc nor clang")),
+    };
+    let assembly = PathBuf::from(OUT).join(format!("{machine}.s"));
+    let mut compile = Command::new(&cc);
+    compile.args(["-std=c11", "-O2", "-fPIC", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]);
+    // What distributions switch on in different ways.
+    compile.arg(if machine == "x86_64" { "-fcf-protection=none" } else { "-mbranch-protection=none" });
+    compile.args(["-S", "-I"]).arg(Path::new(CRATE).join("../crates/heapwood-c/include"));
+    compile.arg(Path::new(CRATE).join("src/fast_path.c")).arg("-o").arg(&assembly);
+    output(&mut compile).unwrap_or_else(|e| panic!("{e}"));
+    Ok(Compiled { compiler, assembly: read(&assembly) })
+}
