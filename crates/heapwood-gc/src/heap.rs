@@ -134,7 +134,7 @@ impl Heap {
     }
 
     /// What injects faults into it, for tests of the tests.
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
         self.collector.faults()
     }
@@ -257,12 +257,15 @@ impl Heap {
         self.collector.roots().table().lock().remove(token)
     }
 
-    /// Makes a handle that keeps the object at `object` alive (0 for none yet).
+    /// Makes a handle that keeps the object at `object` alive (null for none yet).
     ///
     /// # Errors
     /// The table of handles is full, or the kernel gives no memory for more of it.
-    pub fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
-        self.collector.roots().handles().lock().new_handle(object)
+    ///
+    /// # Safety
+    /// 1. `object` is null, an address outside the heap, or that of an object that exists.
+    pub unsafe fn new_handle(&self, object: Address) -> Result<Handle, HandleError> {
+        self.collector.roots().handles().lock().new_handle(object.get())
     }
 
     /// Frees a handle; false if it is not held.

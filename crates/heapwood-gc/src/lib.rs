@@ -23,7 +23,7 @@
 //! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
 //! | [`error`] | why something was refused |
 //! | [`size`] | sizes as people write them |
-//! | [`inject`] | faults to inject, for tests of the tests (feature `plant`) |
+//! | [`inject`] | faults to inject, for tests of the tests (feature `inject`) |
 //!
 //! Each may use those below it, and no circle of files leads back.
 

@@ -86,7 +86,7 @@ impl Collector {
         &self.snapshots
     }
 
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     pub(crate) fn faults(&self) -> &FaultInjector {
         &self.faults
     }

@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl PageSnapshots {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(None) }
     }
 
