@@ -1,4 +1,5 @@
 //! The collector under Heapwood: stopping, roots, marking, pacing, verification.
+//! Invariant: whatever can be reached from the roots when the threads have stopped is never freed.
 //!
 //! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
 //! programs take `heapwood` or `heapwood-c`.
