@@ -25,9 +25,9 @@ use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{KernelRef, OsError};
-#[cfg(feature = "inspect")]
-use heapwood_pages::Snapshot;
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
+#[cfg(feature = "inspect")]
+use heapwood_pages::{ChunkIndex, Snapshot};
 
 /// The space of one heap.
 pub struct Space {
@@ -314,6 +314,12 @@ impl Space {
     #[cfg(feature = "inspect")]
     pub fn snapshot(&self) -> Snapshot {
         self.heap().pages().snapshot()
+    }
+
+    /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
+    #[cfg(feature = "inspect")]
+    pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
+        self.heap().pages().for_each_chunk(f);
     }
 
     /// Bytes of pages that may be resident, in use or not.

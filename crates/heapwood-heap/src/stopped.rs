@@ -11,9 +11,9 @@ use crate::marks::MarkSide;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use heapwood_pages::PageIndex;
 #[cfg(feature = "inspect")]
-use heapwood_pages::Snapshot;
+use heapwood_pages::PageCount;
+use heapwood_pages::PageIndex;
 
 /// A space that stands still as long as this exists ([`Space::stopped`](crate::Space::stopped)).
 pub struct Stopped<'s> {
@@ -86,10 +86,10 @@ impl<'s> Stopped<'s> {
         Walker::new(self.sweeper, self.shapes).run()
     }
 
-    /// The pages as they would be if all that the last marking found dead had been swept.
+    /// Calls `f` with the pages of each unswept span in which the last marking found nothing alive: a sweep would free them.
     #[cfg(feature = "inspect")]
-    pub fn snapshot_if_swept(&self) -> Snapshot {
-        snapshot::if_swept(self.heap())
+    pub fn for_each_dead_span(&self, f: impl FnMut(PageIndex, PageCount)) {
+        snapshot::for_each_dead_span(self.heap(), f);
     }
 
     /// Forgets that an object outlived the last marking: injects a fault.
