@@ -21,6 +21,7 @@ use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, 
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
+#[cfg(feature = "inspect")]
 use heapwood_pages::Snapshot;
 
 /// A small heap has room for fewer handles: one for so many bytes of its window.
@@ -286,17 +287,20 @@ impl Heap {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
+    #[cfg(feature = "inspect")]
     pub fn page_snapshot(&self) -> Snapshot {
         self.space().snapshot()
     }
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
+    #[cfg(feature = "inspect")]
     pub fn watch_pages(&self) {
         self.collector.snapshots().keep();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody watches.
+    #[cfg(feature = "inspect")]
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak()
@@ -304,6 +308,7 @@ impl Heap {
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if nobody watches or there was no collection.
+    #[cfg(feature = "inspect")]
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().collected()
     }

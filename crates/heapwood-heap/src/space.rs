@@ -10,6 +10,7 @@ use crate::alloc::thread_cache::ThreadCache;
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
 use crate::error::{RegisterProgramError, ShapeError, SpaceError};
+#[cfg(feature = "inspect")]
 use crate::layout::per_object;
 use crate::layout::pointer_bits::PointerBits;
 use crate::layout::program_id::ProgramId;
@@ -24,7 +25,9 @@ use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{KernelRef, OsError};
-use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages, Snapshot};
+#[cfg(feature = "inspect")]
+use heapwood_pages::Snapshot;
+use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
 
 /// The space of one heap.
 pub struct Space {
@@ -225,15 +228,15 @@ impl Space {
         PageEntry::new(unsafe { self.shape_table().get_unchecked(id) }.kind(), id, 0)
     }
 
-    /// Says that a cell of a shared span holds an object of a shape: all that is written for its layout. Public so that it
-    /// can be measured alone.
+    /// Says that a cell of a shared span holds an object of a shape: what is written for its layout, alone, to be measured.
     ///
     /// # Safety
     /// 1. The cell is of the shape's size class, in a span of the shape that objects of the shape share.
     /// 2. This thread owns the span, and no marking is under way.
     /// 3. The shape is this space's.
     #[inline]
-    pub unsafe fn write_layout(&self, id: ShapeId, cell: ObjectRef) {
+    #[cfg(feature = "inspect")]
+    pub unsafe fn write_only_layout(&self, id: ShapeId, cell: ObjectRef) {
         // SAFETY: contracts 1, 2 and 3.
         unsafe { per_object::write(self.shape_table(), self.pointer_bits(), id, cell.get()) };
     }
@@ -289,6 +292,7 @@ impl Space {
 
     /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For
     /// tests, and to compare the two.
+    #[cfg(feature = "inspect")]
     pub fn set_always_shared(&self, on: bool) {
         self.allocator.set_always_shared(on);
     }
@@ -307,6 +311,7 @@ impl Space {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
+    #[cfg(feature = "inspect")]
     pub fn snapshot(&self) -> Snapshot {
         self.heap().pages().snapshot()
     }

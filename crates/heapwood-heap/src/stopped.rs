@@ -3,6 +3,7 @@
 //! exists nobody sweeps but its holder.
 
 use crate::address::ObjectRef;
+#[cfg(feature = "inspect")]
 use crate::check::snapshot;
 use crate::check::walker::{Invalid, Walker};
 use crate::layout::shapes::Shapes;
@@ -10,7 +11,9 @@ use crate::marks::MarkSide;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use heapwood_pages::{PageIndex, Snapshot};
+use heapwood_pages::PageIndex;
+#[cfg(feature = "inspect")]
+use heapwood_pages::Snapshot;
 
 /// A space that stands still as long as this exists ([`Space::stopped`](crate::Space::stopped)).
 pub struct Stopped<'s> {
@@ -84,6 +87,7 @@ impl<'s> Stopped<'s> {
     }
 
     /// The pages as they would be if all that the last marking found dead had been swept.
+    #[cfg(feature = "inspect")]
     pub fn snapshot_if_swept(&self) -> Snapshot {
         snapshot::if_swept(self.heap())
     }

@@ -9,6 +9,7 @@ use crate::layout::shape::{Scan, ScanKind, SmallShape};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::sweeper::Sweeper;
+#[cfg(feature = "inspect")]
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, OsError};
@@ -20,6 +21,7 @@ pub(crate) struct Allocator {
     shapes: Shapes,
     /// Hand out one cell at a time.
     single_cells: bool,
+    #[cfg(feature = "inspect")]
     always_shared: AtomicBool,
 }
 
@@ -30,6 +32,7 @@ impl Allocator {
             shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
             sweeper,
             single_cells: config.single_cells,
+            #[cfg(feature = "inspect")]
             always_shared: AtomicBool::new(false),
         })
     }
@@ -58,6 +61,7 @@ impl Allocator {
     }
 
     /// From now on no layout gets spans of its own that has none, or they do again.
+    #[cfg(feature = "inspect")]
     pub(crate) fn set_always_shared(&self, on: bool) {
         self.always_shared.store(on, Ordering::Relaxed);
     }
@@ -117,7 +121,10 @@ impl Allocator {
             // The lists know whether the layout has spans, and say so when they are put in order.
             let _ = self.sweeper.lists(&mut self.sweeper.lock(), id);
         }
-        let counted = !self.always_shared.load(Ordering::Relaxed);
-        demand.shares(id, cycle, counted.then(|| shape.size_class().span_cells()))
+        #[cfg(feature = "inspect")]
+        if self.always_shared.load(Ordering::Relaxed) {
+            return demand.shares(id, cycle, None);
+        }
+        demand.shares(id, cycle, Some(shape.size_class().span_cells()))
     }
 }

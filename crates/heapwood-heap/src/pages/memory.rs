@@ -7,7 +7,7 @@ use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
-/// (docs/PERFORMANCE.md).
+/// (docs/results/costs.md).
 const HUGE_FROM: PageIndex = PageIndex((8 << 20) / PAGE_SIZE);
 /// Objects from here on may be sparse.
 const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
