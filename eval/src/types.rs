@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Types) -> Result<(), Failure> {
         for (pointers, program) in [last_two(words), every_other(words)] {
             let in_spans = |shared| {
                 timing.mark(words, |heap| {
-                    heap.space().set_always_mixed(shared);
+                    heap.space().set_always_shared(shared);
                     programmed(heap, &program)
                 })
             };

@@ -8,6 +8,7 @@ use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Frame, Handle, Mutator, RootToken};
+use heapwood_heap::Address;
 use heapwood_layout::WORD;
 
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
@@ -107,7 +108,8 @@ pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut Atomi
         refuse(m, Refusal::NoObject(object));
         return null_mut();
     }
-    match m.heap().new_handle(object) {
+    // SAFETY: contract 2.
+    match unsafe { m.heap().new_handle(Address::new(object)) } {
         Ok(handle) => handle.slot().as_ptr(),
         Err(e) => {
             refuse(m, e.into());

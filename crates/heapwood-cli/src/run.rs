@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     heap.on_alloc_error(give_up);
     if let Some(path) = &args.page_sample {
         check_writable(path, "page sample")?;
-        heap.watch_pages();
+        heap.keep_page_snapshots();
     }
     let m = heap.attach().map_err(no_heap)?;
     let clock = Clock::start();

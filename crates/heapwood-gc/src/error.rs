@@ -1,4 +1,5 @@
 //! Why something was refused, in words a user can act on.
+//! Invariant: each names the cause and the next step; making one or telling it allocates nothing.
 
 pub use crate::size::SizeError;
 

@@ -1,8 +1,8 @@
-//! Fault injection, for tests of the tests (feature `plant`): a heap can be told to lose an edge now and then, to skip a
+//! Fault injection, for tests of the tests (feature `inject`): a heap can be told to lose an edge now and then, to skip a
 //! root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant: without the feature
 //! every occasion goes well, which the compiler knows, so that a line in the marker's loop costs nothing.
 
-#[cfg(feature = "plant")]
+#[cfg(feature = "inject")]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heapwood_heap::{Space, Stopped};
 use heapwood_layout::program::Nest;
@@ -27,17 +27,17 @@ pub enum Fault {
 /// The fault that is injected into one heap: none at first.
 #[derive(Debug, Default)]
 pub struct FaultInjector {
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     fault: AtomicU32,
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     every: AtomicU64,
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     occasions: AtomicU64,
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     injected: AtomicU64,
 }
 
-#[cfg(feature = "plant")]
+#[cfg(feature = "inject")]
 impl FaultInjector {
     /// Lets every `every`-th occasion for `fault` go wrong, counted over all collections from now on.
     pub fn inject(&self, fault: Fault, every: u64) {
@@ -77,7 +77,7 @@ impl FaultInjector {
     }
 }
 
-#[cfg(not(feature = "plant"))]
+#[cfg(not(feature = "inject"))]
 impl FaultInjector {
     #[inline(always)]
     pub(crate) fn fails(&self, _: Fault) -> bool {

@@ -1,4 +1,5 @@
 //! The collector under Heapwood: stopping, roots, marking, pacing, verification.
+//! Invariant: whatever can be reached from the roots when the threads have stopped is never freed.
 //!
 //! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
 //! programs take `heapwood` or `heapwood-c`.
@@ -23,7 +24,7 @@
 //! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
 //! | [`error`] | why something was refused |
 //! | [`size`] | sizes as people write them |
-//! | [`inject`] | faults to inject, for tests of the tests (feature `plant`) |
+//! | [`inject`] | faults to inject, for tests of the tests (feature `inject`) |
 //!
 //! Each may use those below it, and no circle of files leads back.
 

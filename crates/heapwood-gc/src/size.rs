@@ -1,4 +1,5 @@
 //! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes, in powers of 1024. Nothing here allocates.
+//! Invariant: what is shown is read as the same number of bytes.
 
 use core::fmt;
 

@@ -54,7 +54,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
             Err(other) => panic!("not the kernel's refusal: {other}"),
         }
         if n % 2000 == 0 {
-            match heap.new_handle(roots.get(0)) {
+            match handle(heap, roots.get(0)) {
                 Ok(handle) => assert!(heap.free_handle(handle)),
                 Err(_) => refused = Some(Refused::Handle),
             }

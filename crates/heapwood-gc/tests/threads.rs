@@ -180,7 +180,7 @@ fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
 fn threads_that_share_objects() {
     for verify in [false, true] {
         let heap = heap(PRECISE.verify(verify));
-        let shared: Vec<_> = (0..4).map(|_| heap.new_handle(0).unwrap()).collect();
+        let shared: Vec<_> = (0..4).map(|_| handle(&heap, 0).unwrap()).collect();
         std::thread::scope(|scope| {
             for t in 0..3 {
                 let (heap, shared) = (&heap, &shared);

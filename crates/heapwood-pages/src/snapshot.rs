@@ -72,19 +72,27 @@ impl Snapshot {
 }
 
 impl<G: Geometry> PageAllocator<G> {
+    /// Calls `f` with each chunk of which some page exists, in order, and with its words as in [`ChunkSnapshot`]. For
+    /// observers that may not allocate memory.
+    pub fn for_each_chunk(&self, mut f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
+        for index in self.chunks.existing() {
+            let Some((in_use, scavenged)) = self.chunks.get(index).map(|chunk| chunk.words()) else {
+                continue;
+            };
+            if in_use.iter().zip(scavenged).any(|(in_use, scavenged)| in_use & scavenged != u64::MAX) {
+                f(ChunkIndex(index), in_use, scavenged);
+            }
+        }
+    }
+
     /// The pages as they are now.
     pub fn snapshot(&self) -> Snapshot {
-        let chunks = self.chunks.existing().filter_map(|index| {
-            let (in_use, scavenged) = self.chunks.get(index)?.words();
-            let exists =
-                in_use.iter().zip(scavenged).any(|(in_use, scavenged)| in_use & scavenged != u64::MAX);
-            exists.then(|| ChunkSnapshot {
-                chunk: ChunkIndex(index),
-                in_use: in_use.to_vec(),
-                scavenged: scavenged.to_vec(),
-            })
+        let mut chunks = Vec::new();
+        self.for_each_chunk(|chunk, in_use, scavenged| {
+            let (in_use, scavenged) = (in_use.to_vec(), scavenged.to_vec());
+            chunks.push(ChunkSnapshot { chunk, in_use, scavenged });
         });
-        Snapshot { window: self.window(), chunks: chunks.collect() }
+        Snapshot { window: self.window(), chunks }
     }
 
     /// An allocator whose pages are those of a snapshot.
@@ -132,6 +140,11 @@ impl<G: Geometry> PageAllocator<G> {
 }
 
 impl<G: Geometry> SharedPages<G> {
+    /// As [`PageAllocator::for_each_chunk`], under the lock; pages in caches are in use.
+    pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
+        self.with(|pages| pages.for_each_chunk(f));
+    }
+
     /// The pages as they are now; those in caches are in use.
     pub fn snapshot(&self) -> Snapshot {
         self.with(PageAllocator::snapshot)

@@ -103,19 +103,19 @@ impl Heap {
         self.inner.heap.page_snapshot()
     }
 
-    /// Keeps the samples of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on.
-    pub fn watch_pages(&self) {
-        self.inner.heap.watch_pages();
+    /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on.
+    pub fn keep_page_snapshots(&self) {
+        self.inner.heap.keep_page_snapshots();
     }
 
-    /// The pages when most were in use, of the moments when collections began and this one; `None` if nobody
-    /// [watches](Self::watch_pages).
+    /// The pages when most were in use, of the moments when collections began and this one; `None` if none
+    /// [are kept](Self::keep_page_snapshots).
     pub fn peak_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.peak_page_snapshot()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
-    /// if nobody [watches](Self::watch_pages) or there was no collection.
+    /// if none [are kept](Self::keep_page_snapshots) or there was no collection.
     pub fn collected_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.collected_page_snapshot()
     }

@@ -61,7 +61,8 @@ impl Mutator {
     /// The heap holds as many roots as it can, or there is no memory for another.
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
         let inner = self.inner();
-        let handle = inner.heap.new_handle(object.as_ptr() as usize)?;
+        // SAFETY: who has a Gc has kept its object alive.
+        let handle = unsafe { inner.heap.new_handle(object.as_ptr().into()) }?;
         Ok(Root { handle, inner, _marker: PhantomData })
     }
 }

@@ -71,7 +71,7 @@ fn heap() -> Result<Attached<HeapBox>, Failure> {
 impl Objects {
     pub(super) fn new(types: &'static [Type]) -> Result<Objects, Failure> {
         let (own, mixed) = (heap()?, heap()?);
-        mixed.heap().space().set_always_mixed(true);
+        mixed.heap().space().set_always_shared(true);
         let pairs = types.iter().map(|ty| Pair::new(&own, &mixed, ty)).collect::<Result<_, _>>()?;
         Ok(Objects { own, mixed, pairs })
     }

@@ -30,7 +30,7 @@ pub(crate) fn json(args: &str) -> Value {
 pub(crate) fn sample_of_trees(depth: u64, file: &File) {
     // SAFETY: the workload keeps its pointers on this thread's stack, in objects and in roots.
     let heap = unsafe { Heap::new(Config::default()) }.unwrap();
-    heap.watch_pages();
+    heap.keep_page_snapshots();
     let m = heap.attach().unwrap();
     (Workload::find("trees").unwrap().run)(&m, depth, &mut |_| {});
     drop(m);

@@ -91,7 +91,7 @@ impl Collector {
         &self.snapshots
     }
 
-    #[cfg(feature = "plant")]
+    #[cfg(feature = "inject")]
     pub(crate) fn faults(&self) -> &FaultInjector {
         &self.faults
     }
@@ -145,7 +145,7 @@ impl Collector {
         let began = clock::monotonic_ns();
         // Most of what is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
         space.finish_sweep();
-        let bounds = self.pacer.bounds(space.backed_bytes());
+        let bounds = self.pacer.bounds(space.resident_bytes());
 
         let requested = clock::monotonic_ns();
         let members = self.registry.lock();
@@ -170,7 +170,7 @@ impl Collector {
         state.set_sizes(marked.bytes, pace.goal);
         world.end_marking(pace.budget);
         #[cfg(feature = "inspect")]
-        self.snapshots.after_marking(&world);
+        self.snapshots.after_marking(space, &world);
         self.faults.free_survivors(&world);
         if let Some(verify) = &self.verify {
             verify.after_marking((space, &world), &self.roots, &members);

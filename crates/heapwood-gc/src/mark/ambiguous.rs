@@ -1,6 +1,7 @@
 //! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A word is
 //! dropped after a range test, or after one load from the page table; what remains is resolved to the object it
 //! points into, if that exists.
+//! Invariant: what is pushed is the address of an object that exists, whatever the word was.
 
 use super::queue::Marker;
 use heapwood_heap::Address;

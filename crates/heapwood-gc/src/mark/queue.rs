@@ -4,6 +4,8 @@
 //! cache miss that overlaps with others, and an edge to what is marked already costs none of the object's. Where nothing
 //! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
 //! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/design/metadata.md.
+//! Invariant: an edge on the stack or in a ring is an object's address; an object is scanned once its mark is set, and its
+//! mark is set once.
 
 use super::flagged::FlaggedSpans;
 use super::ring::Ring;

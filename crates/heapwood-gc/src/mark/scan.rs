@@ -1,5 +1,6 @@
 //! Finding the edges of an object. The commonest layouts have loops of their own; large objects are taken in
 //! pieces, so that one array does not fill the stack.
+//! Invariant: an object that is scanned is marked, and all its edges are pushed, or wait as a range, or its span is flagged.
 
 use super::queue::Marker;
 use super::stack::Range;

@@ -1,6 +1,7 @@
 //! The bounded stacks of marking: edges still to follow, and large objects scanned in pieces. Both have a fixed
 //! capacity in mapped memory, committed as deep as markings get; a push that does not fit, or for which the kernel gives
 //! no memory, is refused, and [`super::overflow`] takes over.
+//! Invariant: what lies below the top is committed, and was pushed.
 
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};

@@ -1,4 +1,5 @@
 //! What a type's own trace function sees of the marker.
+//! Invariant: it exists while its function runs, and what it is told is an edge of that object.
 
 use super::queue::Marker;
 use heapwood_layout::TraceContext;

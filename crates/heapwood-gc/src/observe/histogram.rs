@@ -1,4 +1,5 @@
 //! A histogram of durations with sixteen steps to a doubling, so that a quantile is right within 6 %.
+//! Invariant: the counts add up to the total.
 
 const SUB: usize = 16;
 const BUCKETS: usize = SUB * 48;

@@ -1,73 +1,228 @@
-//! Pictures of a heap's pages for those who study them: as they are now, as they were when most were in use, and as the
-//! collection that freed most left them. The first of the latter two is looked for as collections begin, where a heap is
-//! largest, the second as they end, counting as free what a sweep would free. Invariant: nothing is kept, or costs
-//! anything, until somebody asks for it, and then the program goes on as it would have.
+//! Snapshots of a heap's pages for those who study them: as they were when most were in use, and as the collection that
+//! freed most left them. The first is looked for as collections begin, where a heap is largest, the second as they end,
+//! counting as free what a sweep would free. Invariant: nothing is kept, or costs anything, until somebody asks for it, and
+//! then the program goes on as it would have; while the world is stopped a snapshot is bits in mapped memory, for the
+//! ordinary allocator may be in the hands of a stopped thread.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Space, Stopped};
-use heapwood_os::Lock;
-use heapwood_pages::Snapshot;
+use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, PageIndex, Snapshot};
+
+/// Pages of a word.
+const WORD_PAGES: usize = 64;
 
 /// The snapshots to keep.
 pub(crate) struct PageSnapshots {
     on: AtomicBool,
-    kept: Lock<Kept>,
+    kept: Lock<Option<Kept>>,
 }
 
 struct Kept {
-    most_in_use: usize,
-    peak: Option<Snapshot>,
-    most_free: usize,
-    collected: Option<Snapshot>,
+    /// When most pages were in use, and how many those were: none if there is no such snapshot.
+    peak: (usize, PageBits),
+    /// After the collection that left most pages releasable, and how many.
+    collected: (usize, PageBits),
+    /// Where the next is made.
+    next: PageBits,
 }
 
 impl PageSnapshots {
     pub(crate) fn new() -> Self {
-        let kept = Kept { most_in_use: 0, peak: None, most_free: 0, collected: None };
-        PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(kept) }
+        PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(None) }
     }
 
-    /// Keeps some from now on.
-    pub(crate) fn keep(&self) {
-        self.on.store(true, Ordering::Relaxed);
+    /// Keeps some from now on; none if the kernel gives no addresses for them.
+    pub(crate) fn keep(&self, kernel: KernelRef, space: &Space) {
+        let make = || PageBits::new(kernel, space.window_bytes());
+        let make = || Ok::<_, OsError>(Kept { peak: (0, make()?), collected: (0, make()?), next: make()? });
+        let mut kept = self.kept.lock();
+        if kept.is_none() {
+            *kept = make().ok();
+        }
+        self.on.store(kept.is_some(), Ordering::Relaxed);
     }
 
-    fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
+    fn update(&self, f: impl FnOnce(&mut Kept)) {
+        if self.on.load(Ordering::Relaxed)
+            && let Some(kept) = self.kept.lock().as_mut()
+        {
+            f(kept);
+        }
     }
 
     /// A collection begins, or someone asks.
     pub(crate) fn before_marking(&self, space: &Space) {
-        if !self.is_on() {
-            return;
+        self.update(|Kept { peak, next, .. }| {
+            let in_use = space.pages_in_use().0;
+            if in_use > peak.0 && next.take(space) {
+                peak.0 = in_use;
+                core::mem::swap(&mut peak.1, next);
+            }
+        });
+    }
+
+    /// A collection ends; nothing has been swept yet.
+    pub(crate) fn after_marking(&self, space: &Space, world: &Stopped<'_>) {
+        self.update(|Kept { collected, next, .. }| {
+            let complete = next.take(space);
+            world.for_each_dead_span(|first, count| next.free(first, count));
+            let free = next.releasable_pages();
+            if complete && free > collected.0 {
+                collected.0 = free;
+                core::mem::swap(&mut collected.1, next);
+            }
+        });
+    }
+
+    /// The pages when most were in use.
+    pub(crate) fn peak(&self, window: PageCount) -> Option<Snapshot> {
+        self.read(window, |kept| &kept.peak)
+    }
+
+    /// The pages that the collection left that freed most.
+    pub(crate) fn collected(&self, window: PageCount) -> Option<Snapshot> {
+        self.read(window, |kept| &kept.collected)
+    }
+
+    fn read(&self, window: PageCount, which: fn(&Kept) -> &(usize, PageBits)) -> Option<Snapshot> {
+        // Memory is allocated without the lock, which a collection may want.
+        let mut words = Vec::new();
+        loop {
+            let kept = self.kept.lock();
+            let (pages, bits) = which(kept.as_ref()?);
+            if *pages == 0 {
+                return None;
+            }
+            if bits.used <= words.capacity() {
+                words.extend_from_slice(bits.words());
+                let chunk_words = bits.chunk_words;
+                drop(kept);
+                return Some(snapshot(window, &words, chunk_words));
+            }
+            let needed = bits.used;
+            drop(kept);
+            words.reserve(needed);
         }
-        let in_use = space.pages_in_use().0;
-        let mut kept = self.kept.lock();
-        if in_use > kept.most_in_use {
-            kept.most_in_use = in_use;
-            kept.peak = Some(space.snapshot());
+    }
+}
+
+/// The snapshot of which these are the words.
+fn snapshot(window: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapshot {
+    let chunks = words.chunks(chunk_words).enumerate();
+    let exists = |words: &[[u64; 2]]| words.iter().any(|[in_use, scavenged]| in_use & scavenged != u64::MAX);
+    let chunk = |(chunk, words): (usize, &[[u64; 2]])| ChunkSnapshot {
+        chunk: ChunkIndex(chunk),
+        in_use: words.iter().map(|word| word[0]).collect(),
+        scavenged: words.iter().map(|word| word[1]).collect(),
+    };
+    Snapshot { window, chunks: chunks.filter(|(_, words)| exists(words)).map(chunk).collect() }
+}
+
+/// The pages at one moment: of each word of them which are in use, and which free ones are scavenged; both bits say that a
+/// page does not exist.
+struct PageBits {
+    memory: MappedArray<[u64; 2]>,
+    /// How many words have memory,
+    committed: usize,
+    /// how many of those are of this snapshot,
+    used: usize,
+    /// and how many a chunk has.
+    chunk_words: usize,
+}
+
+impl PageBits {
+    /// Of no pages, of a heap with so many bytes of window.
+    fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+        let memory = MappedArray::new(kernel, window / PAGE_SIZE / WORD_PAGES)?;
+        Ok(PageBits { memory, committed: 0, used: 0, chunk_words: 1 })
+    }
+
+    fn words(&self) -> &[[u64; 2]] {
+        // SAFETY: so many are committed, and plain numbers.
+        unsafe { core::slice::from_raw_parts(self.memory.as_ptr(), self.used) }
+    }
+
+    fn words_mut(&mut self) -> &mut [[u64; 2]] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { core::slice::from_raw_parts_mut(self.memory.as_ptr(), self.used) }
+    }
+
+    /// The pages as they are now; false if the kernel gives no memory for all.
+    fn take(&mut self, space: &Space) -> bool {
+        self.used = 0;
+        let mut complete = self.commit(space.extent() / PAGE_SIZE / WORD_PAGES);
+        space.for_each_chunk(|chunk, in_use, scavenged| {
+            let (from, start) = (self.used, chunk.0 * in_use.len());
+            complete = complete && self.commit(start + in_use.len());
+            if complete {
+                (self.used, self.chunk_words) = (start + in_use.len(), in_use.len());
+                self.words_mut()[from..start].fill([u64::MAX; 2]);
+                let words = in_use.iter().zip(scavenged).map(|(&in_use, &scavenged)| [in_use, scavenged]);
+                self.words_mut()[start..].iter_mut().zip(words).for_each(|(to, word)| *to = word);
+            }
+        });
+        complete
+    }
+
+    /// Makes room for so many words.
+    fn commit(&mut self, words: usize) -> bool {
+        let done = words <= self.committed || self.memory.commit(self.committed..words).is_ok();
+        if done {
+            self.committed = self.committed.max(words);
+        }
+        done
+    }
+
+    /// Says that pages are free and may be resident.
+    fn free(&mut self, first: PageIndex, count: PageCount) {
+        for page in first.0..first.0 + count.0 {
+            if let Some([in_use, _]) = self.words_mut().get_mut(page / WORD_PAGES) {
+                *in_use &= !(1 << (page % WORD_PAGES));
+            }
         }
     }
 
-    /// A collection ends; the mutators are stopped, and nothing has been swept yet.
-    pub(crate) fn after_marking(&self, world: &Stopped<'_>) {
-        if !self.is_on() {
-            return;
-        }
-        let snapshot = world.snapshot_if_swept();
-        let free = snapshot.releasable_pages().0;
-        let mut kept = self.kept.lock();
-        if free > kept.most_free {
-            kept.most_free = free;
-            kept.collected = Some(snapshot);
-        }
+    /// How many free pages may be resident.
+    fn releasable_pages(&self) -> usize {
+        self.words().iter().map(|[in_use, scavenged]| (!(in_use | scavenged)).count_ones() as usize).sum()
     }
+}
 
-    pub(crate) fn peak(&self) -> Option<Snapshot> {
-        self.kept.lock().peak.clone()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_heap::SpaceConfig;
+    use heapwood_os::SYSTEM;
 
-    pub(crate) fn collected(&self) -> Option<Snapshot> {
-        self.kept.lock().collected.clone()
+    #[test]
+    fn bits_hold_what_a_snapshot_does_and_have_pages_freed_as_it_has() {
+        let window = 1 << 30;
+        let config = SpaceConfig {
+            window,
+            most: None,
+            limit: None,
+            huge_pages: false,
+            clobber: false,
+            single_cells: false,
+        };
+        let space = Space::new(&SYSTEM, config).unwrap();
+        let mut bits = PageBits::new(&SYSTEM, window).unwrap();
+        let now = |bits: &PageBits| snapshot(PageCount(window / PAGE_SIZE), bits.words(), bits.chunk_words);
+        for bytes in [16 << 10, 9 << 20, 40 << 20, 100 << 10] {
+            let shape = heapwood_heap::ShapeId::no_pointers(None);
+            space.take_large(shape, bytes, false).unwrap().finish();
+            assert!(bits.take(&space));
+            let mut wanted = space.snapshot();
+            assert_eq!(now(&bits), wanted);
+            for (first, count) in [(1, 1), (2, 63), (500, 100)] {
+                bits.free(PageIndex(first), PageCount(count));
+                wanted.free(PageIndex(first), PageCount(count));
+                assert_eq!(
+                    (now(&bits), bits.releasable_pages()),
+                    (wanted.clone(), wanted.releasable_pages().0)
+                );
+            }
+        }
     }
 }

@@ -3,7 +3,9 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use core::ptr::NonNull;
-use heapwood_gc::{Attached, Config, Frame, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken};
+use heapwood_gc::{
+    Attached, Config, Frame, Handle, HandleError, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken,
+};
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
@@ -118,6 +120,12 @@ pub(crate) fn new(mutator: &Mutator, ty: ObjectType) -> usize {
 pub(crate) fn assert_valid(heap: &Heap) {
     // SAFETY: the tests call this when other threads have been joined; it is dropped at once.
     unsafe { heap.space().stopped() }.is_valid().unwrap();
+}
+
+/// Makes a handle for an object, or for none.
+pub(crate) fn handle(heap: &Heap, object: usize) -> Result<Handle, HandleError> {
+    // SAFETY: the tests pass 0 and addresses of objects that exist.
+    unsafe { heap.new_handle(Address::new(object)) }
 }
 
 /// Reads a word of an object.

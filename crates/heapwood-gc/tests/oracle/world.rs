@@ -7,8 +7,8 @@ use super::rng::Rng;
 use super::settings::Settings;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use heapwood_gc::Handle;
-use heapwood_gc::{Attached, Frame, Heap, HeapBox, Mutator, RootToken};
+use heapwood_gc::{Attached, Frame, Handle, Heap, HeapBox, Mutator, RootToken};
+use heapwood_heap::Address;
 use heapwood_os::{KernelRef, SYSTEM};
 
 /// Registered precise slots.
@@ -64,7 +64,7 @@ impl World {
 
     pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(kernel, settings.config).unwrap();
-        heap.space().set_always_mixed(settings.mixed);
+        heap.space().set_always_shared(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
         // SAFETY: given just now, to this thread; the heap is dropped after it.
         let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };
@@ -176,7 +176,8 @@ impl World {
 
     pub(crate) fn new_handle(&mut self, to: Option<Id>) {
         let value = to.map_or(0, |id| self.addr(id));
-        let handle = self.heap.new_handle(value).unwrap();
+        // SAFETY: 0, or the address of an object that is reachable.
+        let handle = unsafe { self.heap.new_handle(Address::new(value)) }.unwrap();
         // SAFETY: just made.
         assert_eq!(unsafe { handle.get() }, value);
         self.handles.push((handle, to));

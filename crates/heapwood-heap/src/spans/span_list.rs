@@ -2,8 +2,8 @@
 //! holder of the central lock those of shared lists, a thread those of a list of its own. Invariant: the last span's link
 //! is [`NO_SPAN`], and an empty list has neither head nor tail.
 
-use crate::space::Space;
-use crate::span::NO_SPAN;
+use crate::spans::lookup::Spans;
+use crate::spans::span::NO_SPAN;
 use heapwood_pages::PageIndex;
 
 /// A list of spans.
@@ -33,12 +33,24 @@ impl SpanList {
     }
 
     /// The list that begins with `first`, whose links lead to its end.
-    pub(crate) fn linked_from(space: &Space, first: u32) -> Self {
+    pub(crate) fn linked_from(spans: &Spans, first: u32) -> Self {
         let mut tail = first;
-        while tail != NO_SPAN && space.span(PageIndex(tail as usize)).next != NO_SPAN {
-            tail = space.span(PageIndex(tail as usize)).next;
+        while tail != NO_SPAN && spans.numbered(tail).next() != NO_SPAN {
+            tail = spans.numbered(tail).next();
         }
         SpanList { head: first, tail }
+    }
+
+    /// The spans that are linked from the last one back to the first.
+    pub(crate) fn linked_back_from(spans: &Spans, last: u32) -> Self {
+        let (mut at, mut head) = (last, NO_SPAN);
+        while at != NO_SPAN {
+            let span = spans.numbered(at);
+            let before = span.next();
+            span.set_next(head);
+            (at, head) = (before, at);
+        }
+        SpanList { head, tail: last }
     }
 
     /// The number of the first span, for those who keep no more of a list than that.
@@ -46,40 +58,35 @@ impl SpanList {
         self.head
     }
 
-    fn link(space: &Space, page: u32, next: u32) {
-        // SAFETY: the span is this thread's: it is on the list that the caller holds, or about to be.
-        unsafe { (*space.span_ptr(PageIndex(page as usize))).next = next };
-    }
-
     /// Adds a span at the end.
-    pub(crate) fn push(&mut self, space: &Space, page: PageIndex) {
-        Self::link(space, page.0 as u32, NO_SPAN);
-        self.append(space, SpanList { head: page.0 as u32, tail: page.0 as u32 });
+    pub(crate) fn push(&mut self, spans: &Spans, page: PageIndex) {
+        spans.at(page).set_next(NO_SPAN);
+        self.append(spans, SpanList { head: page.0 as u32, tail: page.0 as u32 });
     }
 
     /// Adds a list at the end.
-    pub(crate) fn append(&mut self, space: &Space, other: SpanList) {
+    pub(crate) fn append(&mut self, spans: &Spans, other: SpanList) {
         if other.is_empty() {
             return;
         }
         if self.is_empty() {
             *self = other;
         } else {
-            Self::link(space, self.tail, other.head);
+            spans.numbered(self.tail).set_next(other.head);
             self.tail = other.tail;
         }
     }
 
     /// Adds a list before the first.
-    pub(crate) fn prepend(&mut self, space: &Space, mut other: SpanList) {
-        other.append(space, *self);
+    pub(crate) fn prepend(&mut self, spans: &Spans, mut other: SpanList) {
+        other.append(spans, *self);
         *self = other;
     }
 
     /// Takes the first span.
-    pub(crate) fn pop(&mut self, space: &Space) -> Option<PageIndex> {
+    pub(crate) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
         let first = self.first()?;
-        self.head = space.span(first).next;
+        self.head = spans.at(first).next();
         if self.head == NO_SPAN {
             self.tail = NO_SPAN;
         }
@@ -87,10 +94,10 @@ impl SpanList {
     }
 
     /// Takes up to `most` spans off the beginning.
-    pub(crate) fn split(&mut self, space: &Space, most: u32) -> SpanList {
+    pub(crate) fn split(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList { head: self.head, tail: NO_SPAN };
         for _ in 0..most {
-            match self.pop(space) {
+            match self.pop(spans) {
                 Some(page) => taken.tail = page.0 as u32,
                 None => break,
             }
@@ -98,7 +105,7 @@ impl SpanList {
         if taken.tail == NO_SPAN {
             return SpanList::EMPTY;
         }
-        Self::link(space, taken.tail, NO_SPAN);
+        spans.numbered(taken.tail).set_next(NO_SPAN);
         taken
     }
 }

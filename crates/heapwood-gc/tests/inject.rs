@@ -82,7 +82,7 @@ fn verified_collection(what: Option<(Fault, u64)>) {
         roots.set(1, head);
         head
     });
-    let handle = heap.new_handle(new(&mutator, node)).unwrap();
+    let handle = handle(&heap, new(&mutator, node)).unwrap();
     if let Some((what, every)) = what {
         heap.faults().inject(what, every);
     }

@@ -3,39 +3,13 @@
 //! never changes; programs of the same bytes have one number, which an index finds.
 
 use crate::error::RegisterProgramError;
+use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
-
-/// The number of a program within its heap. Heaps alone make them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct ProgramId(u32);
-
-impl ProgramId {
-    /// The number.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    pub(crate) const fn from_index(index: usize) -> Self {
-        ProgramId(index as u32)
-    }
-}
-
-/// How many programs a heap can have.
-pub(crate) const MAX_PROGRAMS: usize = 1 << 12;
-/// Bytes of all programs together.
-pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// Nodes of all nests together. (Address space is reserved for all these, which `ulimit -v` may count.)
-pub(crate) const MAX_NODES: usize = 1 << 17;
-/// A nest has at most so many nodes.
-pub const MOST_NODES: usize = 1 << 12;
-/// A program that would need more, or too many loops in each other, is unrolled if its type has at most so many words.
-pub const MOST_UNROLLED: usize = 64 * MOST_NODES;
 
 /// Room for a value.
 #[repr(transparent)]
@@ -104,13 +78,13 @@ impl Programs {
     /// The number of a program.
     pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         let Registering { used, index } = &mut *self.registering.lock();
-        let known = |number: u32| self.program(ProgramId(number - 1));
+        let known = |number: u32| self.program(ProgramId::from_index(number as usize - 1));
         let same = |number| {
             let known = known(number);
             known.words() == program.words() && known.bytes() == program.bytes()
         };
         if let Some(number) = index.find(hash_of(program), same) {
-            return Ok(ProgramId(number - 1));
+            return Ok(ProgramId::from_index(number as usize - 1));
         }
         let Used { programs, bytes, nodes } = *used;
         let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
@@ -178,9 +152,23 @@ impl Programs {
         unsafe { self.known(id) }.nest
     }
 
+    /// The program with a number.
+    ///
+    /// # Safety
+    /// 1. These tables gave out the number.
+    #[inline]
+    pub(crate) unsafe fn program_unchecked(&self, id: ProgramId) -> Program<'_> {
+        // SAFETY: contract 1.
+        unsafe { self.known(id) }.program
+    }
+
     fn check(&self, id: ProgramId) {
         let programs = self.count.load(Ordering::Acquire);
-        assert!(id.0 < programs, "program {} is another heap's: this one has {programs}", id.0);
+        assert!(
+            id.index() < programs as usize,
+            "program {} is another heap's: this one has {programs}",
+            id.index()
+        );
     }
 
     /// # Safety
@@ -195,6 +183,7 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::program_id::MOST_UNROLLED;
     use heapwood_layout::program::{Builder, ProgramBuf};
 
     /// So many nodes, an even number: runs of scalars, each of another length, with a pointer behind it.

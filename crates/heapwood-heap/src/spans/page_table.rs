@@ -4,11 +4,11 @@
 //! page that no span owns has entry 0. So an ambiguous word is dropped after one range test and one load, and a
 //! precise edge gets its layout with one load. Chunks of pages that lie inside one long span have one entry together
 //! instead of one each, so that an object of gigabytes costs kilobytes here; the span's first page always has its own.
-//! Invariant: entries are committed for every page below the heap's high-water mark, holes included, and where a
+//! Invariant: entries are committed for every page below the extent, holes included, and where a
 //! chunk's entry is set its pages' are 0.
 
-use crate::shape::ScanKind;
-use crate::shape_id::ShapeId;
+use crate::layout::shape::ScanKind;
+use crate::layout::shape_id::ShapeId;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
@@ -24,7 +24,7 @@ const BACK_SHIFT: u32 = 32;
 impl PageEntry {
     /// The entry of the page `back` pages after the start of a span of `shape`.
     pub(crate) fn new(kind: ScanKind, shape: ShapeId, back: usize) -> Self {
-        PageEntry(kind as u64 | (shape.0 as u64) << SHAPE_SHIFT | (back as u64) << BACK_SHIFT)
+        PageEntry(kind as u64 | (shape.index() as u64) << SHAPE_SHIFT | (back as u64) << BACK_SHIFT)
     }
 
     /// How objects here are scanned; `None` where no span is.
@@ -42,7 +42,13 @@ impl PageEntry {
     /// The shape of the span here.
     #[inline(always)]
     pub fn shape(self) -> ShapeId {
-        ShapeId((self.0 as u32) >> SHAPE_SHIFT)
+        ShapeId::from_index((self.0 as u32) >> SHAPE_SHIFT)
+    }
+
+    /// The first page of the span that `page` belongs to, whose entry this is.
+    #[inline(always)]
+    pub(crate) fn first_page(self, page: PageIndex) -> PageIndex {
+        PageIndex(page.0 - self.back().0)
     }
 
     /// How many pages back the span starts.
@@ -79,10 +85,13 @@ impl PageTable {
         self.entries.commit_huge(from.0..to.0)
     }
 
-    /// The entry of a page below the heap's high-water mark.
+    /// The entry of a page.
+    ///
+    /// # Safety
+    /// 1. The page lies below the extent.
     #[inline(always)]
-    pub(crate) fn get(&self, page: PageIndex) -> PageEntry {
-        // SAFETY: entries below the high-water mark are committed, and callers have done the range test.
+    pub(crate) unsafe fn get(&self, page: PageIndex) -> PageEntry {
+        // SAFETY: entries below the extent are committed (contract 1).
         let entry = unsafe { &*self.entries.at(page.0) }.load(Ordering::Relaxed);
         if entry != 0 { PageEntry(entry) } else { self.get_chunk(page) }
     }
@@ -139,7 +148,7 @@ impl PageTable {
     }
 
     fn store(&self, page: PageIndex, entry: u64) {
-        // SAFETY: the pages of a span lie below the high-water mark.
+        // SAFETY: the pages of a span lie below the extent.
         unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Release);
     }
 
@@ -156,8 +165,8 @@ mod tests {
     #[test]
     fn entries_hold_what_was_put_in() {
         for (kind, shape, back) in [
-            (ScanKind::NoPointers, ShapeId(1), 0),
-            (ScanKind::Trace, ShapeId(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),
+            (ScanKind::NoPointers, ShapeId::from_index(1), 0),
+            (ScanKind::Trace, ShapeId::from_index(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),
         ] {
             let e = PageEntry::new(kind, shape, back);
             assert_eq!((e.kind(), e.shape(), e.back()), (Some(kind), shape, PageCount(back)));
@@ -178,18 +187,23 @@ mod tests {
             (3, 6 * CHUNK - 3),
         ];
         for (first, count) in spans {
-            table.set_span(PageIndex(first), PageCount(count), ScanKind::Slice, ShapeId(77));
+            table.set_span(PageIndex(first), PageCount(count), ScanKind::Slice, ShapeId::from_index(77));
             for page in 0..6 * CHUNK {
-                let entry = table.get(PageIndex(page));
+                // SAFETY: all are committed.
+                let entry = unsafe { table.get(PageIndex(page)) };
                 if (first..first + count).contains(&page) {
-                    assert_eq!((entry.kind(), entry.shape()), (Some(ScanKind::Slice), ShapeId(77)));
+                    assert_eq!(
+                        (entry.kind(), entry.shape()),
+                        (Some(ScanKind::Slice), ShapeId::from_index(77))
+                    );
                     assert_eq!(entry.back().0, page - first, "page {page} of {first}, {count}");
                 } else {
                     assert_eq!(entry.kind(), None);
                 }
             }
             table.clear_span(PageIndex(first), PageCount(count));
-            assert!((0..6 * CHUNK).all(|page| table.get(PageIndex(page)).kind().is_none()));
+            // SAFETY: as above.
+            assert!((0..6 * CHUNK).all(|page| unsafe { table.get(PageIndex(page)) }.kind().is_none()));
         }
     }
 }

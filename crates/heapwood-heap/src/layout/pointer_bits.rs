@@ -1,13 +1,13 @@
 //! Pointer bits: for objects whose layout has no spans of its own, one bit a word beside the heap that says where their
 //! pointers are, written when they are allocated; or in the same room, where it suffices, the number of their shape.
-//! Invariant: the bits of an object in a span of a mixed shape are those of its layout, and zero to the end of its cell, or
+//! Invariant: the bits of an object in a span that layouts share are those of its layout, and zero to the end of its cell, or
 //! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
 //! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
 //! (docs/design/metadata.md).
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE;
-use crate::shape_id::{MAX_SHAPES, ShapeId};
+use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -82,7 +82,7 @@ impl PointerBits {
     #[inline]
     pub unsafe fn shape(&self, object: ObjectRef) -> ShapeId {
         // SAFETY: contract 1: the bits are committed, and hold a number.
-        ShapeId(u32::from(unsafe { self.number_of(object.get()).read_unaligned() }))
+        ShapeId::from_index(u32::from(unsafe { self.number_of(object.get()).read_unaligned() }))
     }
 
     /// Calls `slot` with the address of each pointer of the object that fills the bytes.

@@ -14,13 +14,12 @@
 //! Which cells exist: those whose allocation bit is set, and those below the frontier (runs are consumed in
 //! ascending order, so every cell below it has been handed out or had outlived the last cycle).
 
-use crate::address::ObjectRef;
-use crate::page_table::PageEntry;
-use crate::shape_id::ShapeId;
-use crate::size_class::reciprocal;
+use crate::address::{Address, ObjectRef};
+use crate::layout::shape_id::ShapeId;
+use crate::layout::size_class::{cell_at, reciprocal};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;
-use heapwood_pages::{PageCount, PageIndex};
+use heapwood_pages::PageCount;
 
 /// No span: the end of a list.
 pub(crate) const NO_SPAN: u32 = 0;
@@ -29,23 +28,23 @@ pub(crate) const NO_SPAN: u32 = 0;
 #[repr(C, align(64))]
 pub struct Span {
     /// The address of the first cell.
-    pub(crate) cells_start: usize,
+    cells_start: usize,
     /// One past the last cell; for a large object, one past its last byte.
-    pub(crate) cells_end: usize,
+    cells_end: usize,
     /// Cells below this address exist.
     frontier: AtomicUsize,
     /// [`reciprocal`] of the cell size.
-    pub(crate) reciprocal: u64,
-    pub(crate) pages: u32,
+    reciprocal: u64,
+    pages: u32,
     /// 0 for a large object.
-    pub(crate) cell_size: u32,
-    pub(crate) shape: ShapeId,
+    cell_size: u32,
+    shape: ShapeId,
     /// The sweep cycle this span has been swept in.
-    pub(crate) swept_in: AtomicU32,
+    swept_in: AtomicU32,
     /// The next span of the list this one is on.
-    pub(crate) next: u32,
+    next: AtomicU32,
     /// The memory has never been written: cells are zero already.
-    pub(crate) fresh: u32,
+    fresh: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Span>() == 64);
@@ -54,13 +53,15 @@ const _: () = assert!(size_of::<Span>() == 64);
 unsafe impl Zeroed for Span {}
 
 impl Span {
+    /// A span of cells of `cell_size` bytes, or of one large object of `object_bytes` (and a cell size of 0), made in this
+    /// sweep cycle; `fresh` if its memory has never been written.
     pub(crate) fn new(
         start: usize,
         pages: PageCount,
         cell_size: usize,
         object_bytes: usize,
         shape: ShapeId,
-        fresh: bool,
+        (cycle, fresh): (u32, bool),
     ) -> Self {
         let room = pages.bytes();
         let used = room.checked_div(cell_size).map_or(object_bytes, |cells| cells * cell_size);
@@ -72,15 +73,15 @@ impl Span {
             pages: pages.0 as u32,
             cell_size: cell_size as u32,
             shape,
-            swept_in: AtomicU32::new(0),
-            next: NO_SPAN,
-            fresh: fresh as u32,
+            swept_in: AtomicU32::new(cycle),
+            next: AtomicU32::new(NO_SPAN),
+            fresh: AtomicU32::new(fresh as u32),
         }
     }
 
     /// Cells below this address exist.
     #[inline]
-    pub fn frontier(&self) -> usize {
+    pub(crate) fn frontier(&self) -> usize {
         self.frontier.load(Ordering::Relaxed)
     }
 
@@ -110,6 +111,29 @@ impl Span {
         self.cells_start
     }
 
+    /// One past the last cell; for a large object, one past its last byte.
+    #[inline]
+    pub(crate) fn cells_end(&self) -> usize {
+        self.cells_end
+    }
+
+    /// The first byte of the cell that an address lies in, whether or not an object is there.
+    #[inline]
+    pub fn cell_in(&self, address: Address) -> Option<Address> {
+        let address = address.get();
+        if address < self.cells_start || address >= self.cells_end {
+            return None;
+        }
+        let index = cell_at(address - self.cells_start, self.reciprocal);
+        Some(Address::new(self.cells_start + index * self.cell_size as usize))
+    }
+
+    /// The cell size; 0 for a large object.
+    #[inline]
+    pub(crate) fn cell_size(&self) -> u32 {
+        self.cell_size
+    }
+
     /// How many pages it has.
     pub fn pages(&self) -> PageCount {
         PageCount(self.pages as usize)
@@ -118,6 +142,37 @@ impl Span {
     /// The shape of its cells.
     pub fn shape(&self) -> ShapeId {
         self.shape
+    }
+
+    /// Whether it was swept, or made, in this cycle.
+    #[inline]
+    pub(crate) fn is_swept_in(&self, cycle: u32) -> bool {
+        self.swept_in.load(Ordering::Relaxed) == cycle
+    }
+
+    /// It has just been swept: what was written in it may lie in every cell, and those below the first exist.
+    pub(crate) fn set_swept_in(&self, cycle: u32) {
+        self.swept_in.store(cycle, Ordering::Relaxed);
+        self.set_frontier(self.cells_start);
+        self.fresh.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether cells that are free have never been written.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh.load(Ordering::Relaxed) != 0
+    }
+
+    /// The number of the next span of the list this one is on.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Links it; the span is the caller's, as a span of its own or of a list that it holds.
+    #[inline]
+    pub(crate) fn set_next(&self, next: u32) {
+        self.next.store(next, Ordering::Relaxed);
     }
 }
 
@@ -138,10 +193,4 @@ impl Iterator for Cells {
         self.next += self.step;
         (cell < self.end).then_some(ObjectRef::new(cell))
     }
-}
-
-/// The first page of the span that `page` belongs to, given its entry.
-#[inline(always)]
-pub(crate) fn first_page(page: PageIndex, entry: PageEntry) -> PageIndex {
-    PageIndex(page.0 - entry.back().0)
 }

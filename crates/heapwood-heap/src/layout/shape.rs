@@ -2,13 +2,14 @@
 //!
 //! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
 //! is found from its page, without a word in the object; that of an object in a span which layouts share from beside the
-//! heap (`rare`). Invariant: a shape never changes once its number has been given
+//! heap (`per_object`). Invariant: a shape never changes once its number has been given
 //! out (`shape_id`).
 
-use crate::pointer_bits::ROOM_FOR_NUMBER;
-use crate::programs::ProgramId;
-use crate::shape_id::{Mixed, ShapeId, WellKnown};
-use crate::size_class::{CLASSES, MAX_SMALL, SizeClass};
+use crate::layout::pointer_bits::ROOM_FOR_NUMBER;
+use crate::layout::program_id::ProgramId;
+use crate::layout::shape_id::{PerObject, ShapeId, WellKnown};
+use crate::layout::size_class::{MAX_SMALL, SizeClass};
+use core::ops::Deref;
 use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
@@ -99,14 +100,14 @@ pub enum Scan {
 pub struct Shape {
     /// The cell size in bytes; 0 where each object has pages of its own.
     pub cell_size: u32,
-    /// The class's number; [`CLASSES`] for objects with pages of their own.
-    class: u8,
+    /// None for objects with pages of their own.
+    class: Option<SizeClass>,
     kind: u8,
     /// Words of the mask (masks), of an element (slices), 1 (programs: ranges of those may begin at any word).
     pub words: u16,
     /// Words before the first element (slices and programs).
     pub header: u8,
-    rare_form: Option<Mixed>,
+    per_object: Option<PerObject>,
     program: ProgramId,
     /// The mask.
     pub mask: [u64; MASK_BLOCKS],
@@ -123,11 +124,11 @@ impl Shape {
     pub(crate) fn new(class: Option<SizeClass>, scan: Scan) -> Self {
         let mut shape = Shape {
             cell_size: class.map_or(0, |c| c.cell_size() as u32),
-            class: class.map_or(CLASSES as u8, |c| c.index() as u8),
+            class,
             kind: 0,
             words: 0,
             header: 0,
-            rare_form: None,
+            per_object: None,
             program: ProgramId::from_index(0),
             mask: [0; MASK_BLOCKS],
             trace: 0,
@@ -173,13 +174,15 @@ impl Shape {
         shape.kind = kind as u8;
         // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
         // at each marking (docs/design/layout.md).
-        shape.rare_form = match kind {
+        shape.per_object = match kind {
             ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
                 if shape.cell_size as usize >= ROOM_FOR_NUMBER =>
             {
-                Some(Mixed::Numbered)
+                Some(PerObject::Number)
             }
-            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => Some(Mixed::Bits),
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => {
+                Some(PerObject::Bits)
+            }
             _ => None,
         };
         shape
@@ -188,7 +191,13 @@ impl Shape {
     /// The size class, or `None` where each object has pages of its own.
     #[inline]
     pub fn class(&self) -> Option<SizeClass> {
-        (self.class as usize != CLASSES).then(|| SizeClass::new(self.class as usize))
+        self.class
+    }
+
+    /// The shape as one of cells, if it is.
+    #[inline]
+    pub(crate) fn small(&self) -> Option<SmallShape<'_>> {
+        self.class.map(|class| SmallShape { shape: self, class })
     }
 
     /// How its objects are scanned.
@@ -221,13 +230,14 @@ impl Shape {
 
     /// A hash of what [`same`](Self::same) compares.
     pub(crate) fn hash(&self) -> u64 {
-        let small = [self.class.into(), self.kind.into(), self.header.into(), u64::from(self.words)];
+        let class = self.class.map_or(u64::MAX, |class| class.index() as u64);
+        let small = [class, self.kind.into(), self.header.into(), u64::from(self.words)];
         let large = [self.program.index() as u64, self.trace as u64];
         hash(small.into_iter().chain(large).chain(self.mask))
     }
 
     /// Cells of layouts that have no spans of their own.
-    fn mixed(class: SizeClass, kind: ScanKind) -> Self {
+    fn shared(class: SizeClass, kind: ScanKind) -> Self {
         let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
         shape.kind = kind as u8;
         shape
@@ -236,8 +246,8 @@ impl Shape {
     /// In what form objects of the shape share spans with those of others until there are enough of them; not at all if a
     /// trace function goes with the shape, or many types share it as it is.
     #[inline]
-    pub(crate) fn rare_form(&self) -> Option<Mixed> {
-        self.rare_form
+    pub(crate) fn per_object(&self) -> Option<PerObject> {
+        self.per_object
     }
 
     /// The shape with a number that every heap knows.
@@ -250,9 +260,32 @@ impl Shape {
             WellKnown::NoPointers(class) => Shape::new(class, Scan::Layout(Layout::NoPointers)),
             WellKnown::Conservative(class) => Shape::new(class, Scan::Layout(Layout::Conservative)),
             WellKnown::Masked(bytes, mask) => masked(bytes, mask),
-            WellKnown::Mixed(class, Mixed::Bits) => Shape::mixed(class, ScanKind::Bits),
-            WellKnown::Mixed(class, Mixed::Numbered) => Shape::mixed(class, ScanKind::Numbered),
+            WellKnown::Shared(class, PerObject::Bits) => Shape::shared(class, ScanKind::Bits),
+            WellKnown::Shared(class, PerObject::Number) => Shape::shared(class, ScanKind::Numbered),
         }
+    }
+}
+
+/// A shape whose objects have cells: that it has a class is known once and for all.
+#[derive(Clone, Copy)]
+pub(crate) struct SmallShape<'s> {
+    shape: &'s Shape,
+    class: SizeClass,
+}
+
+impl SmallShape<'_> {
+    /// The class of the cells.
+    #[inline(always)]
+    pub(crate) fn size_class(&self) -> SizeClass {
+        self.class
+    }
+}
+
+impl Deref for SmallShape<'_> {
+    type Target = Shape;
+    #[inline(always)]
+    fn deref(&self) -> &Shape {
+        self.shape
     }
 }
 

@@ -3,14 +3,10 @@
 //! a bit is free. Invariant: classes with a pattern have spans of one page, so that one pattern fits them all; larger
 //! cells lie so far apart that each has a word of its own, and are looked at one by one.
 
-use crate::bump::Bump;
 use crate::granule::GRANULE;
+use crate::layout::size_class::SizeClass;
 use crate::marks::{Marks, PAGE_WORDS};
-use crate::shape::Shape;
-use crate::size_class::SizeClass;
-use crate::space::Space;
 use core::ops::Range;
-use heapwood_pages::PageIndex;
 
 /// The largest cells that are found by a pattern.
 const MAX_PATTERN: usize = 1024;
@@ -37,32 +33,9 @@ static STARTS: [[u64; PAGE_WORDS]; PATTERNS] = {
     starts
 };
 
-impl Space {
-    /// Moves `bump` to the next run of free cells of its span; false if there is none.
-    #[inline]
-    pub(crate) fn next_run(&self, bump: &Bump, shape: &Shape, zero: bool) -> bool {
-        let class = shape.class().expect("a span of cells has a size class");
-        let span = self.span(PageIndex(bump.span.get() as usize));
-        let mut run = free_run(&self.marks, class, bump.limit.get()..span.cells_end);
-        if run.is_empty() {
-            return false;
-        }
-        if self.single_cells() {
-            run.end = run.start + class.cell_size();
-        }
-        debug_assert!(run.len().is_multiple_of(class.cell_size()));
-        if zero && span.fresh == 0 {
-            // SAFETY: the run's cells are free, and this thread owns the span.
-            unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
-        }
-        bump.set_run(run.start, run.end);
-        true
-    }
-}
-
 /// The first run of free cells among the `cells` of a span, which begin with a cell; empty if there is none.
 #[inline]
-fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Range<usize> {
+pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Range<usize> {
     match STARTS.get(class.index()) {
         Some(pattern) => marks.next_run(cells.start, cells.end, pattern),
         None => marks.next_run_of_large(cells.start, cells.end, class.cell_size()),
@@ -96,7 +69,7 @@ mod tests {
             // One marked cell in so many, over spans in different places between other spans that are full.
             for (round, one_in) in [1, 2, 3, 7, 50, u64::MAX].into_iter().cycle().take(60).enumerate() {
                 let marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
-                marks.commit(0, 1 << 20).unwrap();
+                marks.commit(0, 1 << 20, false).unwrap();
                 let start = BASE + PAGE_SIZE * (1 + round % 5);
                 let end = start + class.span_cells() * cell;
                 let side = marks.mark_side();

@@ -2,17 +2,19 @@
 //! four words have numbers that are known at compile time; others are given out as types come. Invariant: what
 //! a number stands for is what its constructor made it of.
 
-use crate::size_class::{CLASSES, SizeClass};
+use crate::layout::size_class::{CLASSES, SizeClass};
 use heapwood_layout::MASK_BLOCKS;
 
 /// The number of a shape within its heap; 0 is none. Invariant: it is below [`MAX_SHAPES`]. Heaps alone make those that are
 /// not known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct ShapeId(pub(crate) u32);
+pub struct ShapeId(u32);
 
 /// How many shapes a heap can have.
 pub const MAX_SHAPES: usize = 1 << 14;
+/// How many types can have beside those that every heap knows.
+pub const MAX_OWN_SHAPES: usize = MAX_SHAPES - WELL_KNOWN as usize;
 
 const FIRST_NO_POINTERS: u32 = 1;
 const FIRST_CONSERVATIVE: u32 = FIRST_NO_POINTERS + CLASSES as u32 + 1;
@@ -26,11 +28,11 @@ pub(crate) const WELL_KNOWN: u32 = FIRST_NUMBERED + CLASSES as u32;
 /// What is written for each object of a span that layouts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Mixed {
+pub(crate) enum PerObject {
     /// Its pointers, as bits.
     Bits,
     /// The number of its shape.
-    Numbered,
+    Number,
 }
 
 /// What a number stands for that every heap knows.
@@ -40,7 +42,7 @@ pub(crate) enum WellKnown {
     Conservative(Option<SizeClass>),
     /// So many bytes, and which of their words are pointers.
     Masked(usize, u64),
-    Mixed(SizeClass, Mixed),
+    Shared(SizeClass, PerObject),
 }
 
 impl ShapeId {
@@ -48,6 +50,19 @@ impl ShapeId {
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The shape with this number, which is below [`MAX_SHAPES`].
+    #[inline(always)]
+    pub(crate) const fn from_index(index: u32) -> Self {
+        debug_assert!((index as usize) < MAX_SHAPES);
+        ShapeId(index)
+    }
+
+    /// Whether every heap has it.
+    #[inline(always)]
+    pub(crate) const fn is_well_known(self) -> bool {
+        self.0 < WELL_KNOWN
     }
 
     /// Pointer-free cells of `class`; `None` means objects with pages of their own.
@@ -61,10 +76,10 @@ impl ShapeId {
     }
 
     /// Cells of `class` for objects of different layouts.
-    pub(crate) const fn mixed(class: SizeClass, form: Mixed) -> Self {
+    pub(crate) const fn shared(class: SizeClass, form: PerObject) -> Self {
         let first = match form {
-            Mixed::Bits => FIRST_BITS,
-            Mixed::Numbered => FIRST_NUMBERED,
+            PerObject::Bits => FIRST_BITS,
+            PerObject::Number => FIRST_NUMBERED,
         };
         ShapeId(first + class.index() as u32)
     }
@@ -90,15 +105,15 @@ impl ShapeId {
             let slot = (self.0 - first) as usize;
             (slot < CLASSES).then(|| SizeClass::new(slot))
         };
-        let mixed = |first, form| WellKnown::Mixed(class(first).expect("one a class"), form);
+        let shared = |first, form| WellKnown::Shared(class(first).expect("one a class"), form);
         match self.0 {
             0 | WELL_KNOWN.. => unreachable!("not known to every heap"),
             FIRST_NO_POINTERS..FIRST_CONSERVATIVE => WellKnown::NoPointers(class(FIRST_NO_POINTERS)),
             FIRST_CONSERVATIVE..FIRST_TWO_WORDS => WellKnown::Conservative(class(FIRST_CONSERVATIVE)),
             FIRST_TWO_WORDS..FIRST_FOUR_WORDS => WellKnown::Masked(16, (self.0 - FIRST_TWO_WORDS + 1).into()),
             FIRST_FOUR_WORDS..FIRST_BITS => WellKnown::Masked(32, (self.0 - FIRST_FOUR_WORDS + 1).into()),
-            FIRST_BITS..FIRST_NUMBERED => mixed(FIRST_BITS, Mixed::Bits),
-            FIRST_NUMBERED.. => mixed(FIRST_NUMBERED, Mixed::Numbered),
+            FIRST_BITS..FIRST_NUMBERED => shared(FIRST_BITS, PerObject::Bits),
+            FIRST_NUMBERED.. => shared(FIRST_NUMBERED, PerObject::Number),
         }
     }
 }
