@@ -10,49 +10,34 @@
 //! | `protocol` | what a program prints: check values and figures |
 //! | `rounds` | the programs in turn, and what each run cost |
 //! | `equal_rss` | the growth percentage at which Heapwood's memory is a peer's |
-//! | `spread` | median, least and most |
 //! | `report` | all that was measured, and its form for machines |
 //! | `tables` | its form for people |
 //! | `plot` | its form for readers |
-//! | `machine` | what it was measured on |
-//! | `progress` | the bar on a terminal |
 
 mod build;
 mod children;
 mod equal_rss;
-pub(crate) mod machine;
 mod manifest;
-pub(crate) mod plot;
+mod plot;
 mod programs;
-pub(crate) mod progress;
 mod protocol;
 mod report;
 mod rounds;
-pub(crate) mod spread;
-pub(crate) mod tables;
+mod tables;
 
-use crate::args::{Bench, Subject};
-use crate::failure::Failure;
-use crate::legible::complain;
-use crate::output::{check_writable, json, write_picture};
+use crate::args::Bench;
 use crate::room::check_size;
 use children::Children;
-use heapwood_workloads::Workload;
+use heapwood_report::Failure;
+use heapwood_report::Progress;
+use heapwood_report::legible::complain;
+use heapwood_report::output::{check_writable, json, write_picture};
 use manifest::Manifest;
 use programs::Program;
-use progress::Progress;
 use report::Report;
 
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
-    args.check().map_err(Failure::usage)?;
-    match args.subject {
-        Subject::Workload(workload) => compare(args, workload),
-        Subject::Pages => crate::pages::bench::run(args),
-        Subject::Layout => crate::layout::bench::run(args),
-    }
-}
-
-fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
+    let workload = args.workload;
     let n = workload.check(args.n).map_err(Failure::usage)?;
     check_size(workload, n, None)?;
     let asked = args.peers();
@@ -70,7 +55,7 @@ fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
     let children = Children::new()?;
     let built = build::build(&children, &manifest, &chosen, args.build_dir.as_deref())?;
     for skipped in &built.skipped {
-        complain(format_args!("heapwood: skipped: {}: {}", skipped.name, skipped.why));
+        complain(format_args!("skipped: {}: {}", skipped.name, skipped.why));
     }
     let mut programs = vec![Program::heapwood(workload, n)?];
     for ready in &built.ready {
@@ -84,7 +69,7 @@ fn compare(args: &Bench, workload: &'static Workload) -> Result<(), Failure> {
         Some(peer) => Some(equal_rss::tune(&mut rounds, peer)?),
         None => None,
     };
-    rounds.measure(args.runs())?;
+    rounds.measure(args.runs)?;
     bar.finish();
 
     let report = Report::new(args, workload, n, rounds, tuned, built.skipped)?;

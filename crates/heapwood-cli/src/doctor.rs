@@ -21,12 +21,14 @@ mod huge_pages;
 mod memory;
 
 use crate::args::Doctor;
-use crate::failure::Failure;
-use crate::output::{json, say};
+use crate::system::probe::{self, Advice};
 use finding::Finding;
-use heapwood_os::probe::{self, Advice};
 use heapwood_os::usage;
 use heapwood_os::{Kernel, SYSTEM};
+use heapwood_report::Failure;
+use heapwood_report::machine::MEMINFO;
+use heapwood_report::output::json;
+use heapwood_report::say;
 use serde::Serialize;
 use std::path::Path;
 
@@ -51,16 +53,9 @@ pub(crate) fn run(args: &Doctor) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The memory that this process may still take: what the machine has available, or the least that a cgroup allows.
-pub(crate) fn available_memory() -> u64 {
-    let machine = memory::available(&read(memory::MEMINFO)).unwrap_or_else(usage::physical_memory);
-    let cgroup = cgroup::limits(&read(cgroup::MEMBERSHIP), &read(cgroup::MOUNTS), |path| read(path));
-    cgroup.least.map_or(machine, |least| machine.min(least.bytes))
-}
-
 fn examine() -> Vec<Finding> {
     let enabled = read(huge_pages::ENABLED);
-    let meminfo = read(memory::MEMINFO);
+    let meminfo = read(MEMINFO);
     let physical = usage::physical_memory();
     let cgroup = cgroup::limits(&read(cgroup::MEMBERSHIP), &read(cgroup::MOUNTS), |path| read(path));
     let address_limit = usage::address_space_limit();

@@ -1,12 +1,12 @@
 //! What a run cost: the operating system's account of the process, and the heap's own.
 
-use crate::output::say;
-use crate::size::show;
 use heapwood::{Attached, Config, Stats};
 use heapwood_gc::STATISTICS;
 use heapwood_gc::stats::StatKind;
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::usage::usage;
+use heapwood_report::say;
+use heapwood_report::size::show;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 

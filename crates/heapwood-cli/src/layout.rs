@@ -6,17 +6,16 @@
 //! |---|---|
 //! | `source` | the bytes of a program: from a file, or made of a type |
 //! | `facts` | what is told of a program besides its instructions |
-//! | `bench` | `heapwood bench layout`: what layouts cost |
 
-pub(crate) mod bench;
 mod facts;
 mod source;
 
 use crate::args::{Check, Layout, Show};
-use crate::failure::Failure;
-use crate::output::{json, say};
 use facts::{Accepted, Refused, Shown};
 use heapwood_layout::program::{Program, text};
+use heapwood_report::Failure;
+use heapwood_report::output::json;
+use heapwood_report::say;
 use source::Source;
 
 pub(crate) fn run(command: &Layout) -> Result<(), Failure> {

@@ -1,10 +1,10 @@
 //! Whether there is room for a workload, asked before it starts. Invariant: what is refused cannot be held even once, so
 //! nothing is refused that could have run; what is let through may still meet a limit on the way.
 
-use crate::failure::Failure;
-use crate::size::show;
 use heapwood::Config;
 use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory};
+use heapwood_report::Failure;
+use heapwood_report::size::show;
 use heapwood_workloads::Workload;
 
 /// What there is for a heap and everything beside it, in bytes.

@@ -2,15 +2,16 @@
 //! turns out too small ends the program with the reason.
 
 use crate::args::{Format, Run};
-use crate::failure::Failure;
 use crate::figures::{self, Clock};
-use crate::legible::complain;
-use crate::output::{check_writable, say};
-use crate::pages::sample_file::SampleFile;
 use crate::room::check_size;
 use heapwood::{AllocError, Heap, HeapError};
 use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
+use heapwood_report::Failure;
+use heapwood_report::legible::complain;
+use heapwood_report::output::check_writable;
+use heapwood_report::page_samples::SampleFile;
+use heapwood_report::say;
 use heapwood_workloads::Line;
 use std::io::Write;
 
@@ -41,23 +42,12 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     }
     if let Some(path) = &args.page_sample {
         let program = format!("{} {n}", workload.name);
-        take_samples(&heap, program).write(path)?;
+        SampleFile::of(&heap, program).write(path)?;
     }
     match heap.stats().barrier_violations {
         0 => Ok(()),
         n => Err(Failure::run(format!("verify: {n} stores went around the write barrier"))),
     }
-}
-
-/// The heap's pages at its peak, now, and after the collection that freed most.
-fn take_samples(heap: &Heap, program: String) -> SampleFile {
-    let moments = [
-        ("peak", heap.peak_page_snapshot()),
-        ("exit", Some(heap.page_snapshot())),
-        ("collected", heap.collected_page_snapshot()),
-    ];
-    let taken = moments.into_iter().filter_map(|(moment, sample)| Some((moment, sample?)));
-    SampleFile::new(program, taken.collect())
 }
 
 fn show_line(line: &Line, format: Format) {
@@ -91,7 +81,7 @@ fn no_heap(why: HeapError) -> Failure {
 /// What the heap calls when it cannot serve a workload any further.
 fn give_up(error: &AllocError) {
     let _ = std::io::stdout().flush();
-    complain(format_args!("heapwood: out of memory: {error}"));
+    complain(format_args!("out of memory: {error}"));
     std::process::exit(1);
 }
 

@@ -28,9 +28,7 @@ fn bench(folder: &Path, args: &str) -> Command {
 }
 
 fn ran(command: &mut Command) -> Ran {
-    let output = command.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    let ran = Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+    let ran = Ran::of(command);
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
     ran
 }
@@ -205,9 +203,10 @@ fn text_and_picture_show_every_program() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let lines = squeezed(&ran.out);
     assert!(lines[0].starts_with("`heapwood bench trees 6 --peers honest,burner --runs 2`, "), "{}", ran.out);
-    for header in
-        ["| | version | CPU s | x | wall s | x | user s | system s |", "| | max RSS MiB | x | minor faults |"]
-    {
+    for header in [
+        "| | version | CPU s | x | p | wall s | x | p | user s | system s |",
+        "| | max RSS MiB | x | p | minor faults |",
+    ] {
         let at =
             lines.iter().position(|line| line == header).unwrap_or_else(|| panic!("{header}: {}", ran.out));
         for (k, name) in ["heapwood", "honest", "burner"].iter().enumerate() {

@@ -54,9 +54,7 @@ fn checked(report: &Value) -> &[Value] {
 /// What the command says if a shell runs it after `first`.
 fn after(first: &str, args: &str) -> Ran {
     let script = format!("{first} && exec \"$0\" {args}");
-    let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_heapwood")]).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Ran::of(Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_heapwood")]))
 }
 
 fn after_json(first: &str) -> Value {

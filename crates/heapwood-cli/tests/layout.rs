@@ -1,6 +1,4 @@
-//! `heapwood layout`: programs of types and files, printed and checked, and what is said about those that are none; and
-//! `heapwood bench layout`: that it has a row for every type and pattern, with what others measured beside it. No test
-//! looks at a time that was measured.
+//! `heapwood layout`: programs of types and files, printed and checked, and what is said about those that are none.
 
 mod common;
 
@@ -11,9 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// `layout show` of a type, which has spaces.
 fn show(ty: impl AsRef<OsStr>, args: &str) -> Ran {
-    let output = command(&format!("layout show {args}")).arg(ty).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Ran::of(command(&format!("layout show {args}")).arg(ty))
 }
 
 /// The same of one that is right.
@@ -231,10 +227,6 @@ fn wrong_options() {
     for words in ["-1", "1.5", "many", "18446744073709551616", ""] {
         fails(&format!("layout check x --words={words}"), 2, &["--words", "whole number of words"]);
     }
-    fails("bench layout 5", 2, &["a number N cannot go with layout", "--runs and --json"]);
-    fails("bench layout --heap 4MiB --peers none", 2, &["--peers and --heap cannot go with layout"]);
-    fails("bench layout --plot x.svg", 2, &["--plot cannot go with layout"]);
-    fails("bench layout --runs 0", 2, &["--runs"]);
 }
 
 #[test]
@@ -246,7 +238,6 @@ fn the_help_names_everything() {
         ),
         ("layout check", &["--words", "--json", "offset", "Examples:", "1 refused"]),
         ("layout", &["show", "check"]),
-        ("bench", &["layout", "SetType", "quoted"]),
     ] {
         let help = output(&format!("{command} --help"));
         for word in words {
@@ -255,156 +246,4 @@ fn the_help_names_everything() {
         assert!(command == "layout" || help.contains("Exit codes: 0"), "{help}");
     }
     assert!(output("--help").contains("layout"));
-}
-
-/// The types of the benchmarks with their words, and with what a builder makes of them where that is written down here.
-const TYPES: [(&str, u64, Option<u64>); 26] = [
-    ("Ptr", 1, Some(3)),
-    ("Ptr8", 8, None),
-    ("Ptr16", 16, None),
-    ("Ptr32", 32, None),
-    ("Ptr64", 64, None),
-    ("Ptr126", 126, None),
-    ("Ptr128", 128, None),
-    ("PtrSlice", 1024, None),
-    ("Node1", 3, Some(3)),
-    ("Node1Slice", 96, None),
-    ("Node8", 10, Some(4)),
-    ("Node8Slice", 320, None),
-    ("Node64", 66, None),
-    ("Node64Slice", 2112, None),
-    ("Node64Dead", 66, None),
-    ("Node64DeadSlice", 2112, None),
-    ("Node124", 126, None),
-    ("Node124Slice", 4032, None),
-    ("Node126", 128, None),
-    ("Node126Slice", 4096, None),
-    ("Node128", 130, Some(7)),
-    ("Node128Slice", 4160, None),
-    ("Node130", 132, None),
-    ("Node130Slice", 4224, None),
-    ("Node1024", 1026, None),
-    ("Node1024Slice", 32832, None),
-];
-
-/// Every number that is a time: there, and not out of order.
-fn check_spread(spread: &Value) {
-    let [min, median, max] = ["min", "median", "max"].map(|key| spread[key].as_f64().unwrap());
-    assert!(0.0 < min && min <= median && median <= max, "{spread}");
-}
-
-/// The type in the syntax of `layout show`.
-fn written(name: &str) -> String {
-    let slice = name.ends_with("Slice");
-    let base = name.trim_end_matches("Slice");
-    let (dead, base) = (base.ends_with("Dead"), base.trim_end_matches("Dead"));
-    let element = match base.split_at(if base.starts_with("Ptr") { 3 } else { 4 }) {
-        ("Ptr", "") => "ptr".into(),
-        ("Ptr", k) => format!("[{k}]ptr"),
-        (_, k) if dead => format!("{{[2]ptr [{k}]word}}"),
-        (_, k) => format!("{{[{k}]word [2]ptr}}"),
-    };
-    let n = if base == "Ptr" { 1024 } else { 32 };
-    if slice { format!("[{n}]{element}") } else { element }
-}
-
-#[test]
-fn layouts_are_measured() {
-    let report = json("bench layout --runs 1");
-    assert_eq!(report["runs"], 1);
-    assert_eq!(report["command"], "heapwood bench layout --runs 1");
-    let rows = report["types"].as_array().unwrap();
-    assert_eq!(rows.len(), TYPES.len());
-    for (row, (name, words, program_bytes)) in rows.iter().zip(TYPES) {
-        assert_eq!((&row["name"], &row["words"]), (&json!(name), &json!(words)));
-        assert_eq!((&row["bytes"], &row["mask_bytes"]), (&json!(words * 8), &json!(words.div_ceil(8))));
-        for key in
-            ["allocate_ns", "allocate_no_pointers_ns", "decode_ns", "copy_mask_ns", "recursive_ns", "find_ns"]
-        {
-            check_spread(&row[key]);
-        }
-        assert_eq!(row["layout_bytes_written"], 0);
-        // What `layout show` makes of the same type.
-        let shown: Value = serde_json::from_str(&show(written(name), "--json").out).unwrap();
-        for (key, of_type) in
-            [("words", "words"), ("pointers", "pointers"), ("program_bytes", "description_bytes")]
-        {
-            assert_eq!(row[key], shown[of_type], "{name}: {key}");
-        }
-        if let Some(bytes) = program_bytes {
-            assert_eq!(row["program_bytes"], bytes, "{name}");
-        }
-        for key in ["go_2015_before_ns", "go_2015_after_ns", "go_1_26_ns"] {
-            assert!(row["quoted"][key].as_f64().unwrap() > 0.0, "{row}");
-        }
-    }
-    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
-    assert_eq!(
-        row("Node1024Slice")["quoted"],
-        json!({"go_2015_before_ns": 15500.0, "go_2015_after_ns": 17800.0, "go_1_26_ns": 6.98})
-    );
-    for (name, by, zeroed, shares, small) in [
-        ("Ptr", "mask", false, false, Some(512)),
-        ("Ptr128", "mask", false, true, Some(8)),
-        ("Node1", "mask", false, false, Some(256)),
-        ("Node124Slice", "slice of masks", true, true, Some(2)),
-        ("Node130Slice", "slice of masks", true, false, None),
-        ("Node1024", "program", false, true, Some(4)),
-        ("Node1024Slice", "slice of programs", true, false, None),
-    ] {
-        let row = row(name);
-        assert_eq!((&row["described_by"], &row["zeroed"]), (&json!(by), &json!(zeroed)), "{name}");
-        for column in ["rare_ns", "rare_layout_ns"] {
-            match shares {
-                true => check_spread(&row[column]),
-                false => assert!(row[column].is_null(), "{row}"),
-            }
-        }
-        match small {
-            Some(objects) => {
-                check_spread(&row["span_ns"]);
-                assert_eq!(row["span_objects"], json!(objects), "{name}");
-            }
-            None => assert!(row["span_ns"].is_null() && row["span_objects"].is_null(), "{row}"),
-        }
-    }
-
-    let rates = report["rates"].as_array().unwrap();
-    let expected = [
-        ("2^20 ones", 1 << 20, 7.3),
-        ("2^20 alternating", 1 << 20, 7.2),
-        ("7 x 100K", 700_000, 7.2),
-        ("57 x 10K", 570_000, 6.7),
-        ("58 x 10K", 580_000, 5.4),
-        ("literal of 120,000", 120_000, 5.9),
-        ("100 x 100 x 3", 30_000, 6.2),
-        ("Node128", 130, 4.2),
-        ("Node1024", 1026, 8.7),
-        ("Node128Slice", 4160, 5.8),
-        ("Node1024Slice", 32_832, 6.5),
-    ];
-    assert_eq!(rates.len(), expected.len());
-    for (rate, (name, bits, go)) in rates.iter().zip(expected) {
-        assert_eq!((&rate["name"], &rate["bits"]), (&json!(name), &json!(bits)));
-        assert_eq!(rate["quoted"]["go_1_26_best_bits_per_ns"], go);
-        assert!(rate["program_bytes"].as_u64().unwrap() > 0);
-        check_spread(&rate["bits_per_ns"]);
-    }
-}
-
-#[test]
-fn layouts_are_tables_for_people() {
-    let out = output("bench layout --runs 1");
-    let lines = squeezed(&out);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("| Node1024Slice | ")).count(), 3, "{out}");
-    assert_eq!(lines.iter().filter(|line| line.starts_with("|")).count(), 2 * (26 + 2) + 11 + 2);
-    for words in
-        ["quoted: Go 1.26", "quoted: 2015 cached mask", "quoted: 2015 program", "measured by others", "find:"]
-    {
-        assert!(out.contains(words), "{words} is missing:\n{out}");
-    }
-    assert!(
-        lines.iter().any(|line| line.starts_with("| Ptr8 |") && line.ends_with("| 21.0 | 21.4 | 5.43 |")),
-        "{out}"
-    );
 }

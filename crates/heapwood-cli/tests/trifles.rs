@@ -1,64 +1,14 @@
-//! Small things that mislead or surprise: files without an end, escape codes in names, names of files that cannot be
+//! Small things that mislead or surprise: escape codes in names, names of files that cannot be
 //! meant, percentages of nothing, output that goes nowhere, options that name what nobody needs.
 
 mod common;
 
 use common::*;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::process::{Command, Output, Stdio};
-
-/// A run that must end with `code`, saying all of `words` on standard error and nothing else anywhere.
-fn fails(command: &mut Command, code: i32, words: &[&str]) {
-    let output = command.output().unwrap();
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{command:?}: {err}");
-    for word in words {
-        assert!(err.contains(word), "{command:?} does not say {word:?}:\n{err}");
-    }
-    assert!(!err.contains("panicked"), "{err}");
-}
-
-/// The same command with at most so much address space, for those that would take the machine's memory.
-fn within(kib: u64, args: &str) -> Command {
-    let mut command = Command::new("sh");
-    let line = format!("ulimit -v {kib}; exec '{}' {args}", env!("CARGO_BIN_EXE_heapwood"));
-    command.args(["-c", &line]);
-    command
-}
-
-#[test]
-fn samples_without_end_are_refused() {
-    for command in ["replay", "simulate"] {
-        let mut endless = within(4 << 20, &format!("pages {command} /dev/zero"));
-        fails(&mut endless, 1, &["/dev/zero", "larger than 256.0 MiB", "page sample"]);
-        let folder = std::env::temp_dir();
-        let folder = folder.display();
-        fails(
-            &mut within(4 << 20, &format!("pages {command} {folder}")),
-            1,
-            &["cannot be read", "directory"],
-        );
-        let mut piped = within(4 << 20, &format!("pages {command} /dev/stdin"));
-        let mut zeros = Command::new("cat").arg("/dev/zero").stdout(Stdio::piped()).spawn().unwrap();
-        piped.stdin(OwnedFd::from(zeros.stdout.take().unwrap()));
-        fails(&mut piped, 1, &["/dev/stdin", "larger than 256.0 MiB"]);
-        drop(piped);
-        zeros.wait().unwrap();
-    }
-}
-
-#[test]
-fn a_sample_may_come_through_a_pipe() {
-    let sample = File::new("piped.json");
-    output(&format!("run trees 8 --page-sample {sample}"));
-    let file = std::fs::File::open(sample.path()).unwrap();
-    let mut cat = Command::new("cat").stdin(file).stdout(Stdio::piped()).spawn().unwrap();
-    let mut replay = command("pages replay /dev/stdin --pages 1 --runs 1");
-    let output = replay.stdin(OwnedFd::from(cat.stdout.take().unwrap())).output().unwrap();
-    assert!(cat.wait().unwrap().success());
-    assert!(output.status.success(), "{output:?}");
-}
+use heapwood_os::SYSTEM;
+use heapwood_pages::{Bits48, SharedPages};
+use heapwood_report::page_samples::SampleFile;
+use heapwood_report::testing::fails;
+use std::process::{Command, Stdio};
 
 #[test]
 fn nothing_is_a_percentage_of_nothing() {
@@ -75,47 +25,21 @@ fn nothing_is_a_percentage_of_nothing() {
 
 #[test]
 fn help_that_cannot_be_written_is_an_error() {
-    for args in ["--help", "--version", "run --help", "help pages", "pages simulate -h", "bench --help"] {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = command(args).stdout(full).output().unwrap();
-        let err = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{args}: {err}");
-        assert!(err.starts_with("heapwood: the output could not be written: No space left"), "{err}");
-        assert_eq!(err.lines().count(), 1, "{err}");
-        let closed = format!("exec '{}' {args} >&-", env!("CARGO_BIN_EXE_heapwood"));
-        let closed = Command::new("sh").args(["-c", &closed]).output().unwrap();
-        assert!(
-            closed.stderr.is_empty() && closed.status.success(),
-            "Rust opens /dev/null there: {closed:?}"
-        );
+    for args in ["--help", "--version", "run --help", "help layout", "layout show -h", "bench --help"] {
+        HEAPWOOD.cannot_write(args);
     }
     // Nobody can be told, but the exit code is that of the mistake.
-    for args in ["run forests", "run trees 37", "pages replay /nowhere"] {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let code = command(args).stderr(full).output().unwrap().status.code();
-        assert_eq!(code, heapwood(args).code, "{args}");
-        assert!(code == Some(1) || code == Some(2), "{args}: {code:?}");
+    for args in ["run forests", "run trees 37", "layout check /nowhere"] {
+        HEAPWOOD.cannot_complain(args);
     }
-}
-
-/// A run whose last argument has escape codes and a line end in it.
-fn with_codes(args: &str, before: &str, after: &str) -> Output {
-    let name = [before.as_bytes(), b"a\x1b]0;title\x07b\x1b[31mc\nd", after.as_bytes()].concat();
-    command(args).arg(std::ffi::OsStr::from_bytes(&name)).output().unwrap()
 }
 
 #[test]
 fn names_in_messages_have_no_escape_codes() {
-    let sample = File::new("codes.json");
-    output(&format!("run trees 6 --page-sample {sample}"));
     for (args, before, after) in [
-        ("pages replay", "", ""),
-        ("pages simulate", "", ""),
-        (&format!("pages simulate {sample} --moment"), "", ""),
-        (&format!("pages simulate {sample} --moment exit --plot"), "/no/", ".svg"),
-        (&format!("pages simulate {sample} --plot"), "", ".png"),
         ("run trees 4 --page-sample", "/no/", ""),
         ("bench trees 4 --peers none --plot", "/no/", ".svg"),
+        ("bench trees 4 --peers none --plot", "", ".png"),
         ("bench trees 4 --peers", "", ""),
         ("bench trees 4 --peers-dir", "", ""),
         ("bench trees 4 --peers none --equal-rss", "", ""),
@@ -126,32 +50,13 @@ fn names_in_messages_have_no_escape_codes() {
         ("run trees 4 --limit", "", ""),
         ("run trees 4", "--", ""),
         ("", "", ""),
-        ("bench pages --heap", "", ""),
-        ("pages replay x --pages", "", ""),
     ] {
-        let output = with_codes(args, before, after);
-        let err = String::from_utf8(output.stderr).unwrap();
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{args}: {err}");
-        assert!(err.contains("\\u{1b}") && err.contains("c\\nd"), "{args}: {err:?}");
-        assert!(err.chars().all(|c| c == '\n' || !c.is_control()), "{args}: {err:?}");
+        HEAPWOOD.shows_codes(args, before, after);
     }
-    // In a file that is shown.
-    let text = std::fs::read_to_string(sample.path()).unwrap().replace("trees 6", "tr\\u001b[31mees");
-    let shown = File::with("shown.json", text);
-    let out = output(&format!("pages replay {shown} --pages 1 --runs 1"));
-    assert!(out.contains("tr\\u{1b}[31mees") && !out.contains('\x1b'), "{out:?}");
-}
-
-#[test]
-fn a_name_that_is_plain_is_shown_as_it_is() {
-    let ran = heapwood("pages replay /no/such/naïve-file.json");
-    assert!(ran.err.contains("the page sample /no/such/naïve-file.json cannot"), "{}", ran.err);
 }
 
 #[test]
 fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
-    let sample = File::new("meant.json");
-    output(&format!("run trees 6 --page-sample {sample}"));
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("meant");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
@@ -160,16 +65,12 @@ fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
         ("bench trees 4 --peers none --plot -", 2, &["--plot", "'-'", "standard output"]),
         ("bench trees 4 --peers none --plot x.png", 2, &["--plot", "x.png", "SVG", "x.svg"]),
         ("bench trees 4 --peers none --plot a.b/x.jpeg", 2, &["--plot", "SVG", "x.svg"]),
-        (&format!("pages simulate {sample} --plot x.png"), 2, &["--plot", "x.png", "SVG"]),
-        (&format!("pages simulate {sample} --plot -"), 2, &["--plot", "standard output"]),
     ] {
         fails(command(args).current_dir(&folder), code, words);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{args}");
     }
     for name in ["x.svg", "x.SVG", "x"] {
-        let args = format!(
-            "pages simulate {sample} --moment exit --mutators 1 --cost-base-ns 5 --cost-page-ns 5 --plot {name}"
-        );
+        let args = format!("bench trees 4 --peers none --runs 1 --plot {name}");
         let ran = command(&args).current_dir(&folder).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
         std::fs::remove_file(folder.join(name)).unwrap();
@@ -177,9 +78,16 @@ fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_heap_larger_than_any_is_refused() {
-    for heap in ["17TiB", "4MiB,256TiB"] {
-        fails(&mut command(&format!("bench pages --heap {heap} --runs 1")), 2, &["--heap", "at most 16 TiB"]);
+fn page_samples_are_read_back() {
+    let file = File::new("sample.json");
+    output(&format!("run trees 10 --page-sample {file}"));
+    let (program, moments) = SampleFile::read(file.path()).unwrap();
+    assert_eq!(program, "trees 10");
+    let names: Vec<&str> = moments.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"peak") && names.contains(&"exit"), "{names:?}");
+    for (name, sample) in &moments {
+        let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, sample).unwrap();
+        assert!(pages.stats().grown.0 > 0 && pages.snapshot() == *sample, "{name}");
     }
 }
 

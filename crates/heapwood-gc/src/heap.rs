@@ -21,6 +21,7 @@ use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, 
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
+#[cfg(feature = "inspect")]
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
 /// A small heap has room for fewer handles: one for so many bytes of its window.
@@ -289,18 +290,21 @@ impl Heap {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
+    #[cfg(feature = "inspect")]
     pub fn page_snapshot(&self) -> Snapshot {
         self.space().snapshot()
     }
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
+    #[cfg(feature = "inspect")]
     pub fn keep_page_snapshots(&self) {
         self.collector.snapshots().keep(self.kernel, self.space());
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if none are kept, or
     /// the kernel gave no memory for them.
+    #[cfg(feature = "inspect")]
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak(self.window_pages())
@@ -308,17 +312,19 @@ impl Heap {
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if none are kept, or there was no collection, or no memory for them.
+    #[cfg(feature = "inspect")]
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         self.collector.snapshots().collected(self.window_pages())
     }
 
+    #[cfg(feature = "inspect")]
     fn window_pages(&self) -> PageCount {
         PageCount(self.space().window_bytes() / PAGE_SIZE)
     }
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        let figures = self.space().figures();
+        let figures = self.space().stats();
         let held = |ticks: u64| self.ticks.ns(ticks);
         let mut stats = Stats {
             collections: self.state.collections(),
@@ -327,11 +333,11 @@ impl Heap {
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
-            backed_bytes: figures.backed,
+            backed_bytes: figures.resident,
             released_bytes: self.background.released(),
             spans: figures.spans,
-            span_lock_acquisitions: figures.span_visits,
-            page_lock_acquisitions: figures.page_visits,
+            span_lock_acquisitions: figures.span_lock_acquisitions,
+            page_lock_acquisitions: figures.page_lock_acquisitions,
             threads: self.registry().attached_now(),
             hold_spans_max_ns: held(figures.hold_spans),
             hold_pages_max_ns: held(figures.hold_pages),

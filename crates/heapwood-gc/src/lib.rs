@@ -52,6 +52,7 @@ pub use error::{
     TypeError,
 };
 pub use heap::{Heap, HeapBox};
+#[cfg(feature = "inspect")]
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::{CLIENT_WORDS, Client, Mutator};

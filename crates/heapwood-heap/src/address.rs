@@ -33,7 +33,7 @@ impl Address {
 
     /// How many bytes it lies above `base`; more than any heap has if it lies below.
     #[inline(always)]
-    pub const fn offset_from(self, base: Address) -> usize {
+    pub(crate) const fn offset_from(self, base: Address) -> usize {
         self.0.wrapping_sub(base.0)
     }
 }

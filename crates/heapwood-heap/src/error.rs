@@ -1,8 +1,8 @@
 //! Why something was refused: memory, a shape, a program. Each error says what was asked for and what can be done; showing
 //! one asks the system nothing.
 
-use crate::programs::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
-use crate::shapes::MAX_OWN_SHAPES;
+use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
+use crate::layout::shape_id::MAX_OWN_SHAPES;
 use core::fmt;
 use heapwood_layout::program::NestError;
 use heapwood_os::OsError;

@@ -8,7 +8,7 @@
 use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
@@ -23,6 +23,8 @@ pub(crate) struct Marks {
     base: usize,
     /// Which side holds the allocation bits.
     allocated: AtomicUsize,
+    /// How often the sides have swapped, from 1 on and never 0: the cycle that spans are swept in.
+    cycle: AtomicU32,
     cpu: Cpu,
 }
 
@@ -31,33 +33,34 @@ impl Marks {
     pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
         let words = window.div_ceil(GRANULE * WORD_BITS);
         let sides = [MappedArray::new(kernel, words)?, MappedArray::new(kernel, words)?];
-        Ok(Marks { sides, base, allocated: AtomicUsize::new(0), cpu: Cpu::detect() })
+        Ok(Marks {
+            sides,
+            base,
+            allocated: AtomicUsize::new(0),
+            cycle: AtomicU32::new(1),
+            cpu: Cpu::detect(),
+        })
     }
 
-    /// Makes the bits for the bytes `from..to` of the window usable.
-    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
-        self.commit_by(from, to, MappedArray::commit)
-    }
-
-    /// The same by huge pages.
-    pub(crate) fn commit_huge(&self, from: usize, to: usize) -> Result<(), OsError> {
-        self.commit_by(from, to, MappedArray::commit_huge)
-    }
-
-    fn commit_by(
-        &self,
-        from: usize,
-        to: usize,
-        commit: impl Fn(&MappedArray<u64>, Range<usize>) -> Result<(), OsError>,
-    ) -> Result<(), OsError> {
+    /// Makes the bits for the bytes `from..to` of the window usable, in huge pages or not.
+    pub(crate) fn commit(&self, from: usize, to: usize, huge: bool) -> Result<(), OsError> {
         let words = from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS);
-        commit(&self.sides[0], words.clone())?;
-        commit(&self.sides[1], words)
+        self.sides.iter().try_for_each(|side| match huge {
+            true => side.commit_huge(words.clone()),
+            false => side.commit(words.clone()),
+        })
     }
 
-    /// Swaps the sides at the end of marking: the marks become the allocation bits.
+    /// Swaps the sides at the end of marking: the marks become the allocation bits, and another cycle begins.
     pub(crate) fn flip(&self) {
         self.allocated.fetch_xor(1, Ordering::Relaxed);
+        self.cycle.store(self.cycle().wrapping_add(1).max(1), Ordering::Relaxed);
+    }
+
+    /// The cycle that is under way.
+    #[inline(always)]
+    pub(crate) fn cycle(&self) -> u32 {
+        self.cycle.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -269,7 +272,7 @@ mod tests {
     fn bits_are_counted_alike_on_all_processors() {
         const BASE: usize = 1 << 30;
         let mut marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
-        marks.commit(0, 1 << 20).unwrap();
+        marks.commit(0, 1 << 20, false).unwrap();
         let side = marks.mark_side();
         let (start, end) = (BASE + PAGE_SIZE, BASE + 5 * PAGE_SIZE);
         let mut set = 0;

@@ -2,8 +2,8 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Address, Bump, GRANULE, Local, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan,
-    ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped,
+    Address, Bump, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan, ScanKind,
+    ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -24,7 +24,7 @@ const CONFIG: SpaceConfig = SpaceConfig {
 struct Heap {
     space: Space,
     memory: MappedArray<Bump>,
-    local: Local,
+    local: ThreadCache,
 }
 
 impl Heap {
@@ -32,7 +32,7 @@ impl Heap {
         let space = Space::new(&SYSTEM, config).unwrap();
         let memory = MappedArray::new(&SYSTEM, MAX_SHAPES).unwrap();
         memory.commit(0..MAX_SHAPES).unwrap();
-        Heap { space, memory, local: Local::default() }
+        Heap { space, memory, local: ThreadCache::default() }
     }
 
     fn owner(&self) -> Owner<'_> {
@@ -56,7 +56,9 @@ impl Heap {
 
     fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
         let Some(class) = SizeClass::of(bytes) else {
-            return Ok(self.space.allocate_large(shape, bytes, false)?.as_ptr() as usize);
+            let large = self.space.take_large(shape, bytes, false)?;
+            large.zero();
+            return Ok(large.finish().as_ptr() as usize);
         };
         let (owner, cell) = (self.owner(), class.cell_size());
         let bump = owner.bump(shape);
@@ -169,7 +171,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize) {
     heap.space.finish_sweep();
     heap.stopped().is_valid().unwrap();
     assert_eq!(heap.objects().len(), 0);
-    assert_eq!(heap.space.figures().in_use, 0);
+    assert_eq!(heap.space.stats().in_use, 0);
 }
 
 #[test]
@@ -290,11 +292,11 @@ fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
         heap.allocate(other, 512).unwrap();
     }
     heap.space.finish_sweep();
-    let grown = heap.space.figures().grown;
+    let grown = heap.space.stats().grown;
     for _ in 0..(18 << 20) / 64 {
         heap.allocate(small, 64).unwrap();
     }
-    assert_eq!(heap.space.figures().grown, grown);
+    assert_eq!(heap.space.stats().grown, grown);
     heap.owner().flush();
     heap.stopped().is_valid().unwrap();
 }
@@ -315,9 +317,9 @@ fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
     }
     heap.stopped().is_valid().unwrap();
     let bytes = 2000 * (16 + 48 + 64);
-    assert_eq!(heap.space.figures().allocated_in_cycle, bytes);
-    assert_eq!(heap.space.figures().total_allocated, bytes as u64);
-    assert!(heap.space.figures().in_use <= bytes + 3 * 8192, "{}", heap.space.figures().in_use);
+    assert_eq!(heap.space.stats().allocated_in_cycle, bytes);
+    assert_eq!(heap.space.stats().total_allocated, bytes as u64);
+    assert!(heap.space.stats().in_use <= bytes + 3 * 8192, "{}", heap.space.stats().in_use);
     assert_eq!(heap.objects().len(), all.len());
     // The same with what had outlived a cycle between the free cells.
     let kept: Vec<usize> = all.iter().copied().step_by(3).collect();
@@ -334,7 +336,7 @@ fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
     heap.space.finish_sweep();
     heap.stopped().is_valid().unwrap();
     assert_eq!(heap.objects().len(), kept.len() + made);
-    assert!(heap.space.figures().in_use <= bytes + 6 * 8192, "{}", heap.space.figures().in_use);
+    assert!(heap.space.stats().in_use <= bytes + 6 * 8192, "{}", heap.space.stats().in_use);
 }
 
 /// Pages of a large object that is being zeroed are in no span yet; a collection may come between.
@@ -365,7 +367,7 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
         assert_eq!(heap.objects().len(), 1);
         heap.cycle(core::iter::empty());
         heap.space.finish_sweep();
-        assert_eq!(heap.space.figures().in_use, 0);
+        assert_eq!(heap.space.stats().in_use, 0);
     }
 }
 
@@ -496,7 +498,7 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
 #[test]
 fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
     let heap = Heap::new(CONFIG);
-    heap.space.set_always_mixed(true);
+    heap.space.set_always_shared(true);
     let mut objects = Vec::new();
     for bytes in [176, 192, 208, 224, 240, 256, 320, 1024, 2000, 8192, MAX_SMALL] {
         let words = bytes / 8;

@@ -32,9 +32,6 @@
 //! | [`usage`] | what a process has used, and what the machine has |
 //! | [`cgroup`] | what control groups allow |
 //! | `file` | small files read into fixed buffers |
-//! | [`probe`] | what the kernel does when it is asked |
-//! | [`process`] | programs that are started, measured and ended |
-//! | [`signals`] | what the process does about signals |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod cache_padded;
@@ -54,11 +51,8 @@ pub mod mapped_index;
 pub mod message;
 pub mod page;
 pub mod pagemap;
-pub mod probe;
-pub mod process;
 pub mod region;
 pub mod request;
-pub mod signals;
 pub mod stack;
 pub mod sync;
 pub mod task;

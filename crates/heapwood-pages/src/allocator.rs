@@ -5,7 +5,7 @@
 //! by address with a hint below which nothing is free is the policy of the Go page allocator proposal.
 
 use crate::chunk::{Chunk, Obstacle};
-use crate::error::{AllocateError, ClaimError, FreeError, GrowError, NewError};
+use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::lazy_array::LazyArray;
 use crate::tree::{Place, Tree};
@@ -111,24 +111,11 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.existing().map(crate::ChunkIndex)
     }
 
-    /// Whether the page exists. Pages outside the window do not.
-    #[inline]
-    pub fn is_grown(&self, page: PageIndex) -> bool {
-        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(page.in_chunk::<G>()))
-    }
-
     /// Whether the page exists and is in use.
     #[inline]
     pub fn is_in_use(&self, page: PageIndex) -> bool {
         let place = page.in_chunk::<G>();
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
-    }
-
-    /// Whether the page is free and scavenged.
-    #[inline]
-    pub fn is_scavenged(&self, page: PageIndex) -> bool {
-        let place = page.in_chunk::<G>();
-        self.chunks.get(page.chunk::<G>().0).is_some_and(|c| !c.is_set(place) && c.is_scavenged(place))
     }
 
     /// Adds `count` free pages from `first` on, anywhere in the window. They count as scavenged.
@@ -305,26 +292,6 @@ impl<G: Geometry> PageAllocator<G> {
                 Some(Place::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
                 None => {}
             }
-        }
-    }
-
-    /// Takes exactly the pages from `first` on, all of which are free: to rebuild a known state, or to hold pages
-    /// back.
-    ///
-    /// # Errors
-    /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
-    /// then.
-    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<PageRun, ClaimError> {
-        if count.0 == 0 {
-            return Err(ClaimError::Zero);
-        }
-        if let Some(page) = self.outside(first, count) {
-            return Err(ClaimError::BeyondWindow { page });
-        }
-        match self.obstacle(first.0, count.0, false) {
-            Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),
-            Some(Obstacle::WrongState(page)) => Err(ClaimError::InUse { page: PageIndex(page) }),
-            None => Ok(self.take_exactly(first.0, count)),
         }
     }
 

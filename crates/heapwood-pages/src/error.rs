@@ -2,7 +2,9 @@
 //! Invariant: an error carries the pages and counts that its message names, and nothing else is looked up to print it.
 
 use crate::summary::Summary;
-use crate::units::{ChunkIndex, PageCount, PageIndex};
+#[cfg(feature = "inspect")]
+use crate::units::ChunkIndex;
+use crate::units::{PageCount, PageIndex};
 use core::fmt;
 use heapwood_os::OsError;
 
@@ -149,6 +151,7 @@ impl fmt::Display for FreeError {
 impl core::error::Error for FreeError {}
 
 /// Why no page was claimed.
+#[cfg(feature = "inspect")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -171,6 +174,7 @@ pub enum ClaimError {
     },
 }
 
+#[cfg(feature = "inspect")]
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,9 +186,11 @@ impl fmt::Display for ClaimError {
     }
 }
 
+#[cfg(feature = "inspect")]
 impl core::error::Error for ClaimError {}
 
 /// Why no allocator can be made from a snapshot.
+#[cfg(feature = "inspect")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -206,6 +212,7 @@ pub enum SnapshotError {
     },
 }
 
+#[cfg(feature = "inspect")]
 impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -218,6 +225,7 @@ impl fmt::Display for SnapshotError {
     }
 }
 
+#[cfg(feature = "inspect")]
 impl core::error::Error for SnapshotError {}
 
 /// What an allocator has wrong about itself.

@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use crate::{Attached, Mutator};
 use core::fmt;
-use heapwood_gc::{AllocError, Config, HeapBox, HeapError, PageSnapshot, Stats};
+use heapwood_gc::{AllocError, Config, HeapBox, HeapError, Stats};
 use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
@@ -88,9 +88,18 @@ impl Heap {
         self.inner.heap.release_free_memory()
     }
 
+    /// The figures at this moment.
+    pub fn stats(&self) -> Stats {
+        self.inner.heap.stats()
+    }
+}
+
+/// For those who study heaps.
+#[cfg(feature = "inspect")]
+impl Heap {
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have set aside count as in use.
-    pub fn page_snapshot(&self) -> PageSnapshot {
+    pub fn page_snapshot(&self) -> crate::PageSnapshot {
         self.inner.heap.page_snapshot()
     }
 
@@ -101,19 +110,14 @@ impl Heap {
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if none
     /// [are kept](Self::keep_page_snapshots).
-    pub fn peak_page_snapshot(&self) -> Option<PageSnapshot> {
+    pub fn peak_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.peak_page_snapshot()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if none [are kept](Self::keep_page_snapshots) or there was no collection.
-    pub fn collected_page_snapshot(&self) -> Option<PageSnapshot> {
+    pub fn collected_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.collected_page_snapshot()
-    }
-
-    /// The figures at this moment.
-    pub fn stats(&self) -> Stats {
-        self.inner.heap.stats()
     }
 }
 

@@ -58,11 +58,11 @@ pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
+#[cfg(feature = "inspect")]
+pub use heapwood_gc::PageSnapshot;
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
-pub use heapwood_gc::{
-    AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo, PageSnapshot,
-};
+pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;

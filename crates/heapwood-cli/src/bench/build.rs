@@ -3,7 +3,7 @@
 
 use super::children::Children;
 use super::manifest::{Manifest, Peer};
-use crate::failure::Failure;
+use heapwood_report::Failure;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;

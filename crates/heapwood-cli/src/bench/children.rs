@@ -3,10 +3,10 @@
 //! the thread that hears of Ctrl-C, SIGTERM and SIGHUP ends the right group or none. If this command itself is
 //! killed, the kernel ends its child.
 
-use crate::failure::Failure;
+use crate::system::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
 use heapwood_os::clock::monotonic_ns;
-use heapwood_os::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
 use heapwood_os::usage::Usage;
+use heapwood_report::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read};
 use std::process::{Command, ExitStatus, Stdio};

@@ -4,8 +4,8 @@
 
 use super::programs::Program;
 use super::rounds::Rounds;
-use crate::failure::Failure;
 use heapwood::Config;
+use heapwood_report::Failure;
 use serde::Serialize;
 
 /// How near is near enough when searching; what is reported as equal may be twice as far.

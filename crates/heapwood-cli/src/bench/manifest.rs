@@ -2,8 +2,8 @@
 //! each workload; this module alone knows its format.
 
 use crate::args::NO_PEER;
-use crate::failure::Failure;
-use crate::legible::legible;
+use heapwood_report::Failure;
+use heapwood_report::legible::legible;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

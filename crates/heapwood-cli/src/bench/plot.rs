@@ -1,58 +1,21 @@
-//! What was measured, for readers: a picture with a panel for each quantity, and in it a bar for each program, as
-//! long as the median, with a line from the least to the most. All panels have the programs in one order, that of
-//! the first.
+//! What was measured, for readers: bars of the workload's headlines, or else of CPU time, and of memory. All panels have
+//! the programs in one order, that of the first.
 
 use super::programs::{EQUAL_RSS, HEAPWOOD};
 use super::report::{Report, Row};
-use super::spread::Spread;
-use super::tables::number;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-const FONT: &str = "Helvetica, Arial, sans-serif";
-pub(crate) const INK: RGBColor = RGBColor(38, 38, 38);
-pub(crate) const FAINT: RGBColor = RGBColor(225, 225, 225);
-const OURS: RGBColor = RGBColor(34, 120, 74);
-const THEIRS: RGBColor = RGBColor(158, 170, 184);
-
-const WIDTH: u32 = 960;
-const HEAD: u32 = 64;
-const NAMES: u32 = 132;
-const BAR: u32 = 26;
-const AROUND_BARS: u32 = 70;
-/// The share of a panel that the longest line leaves to the number beside it.
-const ROOM_FOR_NUMBERS: f64 = 0.38;
-
-/// A quantity to be shown.
-struct Panel<'a> {
-    label: String,
-    bars: Vec<Bar<'a>>,
-}
-
-struct Bar<'a> {
-    name: &'a str,
-    value: Spread,
-    ratio: Spread,
-}
+use heapwood_report::Spread;
+use heapwood_report::bars::{self, Bar, Panel};
 
 /// The picture, as SVG.
 pub(crate) fn draw(report: &Report) -> Result<String, String> {
-    let panels = panels(report);
-    let rows = panels.len().div_ceil(2);
-    let height = AROUND_BARS + BAR * report.results.len() as u32;
-    let mut svg = String::new();
-    {
-        let root =
-            SVGBackend::with_string(&mut svg, (WIDTH, HEAD + height * rows as u32)).into_drawing_area();
-        root.fill(&WHITE).map_err(|e| e.to_string())?;
-        let (head, body) = root.split_vertically(HEAD);
-        title(&head, report).map_err(|e| e.to_string())?;
-        for (panel, area) in panels.iter().zip(body.split_evenly((rows, 2))) {
-            draw_panel(panel, &area).map_err(|e| e.to_string())?;
-        }
-        root.present().map_err(|e| e.to_string())?;
-    }
-    Ok(svg)
+    let title = format!("heapwood bench {} {}", report.workload.name, report.n);
+    let how = format!(
+        "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over heapwood's; {}, {}",
+        report.header.runs,
+        report.header.day(),
+        report.header.machine
+    );
+    bars::draw(&title, &how, &panels(report))
 }
 
 fn panels(report: &Report) -> Vec<Panel<'_>> {
@@ -65,7 +28,8 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
         let mut bars = Vec::new();
         for &row in &order {
             let (value, ratio) = of(row);
-            bars.push(Bar { name: &row.name, value, ratio });
+            let (name, ours) = (&row.name[..], [HEAPWOOD, EQUAL_RSS].contains(&row.name.as_str()));
+            bars.push(Bar { name, value, ratio: (name != HEAPWOOD).then_some(ratio.median), ours });
         }
         Panel { label: label.to_string(), bars }
     };
@@ -78,78 +42,4 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
     }
     panels.push(panel("max RSS, MiB", &|row| (row.max_rss_bytes.over((1 << 20) as f64), row.ratio_rss)));
     panels
-}
-
-pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-pub(crate) type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
-
-pub(crate) fn text(size: u32, color: RGBColor, across: HPos) -> TextStyle<'static> {
-    (FONT, size).into_font().color(&color).pos(Pos::new(across, VPos::Center))
-}
-
-fn title<'a>(area: &Area<'a>, report: &Report) -> Drawn<'a> {
-    let title = format!("heapwood bench {} {}", report.workload.name, report.n);
-    area.draw(&Text::new(title, (14, 22), text(20, INK, HPos::Left)))?;
-    let how = format!(
-        "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over heapwood's; {}, {}",
-        report.runs,
-        report.date.split('T').next().unwrap_or_default(),
-        report.machine
-    );
-    area.draw(&Text::new(how, (14, 46), text(11, INK, HPos::Left)))
-}
-
-fn draw_panel<'a>(panel: &Panel<'_>, area: &Area<'a>) -> Drawn<'a> {
-    let count = panel.bars.len();
-    let longest = panel.bars.iter().map(|bar| bar.value.max).fold(f64::MIN_POSITIVE, f64::max);
-    let end = longest / (1.0 - ROOM_FOR_NUMBERS);
-    let mut chart = ChartBuilder::on(area)
-        .margin(10)
-        .x_label_area_size(40)
-        .y_label_area_size(NAMES)
-        .build_cartesian_2d(0.0..end, 0.0..count as f64)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .disable_y_axis()
-        .y_labels(0)
-        .x_labels(5)
-        .x_label_formatter(&|value| tick(*value))
-        .x_desc(&panel.label)
-        .axis_desc_style(text(13, INK, HPos::Center))
-        .x_label_style(text(11, INK, HPos::Center))
-        .light_line_style(WHITE)
-        .bold_line_style(FAINT)
-        .axis_style(INK)
-        .draw()?;
-    for (k, bar) in panel.bars.iter().enumerate() {
-        let middle = (count - k) as f64 - 0.5;
-        let ours = [HEAPWOOD, EQUAL_RSS].contains(&bar.name);
-        let color = if ours { OURS } else { THEIRS };
-        let Spread { median, min, max } = bar.value;
-        chart
-            .plotting_area()
-            .draw(&Rectangle::new([(0.0, middle - 0.34), (median, middle + 0.34)], color.filled()))?;
-        let line = |points: [(f64, f64); 2]| PathElement::new(points.to_vec(), INK.stroke_width(1));
-        chart.plotting_area().draw(&line([(min, middle), (max, middle)]))?;
-        for end in [min, max] {
-            chart.plotting_area().draw(&line([(end, middle - 0.14), (end, middle + 0.14)]))?;
-        }
-        let mut label = number(median);
-        if bar.name != HEAPWOOD {
-            label += &format!(" ({}x)", number(bar.ratio.median));
-        }
-        let beside = EmptyElement::at((max, middle)) + Text::new(label, (7, 0), text(12, INK, HPos::Left));
-        chart.plotting_area().draw(&beside)?;
-        let name =
-            Text::new(bar.name.to_string(), (-7, 0), text(12, if ours { OURS } else { INK }, HPos::Right));
-        chart.plotting_area().draw(&(EmptyElement::at((0.0, middle)) + name))?;
-    }
-    Ok(())
-}
-
-/// A number at the axis, as short as it is exact.
-pub(crate) fn tick(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }

@@ -2,8 +2,8 @@
 
 use super::build::Ready;
 use super::children::Children;
-use crate::failure::Failure;
-use crate::legible::legible;
+use heapwood_report::Failure;
+use heapwood_report::legible::legible;
 use heapwood_workloads::Workload;
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,30 +1,26 @@
 //! All that was measured. What is serialised here is `--json`; tables and picture show the same numbers. Ratios are a
-//! program's over Heapwood's in the same round: above 1, Heapwood took less.
+//! program's over Heapwood's in the same round: above 1, Heapwood took less. Beside each stands how likely the two
+//! programs' values would lie as far apart by chance, if there are enough of them to say.
 
 use super::build::Skipped;
 use super::equal_rss::{EQUAL, Tuned};
-use super::machine::Machine;
 use super::rounds::{Entry, Rounds, Run};
-use super::spread::Spread;
 use crate::args::{Bench, NO_PEER};
-use crate::failure::Failure;
+use heapwood_report::spread::p_value;
+use heapwood_report::{Failure, Header, Spread};
 use heapwood_workloads::{Figure, Workload};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 #[derive(Serialize)]
 pub(crate) struct Report {
     #[serde(serialize_with = "name")]
     pub(crate) workload: &'static Workload,
     pub(crate) n: u64,
-    /// How often each program ran.
-    pub(crate) runs: u32,
+    #[serde(flatten)]
+    pub(crate) header: Header,
     /// The peers asked for, if not all.
     pub(crate) peers: Option<Vec<String>>,
-    /// When it ended, in UTC.
-    pub(crate) date: String,
-    pub(crate) machine: Machine,
     /// Heapwood first.
     pub(crate) results: Vec<Row>,
     pub(crate) equal_rss: Option<EqualRss>,
@@ -47,16 +43,21 @@ pub(crate) struct Row {
     pub(crate) ratio_cpu: Spread,
     pub(crate) ratio_wall: Spread,
     pub(crate) ratio_rss: Spread,
+    /// `None` for Heapwood itself, too.
+    pub(crate) p_cpu: Option<f64>,
+    pub(crate) p_wall: Option<f64>,
+    pub(crate) p_rss: Option<f64>,
     /// What the program measured itself.
     pub(crate) figures: BTreeMap<&'static str, OfFigure>,
 }
 
-/// A figure and its ratio.
+/// A figure, its ratio and p value.
 #[derive(Serialize)]
 pub(crate) struct OfFigure {
     #[serde(flatten)]
     pub(crate) spread: Spread,
     pub(crate) ratio: Spread,
+    pub(crate) p: Option<f64>,
 }
 
 /// How near Heapwood's memory came to a peer's.
@@ -84,20 +85,19 @@ impl Report {
         skipped: Vec<Skipped>,
     ) -> Result<Report, Failure> {
         let entries = &rounds.entries;
-        let base = &entries[0].runs;
+        let base = &entries[0];
         let good = entries.iter().filter(|e| e.failed.is_none());
         let results: Vec<Row> = good.map(|e| Row::of(e, base, workload.figures)).collect();
         let failed = entries
             .iter()
             .filter_map(|e| Some(Skipped { name: e.program.name.clone(), why: e.failed.clone()? }));
         let equal_rss = tuned.map(|tuned| EqualRss::of(tuned, &results)).transpose()?;
+        let peers = args.peers().map(|names| if names.is_empty() { vec![NO_PEER.into()] } else { names });
         Ok(Report {
             workload,
             n,
-            runs: args.runs(),
-            peers: args.peers().map(|names| if names.is_empty() { vec![NO_PEER.into()] } else { names }),
-            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            machine: Machine::this(),
+            header: Header::now(command(args, n, peers.as_deref(), equal_rss.as_ref()), args.runs),
+            peers,
             failed: failed.collect(),
             results,
             equal_rss,
@@ -110,15 +110,13 @@ impl Report {
         let each: Vec<String> = self.failed.iter().map(|f| format!("{} failed: {}", f.name, f.why)).collect();
         (!each.is_empty()).then(|| Failure::run(each.join("\nheapwood: ")))
     }
+}
 
-    /// The command that would measure this again, as a shell takes it.
-    pub(crate) fn command(&self) -> String {
-        let peers =
-            self.peers.as_ref().map_or(String::new(), |names| format!(" --peers {}", word(&names.join(","))));
-        let equal_rss =
-            self.equal_rss.as_ref().map_or(String::new(), |e| format!(" --equal-rss {}", word(&e.peer)));
-        format!("heapwood bench {} {}{peers} --runs {}{equal_rss}", self.workload.name, self.n, self.runs)
-    }
+/// The command that would measure this again, as a shell takes it.
+fn command(args: &Bench, n: u64, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
+    let peers = peers.map_or(String::new(), |names| format!(" --peers {}", word(&names.join(","))));
+    let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", word(&e.peer)));
+    format!("heapwood bench {} {n}{peers} --runs {}{equal_rss}", args.workload.name, args.runs)
 }
 
 /// A word of a command, in quotes if a shell would make something else of it.
@@ -131,29 +129,39 @@ fn word(text: &str) -> String {
 }
 
 impl Row {
-    fn of(entry: &Entry, base: &[Run], figures: &'static [Figure]) -> Row {
-        let spread = |of: &dyn Fn(&Run) -> f64| Spread::of(entry.runs.iter().map(of));
+    fn of(entry: &Entry, base: &Entry, figures: &'static [Figure]) -> Row {
+        let values =
+            |of: &Entry, value: &dyn Fn(&Run) -> f64| of.runs.iter().map(value).collect::<Vec<f64>>();
+        let spread = |value: &dyn Fn(&Run) -> f64| Spread::of(values(entry, value));
         let ratio =
-            |of: &dyn Fn(&Run) -> f64| Spread::of_ratios(entry.runs.iter().map(of), base.iter().map(of));
+            |value: &dyn Fn(&Run) -> f64| Spread::of_ratios(values(entry, value), values(base, value));
+        let p = |value: &dyn Fn(&Run) -> f64| match std::ptr::eq(entry, base) {
+            true => None,
+            false => p_value(&values(entry, value), &values(base, value)),
+        };
         let figure = |figure: &'static Figure| {
             let value = |run: &Run| {
                 let found = run.figures.iter().find(|(name, _)| name == figure.name);
                 found.map_or(f64::NAN, |(_, value)| *value)
             };
-            (figure.name, OfFigure { spread: spread(&value), ratio: ratio(&value) })
+            (figure.name, OfFigure { spread: spread(&value), ratio: ratio(&value), p: p(&value) })
         };
+        let (wall, rss) = (|r: &Run| r.wall_s, |r: &Run| r.used.max_rss_bytes as f64);
         Row {
             name: entry.program.name.clone(),
             version: entry.program.version.clone(),
             cpu_s: spread(&Run::cpu_s),
-            wall_s: spread(&|r| r.wall_s),
+            wall_s: spread(&wall),
             user_s: spread(&|r| r.used.user_s),
             sys_s: spread(&|r| r.used.sys_s),
-            max_rss_bytes: spread(&|r| r.used.max_rss_bytes as f64),
+            max_rss_bytes: spread(&rss),
             minor_faults: spread(&|r| r.used.minor_faults as f64),
             ratio_cpu: ratio(&Run::cpu_s),
-            ratio_wall: ratio(&|r| r.wall_s),
-            ratio_rss: ratio(&|r| r.used.max_rss_bytes as f64),
+            ratio_wall: ratio(&wall),
+            ratio_rss: ratio(&rss),
+            p_cpu: p(&Run::cpu_s),
+            p_wall: p(&wall),
+            p_rss: p(&rss),
             figures: figures.iter().map(figure).collect(),
         }
     }

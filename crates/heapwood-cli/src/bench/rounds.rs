@@ -4,10 +4,10 @@
 
 use super::children::Children;
 use super::programs::{HEAPWOOD, Program};
-use super::progress::Progress;
 use super::protocol::Said;
-use crate::failure::Failure;
 use heapwood_os::usage::Usage;
+use heapwood_report::Failure;
+use heapwood_report::Progress;
 use heapwood_workloads::Workload;
 
 /// What one run cost.

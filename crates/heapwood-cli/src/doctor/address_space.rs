@@ -3,8 +3,8 @@
 
 use super::Text;
 use super::finding::Finding;
-use crate::size::show;
 use heapwood_os::OsError;
+use heapwood_report::size::show;
 
 pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
 pub(crate) const MAPPINGS: &str = "/proc/self/maps";

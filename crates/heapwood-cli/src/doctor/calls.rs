@@ -65,44 +65,43 @@ pub(crate) fn give_back(reads_zero: &Result<bool, OsError>) -> Finding {
 }
 
 pub(crate) fn free(outcome: &io::Result<()>) -> Finding {
-    match outcome {
-        Ok(()) => {
-            Finding::ok("MADV_FREE", "works", "Heaps do not need it: they give back with MADV_DONTNEED.")
-        }
-        Err(why) => Finding::note(
-            "MADV_FREE",
-            refused(why),
-            "Nothing: heaps give back with MADV_DONTNEED.",
-            "Nothing needs to be set; Linux has it since 4.5.",
-        ),
-    }
+    offered(
+        "MADV_FREE",
+        outcome,
+        "Heaps do not need it: they give back with MADV_DONTNEED.",
+        "Nothing: heaps give back with MADV_DONTNEED.",
+        "4.5",
+    )
 }
 
 pub(crate) fn collapse(outcome: &io::Result<()>) -> Finding {
-    match outcome {
-        Ok(()) => {
-            Finding::ok("MADV_COLLAPSE", "works", "Huge pages can be had when wanted; heaps do not need it.")
-        }
-        Err(why) => Finding::note(
-            "MADV_COLLAPSE",
-            refused(why),
-            "Huge pages come with page faults and from khugepaged only, which is what heaps go by.",
-            "Nothing needs to be set; Linux has it since 6.1, if transparent huge pages are built in and \
-             allowed.",
-        ),
-    }
+    offered(
+        "MADV_COLLAPSE",
+        outcome,
+        "Huge pages can be had when wanted; heaps do not need it.",
+        "Huge pages come with page faults and from khugepaged only, which is what heaps go by.",
+        "6.1, if transparent huge pages are built in and allowed",
+    )
 }
 
 pub(crate) fn populate(outcome: &io::Result<()>) -> Finding {
-    const NAME: &str = "MADV_POPULATE_WRITE";
+    offered(
+        "MADV_POPULATE_WRITE",
+        outcome,
+        "Memory can be had before it is touched; heaps do not need it.",
+        "Memory comes when it is touched, which is what heaps go by.",
+        "5.14",
+    )
+}
+
+/// A call that Linux has since some version, and what follows where it works and where not.
+fn offered(name: &'static str, outcome: &io::Result<()>, works: &str, without: &str, since: &str) -> Finding {
     match outcome {
-        Ok(()) => Finding::ok(NAME, "works", "Memory can be had before it is touched; heaps do not need it."),
-        Err(why) => Finding::note(
-            NAME,
-            refused(why),
-            "Memory comes when it is touched, which is what heaps go by.",
-            "Nothing needs to be set; Linux has it since 5.14.",
-        ),
+        Ok(()) => Finding::ok(name, "works", works),
+        Err(why) => {
+            let remedy = format!("Nothing needs to be set; Linux has it since {since}.");
+            Finding::note(name, refused(why), without, remedy)
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 
 use super::Text;
 use super::finding::Finding;
-use crate::size::show;
 use heapwood_os::{HUGE_PAGE, OsError};
+use heapwood_report::size::show;
 use std::ops::Range;
 
 pub(crate) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";

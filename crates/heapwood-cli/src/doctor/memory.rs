@@ -4,21 +4,10 @@
 use super::Text;
 use super::cgroup::{Kind, Limits};
 use super::finding::Finding;
-use crate::size::show;
+use heapwood_report::machine::{MEMINFO, meminfo_bytes};
+use heapwood_report::size::show;
 
-pub(crate) const MEMINFO: &str = "/proc/meminfo";
 pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
-
-/// Bytes that /proc/meminfo has under `key`.
-fn field(meminfo: &str, key: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// What /proc/meminfo says a program may take before anything is swapped out.
-pub(crate) fn available(meminfo: &Text) -> Option<u64> {
-    field(meminfo.as_ref().ok()?, "MemAvailable")
-}
 
 pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
     const NAME: &str = "memory";
@@ -85,10 +74,9 @@ pub(crate) fn overcommit(mode: &Text, meminfo: &Text) -> Finding {
             "Give heaps a limit (--limit) below what the machine has.",
         ),
         "2" => {
-            let fields = meminfo
-                .as_ref()
-                .ok()
-                .and_then(|text| Some((field(text, "Committed_AS")?, field(text, "CommitLimit")?)));
+            let fields = meminfo.as_ref().ok().and_then(|text| {
+                Some((meminfo_bytes(text, "Committed_AS")?, meminfo_bytes(text, "CommitLimit")?))
+            });
             let found = match fields {
                 Some((now, most)) => format!(
                     "2 (strict), {} of {} committed (Committed_AS of CommitLimit), {} left",
@@ -117,7 +105,7 @@ pub(crate) fn swap(meminfo: &Text) -> Finding {
         Ok(text) => text,
         Err(why) => return Finding::unread(NAME, MEMINFO, why),
     };
-    match field(text, "SwapTotal") {
+    match meminfo_bytes(text, "SwapTotal") {
         Some(0) => {
             Finding::ok(NAME, "none", "A heap is in memory or nowhere: collections never wait for a disk.")
         }
@@ -181,7 +169,7 @@ mod tests {
         assert!(less.consequence.contains("ends"), "{less}");
         let remedy = less.remedy.unwrap();
         assert!(remedy.contains("--limit 6.0GiB"), "{remedy}");
-        assert_eq!(crate::size::parse_size("6.0GiB"), Result::Ok(6 << 30));
+        assert_eq!(heapwood_report::size::parse_size("6.0GiB"), Result::Ok(6 << 30));
         assert!(memory(MACHINE, &limited(8 << 30, Kind::Slows)).consequence.contains("slows"));
         assert_eq!(memory(MACHINE, &limited(32 << 30, Kind::Ends)).state, Ok);
         assert!(memory(MACHINE, &limited(0, Kind::Ends)).remedy.unwrap().contains("does not fit"));

@@ -142,7 +142,7 @@ impl fmt::Display for Accepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", Count(self.words.into(), "word"), Count(self.bytes, "byte"))?;
         if let Some(bytes) = u64::try_from(self.bytes).ok().filter(|&bytes| bytes >= 1 << 10) {
-            write!(f, " ({})", crate::size::show(bytes))?;
+            write!(f, " ({})", heapwood_report::size::show(bytes))?;
         }
         if let Some(pointers) = self.pointers {
             write!(f, ", {}", Count(pointers.into(), "pointer"))?;

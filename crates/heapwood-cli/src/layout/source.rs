@@ -1,11 +1,11 @@
 //! The bytes of a program: from a file, as they are or as hexadecimal text, or made of a type. Invariant: they are not
 //! checked here; only what is no program at all, such as a text of other letters, is refused.
 
-use crate::failure::Failure;
-use crate::input::read_at_most;
-use crate::legible::legible;
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Op, Ops};
+use heapwood_report::Failure;
+use heapwood_report::input::read_at_most;
+use heapwood_report::legible::legible;
 use std::ffi::OsStr;
 use std::path::Path;
 

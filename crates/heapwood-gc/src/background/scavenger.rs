@@ -141,7 +141,7 @@ impl Work<'_> {
     /// Releases a run if there is more than what is kept, or sweeps some spans of a heap that is far above it; whether it
     /// has.
     fn release_some(&self, far: &mut FarAbove) -> bool {
-        if self.space.backed_bytes() <= self.kept() {
+        if self.space.resident_bytes() <= self.kept() {
             return false;
         }
         let effort = match far.look(self) {
@@ -170,7 +170,7 @@ const LONG_ABOVE: Duration = Duration::from_secs(1);
 impl FarAbove {
     /// How long it has been; `None` if it is not.
     fn look(&mut self, work: &Work<'_>) -> Option<Duration> {
-        let (goal, backed) = (work.goal(), work.space.backed_bytes());
+        let (goal, backed) = (work.goal(), work.space.resident_bytes());
         if backed <= work.kept() {
             self.since = None;
         } else if self.since.is_some() || backed > goal.saturating_add(goal / 2) {

@@ -11,7 +11,9 @@ use crate::inject::FaultInjector;
 use crate::mark::{FlaggedSpans, MarkStacks, Marked, Marker};
 use crate::mutator::Mutator;
 use crate::mutator::registry::{Members, Registry};
-use crate::observe::{PageSnapshots, Record, Stats, Times, Verify};
+#[cfg(feature = "inspect")]
+use crate::observe::PageSnapshots;
+use crate::observe::{Record, Stats, Times, Verify};
 use crate::roots::Roots;
 use crate::state::State;
 use core::fmt;
@@ -36,6 +38,7 @@ pub(crate) struct Collector {
     stacks: bool,
     record: Lock<Record>,
     verify: Option<Verify>,
+    #[cfg(feature = "inspect")]
     snapshots: PageSnapshots,
     faults: FaultInjector,
 }
@@ -65,6 +68,7 @@ impl Collector {
             stacks,
             record: Lock::new(Record::new()),
             verify,
+            #[cfg(feature = "inspect")]
             snapshots: PageSnapshots::new(),
             faults: FaultInjector::default(),
         }
@@ -82,6 +86,7 @@ impl Collector {
         &self.pacer
     }
 
+    #[cfg(feature = "inspect")]
     pub(crate) fn snapshots(&self) -> &PageSnapshots {
         &self.snapshots
     }
@@ -140,7 +145,7 @@ impl Collector {
         let began = clock::monotonic_ns();
         // Most of what is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
         space.finish_sweep();
-        let bounds = self.pacer.bounds(space.backed_bytes());
+        let bounds = self.pacer.bounds(space.resident_bytes());
 
         let requested = clock::monotonic_ns();
         let members = self.registry.lock();
@@ -153,6 +158,7 @@ impl Collector {
         let world = unsafe { space.stopped() };
         members.iter().for_each(Mutator::flush);
         world.finish_sweep();
+        #[cfg(feature = "inspect")]
         self.snapshots.before_marking(space);
         if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
             verify.before_marking((space, &world), stores, &self.roots, &members);
@@ -163,6 +169,7 @@ impl Collector {
         let pace = self.pacer.pace(marked.bytes, bounds);
         state.set_sizes(marked.bytes, pace.goal);
         world.end_marking(pace.budget);
+        #[cfg(feature = "inspect")]
         self.snapshots.after_marking(space, &world);
         self.faults.free_survivors(&world);
         if let Some(verify) = &self.verify {

@@ -105,7 +105,7 @@ impl Pacer {
     pub(crate) fn was_used_up(&self, state: &State, seen: u64) -> bool {
         let most = self.limit.unwrap_or(state.space().most_bytes());
         let left = most.saturating_sub(state.live());
-        let handed_out = || state.space().figures().allocated_in_cycle;
+        let handed_out = || state.space().stats().allocated_in_cycle;
         left > most / 8 && (state.collections() != seen || handed_out() >= left / 2)
     }
 }

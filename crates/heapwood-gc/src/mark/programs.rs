@@ -33,7 +33,7 @@ impl<'h> Marker<'h> {
         let nest = self.nest(shape);
         let next = Address::new(range.next);
         let span = space.find_span(next).expect("a range lies in an object");
-        let base = space.cell_in(span, next).expect("a range lies in an object").get();
+        let base = span.cell_in(next).expect("a range lies in an object").get();
         let bytes = nest.words() as usize * WORD;
         let offset = range.next - (base + shape.header as usize * WORD);
         let (element, word) = (range.next - offset % bytes, (offset % bytes / WORD) as u64);

@@ -27,7 +27,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Bump, Local, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass};
+use heapwood_heap::{Address, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache};
 use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
@@ -60,7 +60,7 @@ pub struct Mutator {
     whole: Cell<bool>,
     recent: RecentShapes,
     memory: Cell<Option<Reservation>>,
-    local: Local,
+    local: ThreadCache,
     client: Client,
 }
 

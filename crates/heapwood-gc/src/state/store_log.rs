@@ -43,7 +43,7 @@ impl StoreLog {
         // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
         // start is enough here.
         let span = space.find_span(object.into());
-        let Some(span) = span.filter(|span| space.cell_in(span, object.into()) == Some(object.into())) else {
+        let Some(span) = span.filter(|span| span.cell_in(object.into()) == Some(object.into())) else {
             corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
         };
         let (object, slot) = (object.get(), slot.get());

@@ -64,7 +64,7 @@ impl World {
 
     pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(kernel, settings.config).unwrap();
-        heap.space().set_always_mixed(settings.mixed);
+        heap.space().set_always_shared(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
         // SAFETY: given just now, to this thread; the heap is dropped after it.
         let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };

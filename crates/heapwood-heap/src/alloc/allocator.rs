@@ -1,0 +1,130 @@
+//! What all mutators of a heap allocate from: spans that are swept, and shapes. Invariant: a span that a bump has is of the
+//! bump's shape, swept, and on no list.
+
+use crate::alloc::bump::Bump;
+use crate::alloc::runs::free_run;
+use crate::config::SpaceConfig;
+use crate::error::ShapeError;
+use crate::layout::shape::{Scan, ScanKind, SmallShape};
+use crate::layout::shape_id::ShapeId;
+use crate::layout::shapes::Shapes;
+use crate::reclaim::sweeper::Sweeper;
+#[cfg(feature = "inspect")]
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_layout::WORD;
+use heapwood_os::{KernelRef, OsError};
+use heapwood_pages::PageIndex;
+
+/// A sweeper with shapes.
+pub(crate) struct Allocator {
+    sweeper: Sweeper,
+    shapes: Shapes,
+    /// Hand out one cell at a time.
+    single_cells: bool,
+    #[cfg(feature = "inspect")]
+    always_shared: AtomicBool,
+}
+
+impl Allocator {
+    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<Self, OsError> {
+        let sweeper = Sweeper::new(kernel, config)?;
+        Ok(Allocator {
+            shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
+            sweeper,
+            single_cells: config.single_cells,
+            #[cfg(feature = "inspect")]
+            always_shared: AtomicBool::new(false),
+        })
+    }
+
+    /// The spans, swept as they are needed.
+    #[inline(always)]
+    pub(crate) fn sweeper(&self) -> &Sweeper {
+        &self.sweeper
+    }
+
+    /// The shapes.
+    #[inline(always)]
+    pub(crate) fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
+    pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
+        self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
+    }
+
+    /// Whether cells are handed out one at a time.
+    #[inline]
+    pub(crate) fn has_single_cells(&self) -> bool {
+        self.single_cells
+    }
+
+    /// From now on no layout gets spans of its own that has none, or they do again.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn set_always_shared(&self, on: bool) {
+        self.always_shared.store(on, Ordering::Relaxed);
+    }
+
+    /// Moves `bump` to the next run of free cells of its span, which begins at `page`; false if there is none. They are zero
+    /// where they may hold pointers, unless each is written as a `whole`.
+    #[inline]
+    pub(crate) fn next_run(&self, bump: &Bump, page: PageIndex, shape: SmallShape<'_>, whole: bool) -> bool {
+        let (heap, class) = (self.sweeper.heap(), shape.size_class());
+        let span = heap.spans().at(page);
+        let mut run = free_run(heap.marks(), class, bump.limit()..span.cells_end());
+        if run.is_empty() {
+            return false;
+        }
+        if self.has_single_cells() {
+            run.end = run.start + class.cell_size();
+        }
+        debug_assert!(run.len().is_multiple_of(class.cell_size()));
+        if self.must_zero(shape, whole) && !span.is_fresh() {
+            // SAFETY: the run's cells are free, and this thread owns the span.
+            unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
+        }
+        bump.set_run(run);
+        true
+    }
+
+    /// Whether free cells must be zero before they are handed out.
+    #[inline]
+    fn must_zero(&self, shape: SmallShape<'_>, whole: bool) -> bool {
+        match shape.kind() {
+            ScanKind::NoPointers => false,
+            ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
+            // Behind a value there may be room for what looks like another.
+            ScanKind::Program => !(whole && self.is_one_value(shape)),
+            ScanKind::Slice
+            | ScanKind::Conservative
+            | ScanKind::Trace
+            | ScanKind::Bits
+            | ScanKind::Numbered => true,
+        }
+    }
+
+    /// Whether a cell of a program's shape has one element, and no room for another.
+    fn is_one_value(&self, shape: SmallShape<'_>) -> bool {
+        // SAFETY: the shape was looked up here.
+        let Some(nest) = (unsafe { self.shapes.nest_of(&shape) }) else { return false };
+        shape.header == 0 && nest.words() > shape.cell_size as u64 / WORD as u64 / 2
+    }
+
+    /// Whether the next object of the shape goes to a span that layouts share; counts it if so.
+    pub(crate) fn shares(&self, id: ShapeId, shape: SmallShape<'_>) -> bool {
+        if id.is_well_known() || shape.per_object().is_none() {
+            return false;
+        }
+        let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().cycle());
+        if !demand.has_begun(id, cycle) {
+            // The lists know whether the layout has spans, and say so when they are put in order.
+            let _ = self.sweeper.lists(&mut self.sweeper.lock(), id);
+        }
+        #[cfg(feature = "inspect")]
+        if self.always_shared.load(Ordering::Relaxed) {
+            return demand.shares(id, cycle, None);
+        }
+        demand.shares(id, cycle, Some(shape.size_class().span_cells()))
+    }
+}

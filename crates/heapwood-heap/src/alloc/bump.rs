@@ -1,0 +1,162 @@
+//! Bumps: where a mutator allocates next, one for each shape. Elsewhere this is called a thread-local allocation buffer (TLAB).
+//!
+//! Allocation takes the cell at the cursor if it ends at or below the limit; storing the advanced cursor is the
+//! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where they may hold
+//! pointers unless their mutator writes values whole (see `owner`); or one cell of a span that the layout shares (see
+//! `demand`), and then the bump has no span. A bump without a run has cursor and limit 0, which sends every request to the
+//! slow path.
+//! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
+
+use crate::spans::span::NO_SPAN;
+use core::cell::Cell;
+use core::ops::Range;
+use core::ptr::NonNull;
+use heapwood_os::region::Zeroed;
+use heapwood_pages::PageIndex;
+
+/// One shape's run of free cells. The first 20 bytes are read by inline code outside this library: frozen.
+#[repr(C, align(32))]
+pub struct Bump {
+    /// The next free cell.
+    cursor: Cell<usize>,
+    /// One past the last free cell of the run.
+    limit: Cell<usize>,
+    /// The cell size; 0 until the shape is first used by this mutator.
+    cell_size: Cell<u32>,
+    /// The first page of the span the run is in; 0 for none.
+    span: Cell<u32>,
+    /// The first of the unswept spans that this mutator took home; 0 for none, [`NONE_LEFT`] if the shared state had
+    /// none either, and so will not before the next marking.
+    at_home: Cell<u32>,
+    /// The last of the spans that this mutator has used up or found full since its last visit; they are linked.
+    used: Cell<u32>,
+}
+
+/// See [`Bump::at_home`].
+const NONE_LEFT: u32 = u32::MAX;
+
+const _: () = assert!(size_of::<Bump>() == 32);
+const _: () = assert!(core::mem::offset_of!(Bump, cursor) == 0);
+const _: () = assert!(core::mem::offset_of!(Bump, limit) == 8);
+const _: () = assert!(core::mem::offset_of!(Bump, cell_size) == 16);
+
+// SAFETY: all-zero bytes are a bump without a run; it holds plain numbers.
+unsafe impl Zeroed for Bump {}
+
+impl Bump {
+    /// The next cell of `size` bytes (not 0) if the run has one, without taking it.
+    #[inline(always)]
+    pub fn peek(&self, size: usize) -> Option<NonNull<u8>> {
+        let cursor = self.cursor.get();
+        if cursor + size > self.limit.get() {
+            return None;
+        }
+        // SAFETY: the limit of a bump without a run is 0, so here it has one, and no run starts at address 0.
+        Some(unsafe { NonNull::new_unchecked(cursor as *mut u8) })
+    }
+
+    /// Takes the cell that [`Bump::peek`] showed: from this store on it exists.
+    ///
+    /// # Safety
+    /// 1. `cell` is what `peek` of this bump returned for `size`, the cell size of its shape, since it was last refilled and
+    ///    since the last commit; or `size` is several cells', or all the [`room`](Self::room) that the run has.
+    /// 2. What a collection may read of it is written: pointers that it may follow, or zeros.
+    #[inline(always)]
+    pub unsafe fn commit(&self, cell: NonNull<u8>, size: usize) {
+        // Whatever was written into the cell stays before the store that makes it exist.
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+        self.cursor.set(cell.as_ptr() as usize + size);
+    }
+
+    /// The bytes that the run still has.
+    pub fn room(&self) -> usize {
+        self.limit.get() - self.cursor.get()
+    }
+
+    /// The cell size, once the shape has been used.
+    pub fn cell_size(&self) -> usize {
+        self.cell_size.get() as usize
+    }
+
+    /// The cursor: cells of the span below it have been handed out.
+    pub(crate) fn cursor(&self) -> usize {
+        self.cursor.get()
+    }
+
+    /// The limit: where the next run of the span is looked for.
+    #[inline]
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.get()
+    }
+
+    /// The first page of the span that it allocates from, if it has one.
+    #[inline]
+    pub(crate) fn span(&self) -> Option<PageIndex> {
+        (self.span.get() != NO_SPAN).then(|| PageIndex(self.span.get() as usize))
+    }
+
+    /// It has these free cells now.
+    #[inline]
+    pub(crate) fn set_run(&self, run: Range<usize>) {
+        self.cursor.set(run.start);
+        self.limit.set(run.end);
+    }
+
+    /// It has one cell of a span that is not its own.
+    pub(crate) fn set_cell(&self, cell: usize, size: usize) {
+        self.cell_size.set(size as u32);
+        self.set_run(cell..cell + size);
+    }
+
+    /// It has a span now, from whose frontier on runs are to be looked for.
+    pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize) {
+        self.cell_size.set(cell as u32);
+        self.span.set(page.0 as u32);
+        self.set_run(frontier..frontier);
+    }
+
+    /// It has no run and no span.
+    pub(crate) fn reset(&self) {
+        self.set_run(0..0);
+        self.span.set(NO_SPAN);
+    }
+
+    /// The first of the spans that were taken home, if there are some.
+    pub(crate) fn first_at_home(&self) -> Option<PageIndex> {
+        let first = self.at_home.get();
+        (!matches!(first, NO_SPAN | NONE_LEFT)).then_some(PageIndex(first as usize))
+    }
+
+    /// The spans from this one on are those left at home.
+    pub(crate) fn set_at_home(&self, first: u32) {
+        self.at_home.set(first);
+    }
+
+    /// The spans from this one on were taken home; or there were none.
+    pub(crate) fn take_home(&self, first: u32) {
+        self.at_home.set(if first == NO_SPAN { NONE_LEFT } else { first });
+    }
+
+    /// Whether the shared state had none when it was last asked.
+    pub(crate) fn none_left(&self) -> bool {
+        self.at_home.get() == NONE_LEFT
+    }
+
+    /// The first of the spans at home, which are taken away.
+    pub(crate) fn leave_home(&self) -> u32 {
+        match self.at_home.replace(NO_SPAN) {
+            NONE_LEFT => NO_SPAN,
+            first => first,
+        }
+    }
+
+    /// A span is used up; returns the one before, to be linked.
+    pub(crate) fn push_used(&self, page: PageIndex) -> u32 {
+        self.used.replace(page.0 as u32)
+    }
+
+    /// The last span that was used up, which links to those before; they are taken away.
+    pub(crate) fn take_used(&self) -> u32 {
+        self.used.replace(NO_SPAN)
+    }
+}

@@ -1,0 +1,99 @@
+//! Runs: where in a span the next free cells lie, one behind the other, for a bump to take. Small cells are found by
+//! words of the allocation bits: a table says for each class where in a page cells begin, and what begins there without
+//! a bit is free. Invariant: classes with a pattern have spans of one page, so that one pattern fits them all; larger
+//! cells lie so far apart that each has a word of its own, and are looked at one by one.
+
+use crate::granule::GRANULE;
+use crate::layout::size_class::SizeClass;
+use crate::marks::{Marks, PAGE_WORDS};
+use core::ops::Range;
+
+/// The largest cells that are found by a pattern.
+const MAX_PATTERN: usize = 1024;
+const PATTERNS: usize = match SizeClass::of(MAX_PATTERN) {
+    Some(class) => class.index() + 1,
+    None => 0,
+};
+
+/// The granules of a page in which cells begin, for each class up to [`MAX_PATTERN`].
+static STARTS: [[u64; PAGE_WORDS]; PATTERNS] = {
+    let mut starts = [[0; PAGE_WORDS]; PATTERNS];
+    let mut index = 0;
+    while index < PATTERNS {
+        let class = SizeClass::new(index);
+        assert!(class.span_pages().0 == 1);
+        let mut cell = 0;
+        while cell < class.span_cells() {
+            let granule = cell * class.cell_size() / GRANULE;
+            starts[index][granule / 64] |= 1 << (granule % 64);
+            cell += 1;
+        }
+        index += 1;
+    }
+    starts
+};
+
+/// The first run of free cells among the `cells` of a span, which begin with a cell; empty if there is none.
+#[inline]
+pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Range<usize> {
+    match STARTS.get(class.index()) {
+        Some(pattern) => marks.next_run(cells.start, cells.end, pattern),
+        None => marks.next_run_of_large(cells.start, cells.end, class.cell_size()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_pages::PAGE_SIZE;
+
+    /// Cell by cell.
+    fn simple(marks: &Marks, cell: usize, cells: Range<usize>) -> Option<Range<usize>> {
+        let start = cells.clone().step_by(cell).find(|&c| !marks.is_allocated(c))?;
+        let end = (start..cells.end).step_by(cell).find(|&c| marks.is_allocated(c));
+        Some(start..end.unwrap_or(cells.end))
+    }
+
+    #[test]
+    fn runs_are_those_of_a_walk_cell_by_cell_for_all_classes() {
+        const BASE: usize = 1 << 30;
+        let mut state = 0x9E37_79B9_7F4A_7C15u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for class in SizeClass::all() {
+            let (cell, pages) = (class.cell_size(), class.span_pages().bytes());
+            // One marked cell in so many, over spans in different places between other spans that are full.
+            for (round, one_in) in [1, 2, 3, 7, 50, u64::MAX].into_iter().cycle().take(60).enumerate() {
+                let marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
+                marks.commit(0, 1 << 20, false).unwrap();
+                let start = BASE + PAGE_SIZE * (1 + round % 5);
+                let end = start + class.span_cells() * cell;
+                let side = marks.mark_side();
+                for granule in (BASE..BASE + (1 << 20)).step_by(GRANULE) {
+                    let outside = granule < start || granule >= start + pages;
+                    let begins = granule < end && granule >= start && (granule - start).is_multiple_of(cell);
+                    if outside || begins && random().is_multiple_of(one_in) {
+                        // SAFETY: the bits are committed, and this thread's alone.
+                        assert!(unsafe { side.set(granule) });
+                    }
+                }
+                marks.flip();
+                let mut from = start;
+                loop {
+                    let run = Some(free_run(&marks, class, from..end)).filter(|run| !run.is_empty());
+                    assert_eq!(run, simple(&marks, cell, from..end), "{class:?} from {}", from - start);
+                    from = match run {
+                        // Runs are taken as a whole, or one cell at a time.
+                        Some(run) if round % 2 == 0 => run.end,
+                        Some(run) => run.start + cell,
+                        None => break,
+                    };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The walker: checks a heap that stands still against itself. Page entries against descriptors, lists against entries,
+//! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
+
+use crate::layout::shapes::Shapes;
+use crate::reclaim::central::Central;
+use crate::reclaim::sweeper::Sweeper;
+use crate::spans::span::Span;
+use crate::spans::span_list::SpanList;
+use core::fmt;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
+
+/// The first thing found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// The page it was found at.
+    pub page: PageIndex,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}: {}", self.page.0, self.what)
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), Invalid> {
+    if ok { Ok(()) } else { Err(Invalid { page, what }) }
+}
+
+/// A walk over a heap that stands still.
+pub(crate) struct Walker<'h> {
+    sweeper: &'h Sweeper,
+    shapes: &'h Shapes,
+    /// The spans met on lists so far.
+    listed: usize,
+}
+
+impl<'h> Walker<'h> {
+    pub(crate) fn new(sweeper: &'h Sweeper, shapes: &'h Shapes) -> Self {
+        Walker { sweeper, shapes, listed: 0 }
+    }
+
+    /// Checks everything that can be recomputed.
+    pub(crate) fn run(mut self) -> Result<(), Invalid> {
+        let heap = self.sweeper.heap();
+        let (mut central, end) = (self.sweeper.lock(), heap.spans().end());
+        let pages_agree = heap.pages().is_valid().is_ok();
+        check(pages_agree, PageIndex(0), "the page allocator's summaries disagree with its bits")?;
+        self.lists(&mut central)?;
+        let (mut spans, mut in_use) = (0, 0);
+        for (page, span) in heap.spans().walk() {
+            match span {
+                None => self.free_page(page)?,
+                Some(span) => {
+                    self.span(page, span)?;
+                    spans += 1;
+                    in_use += span.pages().0;
+                }
+            }
+        }
+        check(spans == self.listed, end, "a span is on no list, or on two")?;
+        let in_use = in_use + central.unfinished().0;
+        check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
+    }
+
+    fn lists(&mut self, central: &mut Central) -> Result<(), Invalid> {
+        let heap = self.sweeper.heap();
+        let mut next = central.next_listed(1);
+        while let Some(shape) = next {
+            let lists = *self.sweeper.lists(central, shape);
+            for (list, swept, may_have_free) in lists.all() {
+                self.list(list, |span, page| {
+                    check(span.shape() == shape, page, "a span is on another shape's list")?;
+                    let in_cycle = span.is_swept_in(heap.marks().cycle());
+                    check(in_cycle == swept, page, "a span's sweep cycle disagrees with its list")?;
+                    let full = may_have_free || heap.free_cells(span) == 0;
+                    check(full, page, "a span on the full list has free cells")
+                })?;
+            }
+            next = central.next_listed(shape.index() as u32 + 1);
+        }
+        Ok(())
+    }
+
+    /// Follows a list from its head to its tail.
+    fn list(
+        &mut self,
+        list: SpanList,
+        each: impl Fn(&Span, PageIndex) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        let spans = self.sweeper.heap().spans();
+        let (mut rest, mut last) = (list, None);
+        while let Some(page) = rest.first() {
+            check(page < spans.end(), page, "a list leads outside the heap")?;
+            let entry = spans.entry(page);
+            let begins = entry.kind().is_some() && entry.back().0 == 0;
+            check(begins, page, "a list leads to no span's start")?;
+            each(spans.at(page), page)?;
+            self.listed += 1;
+            check(self.listed <= spans.end().0, page, "a list has a cycle")?;
+            last = rest.pop(spans);
+        }
+        check(last == list.last(), last.unwrap_or(spans.end()), "a list ends before its tail")
+    }
+
+    fn free_page(&self, page: PageIndex) -> Result<(), Invalid> {
+        let (marks, start) = (self.sweeper.heap().marks(), self.sweeper.heap().spans().address_of(page));
+        let clear = marks.count_allocated(start, start + PAGE_SIZE) == 0;
+        check(clear, page, "a free page has allocation bits")?;
+        check(marks.marks_clear(start, start + PAGE_SIZE), page, "a free page has mark bits")
+    }
+
+    fn span(&self, page: PageIndex, span: &Span) -> Result<(), Invalid> {
+        let heap = self.sweeper.heap();
+        let (spans, marks) = (heap.spans(), heap.marks());
+        let entry = spans.entry(page);
+        check(entry.back().0 == 0, page, "a span's first page is missing")?;
+        let shape = self.shapes.get(span.shape());
+        check(entry.shape() == span.shape(), page, "a page's shape is not its span's")?;
+        check(entry.is(shape.kind()), page, "a page's scan kind is not its shape's")?;
+        check(span.cell_size() == shape.cell_size, page, "a span's cell size is not its shape's")?;
+        let (frontier, cells) = (span.frontier(), span.cells_start()..=span.cells_end());
+        let is_at_cell = (frontier - span.cells_start()).is_multiple_of(span.object_bytes());
+        check(cells.contains(&frontier) && is_at_cell, page, "a frontier is not at a cell")?;
+        for back in 0..span.pages().0 {
+            let at = PageIndex(page.0 + back);
+            let in_use = heap.pages().with(|pages| pages.is_in_use(at));
+            check(in_use, at, "a span's page is free in the page bitmap")?;
+            let e = spans.entry(at);
+            let agrees = e.back().0 == back && e.shape() == span.shape() && e.kind() == entry.kind();
+            check(agrees, at, "a page inside a span has a wrong entry")?;
+        }
+        let (start, end) = (spans.address_of(page), spans.address_of(page) + span.pages().bytes());
+        let at_cells = span.iter().filter(|cell| marks.is_allocated(cell.get())).count();
+        let all = marks.count_allocated(start, end);
+        check(at_cells == all, page, "an allocation bit is not at a cell's start")?;
+        let swept = span.is_swept_in(marks.cycle());
+        check(!swept || marks.marks_clear(start, end), page, "a swept span has mark bits")
+    }
+}

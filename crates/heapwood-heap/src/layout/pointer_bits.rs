@@ -1,0 +1,194 @@
+//! Pointer bits: for objects whose layout has no spans of its own, one bit a word beside the heap that says where their
+//! pointers are, written when they are allocated; or in the same room, where it suffices, the number of their shape.
+//! Invariant: the bits of an object in a span that layouts share are those of its layout, and zero to the end of its cell, or
+//! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
+//! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
+//! (docs/design/metadata.md).
+
+use crate::address::ObjectRef;
+use crate::granule::GRANULE;
+use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
+use core::ops::Range;
+use heapwood_layout::WORD;
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+/// Bytes of the heap that a word of bits is about.
+const BYTES: usize = 64 * WORD;
+
+/// Cells of so many bytes have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
+pub(crate) const ROOM_FOR_NUMBER: usize = 192;
+const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD + (8 * WORD - GRANULE));
+
+/// The bits of a heap whose window starts at `base`.
+pub struct PointerBits {
+    bits: MappedArray<u64>,
+    base: usize,
+    /// Where the byte of bits would be that is about address 0.
+    origin: *mut u8,
+}
+
+// SAFETY: `origin` is made of `bits`, which is both.
+unsafe impl Send for PointerBits {}
+// SAFETY: the same.
+unsafe impl Sync for PointerBits {}
+
+impl PointerBits {
+    /// Reserves bits for `window` bytes from `base`.
+    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
+        assert!(base.is_multiple_of(BYTES));
+        let bits = MappedArray::<u64>::new(kernel, window.div_ceil(BYTES))?;
+        let origin = bits.as_ptr().cast::<u8>().wrapping_sub(base / (8 * WORD));
+        Ok(PointerBits { bits, base, origin })
+    }
+
+    /// Makes the bits for the bytes `from..to` of the window usable.
+    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.bits.commit(from / BYTES..to.div_ceil(BYTES))
+    }
+
+    /// Writes the bits of the cell `cell`: `write` is given the words that hold them and the first bit, and changes no
+    /// others.
+    ///
+    /// # Safety
+    /// 1. The cell lies in a span that this thread owns, and no marking is under way.
+    pub(crate) unsafe fn write(&self, cell: Range<usize>, write: impl FnOnce(&mut [u64], usize)) {
+        let first = (cell.start - self.base) / WORD;
+        let end = (cell.end - self.base) / WORD;
+        let (low, high) = (first / 64, end.div_ceil(64));
+        // SAFETY: contract 1; the words of a span are its own (pages are multiples of what a word is about), and they
+        // are committed.
+        let words = unsafe { core::slice::from_raw_parts_mut(self.bits.at(low), high - low) };
+        write(words, first - low * 64);
+    }
+
+    fn number_of(&self, cell: usize) -> *mut u16 {
+        self.origin.wrapping_add(cell.div_ceil(8 * WORD)).cast()
+    }
+
+    /// Writes the number of its shape for a cell of at least [`ROOM_FOR_NUMBER`] bytes.
+    ///
+    /// # Safety
+    /// 1. The cell lies in a span that this thread owns, and no marking is under way.
+    #[inline]
+    pub(crate) unsafe fn write_shape(&self, cell: usize, shape: ShapeId) {
+        // SAFETY: contract 1; both bytes are about this cell alone, and committed.
+        unsafe { self.number_of(cell).write_unaligned(shape.index() as u16) };
+    }
+
+    /// The shape of an object in a span of a shape that is scanned by number.
+    ///
+    /// # Safety
+    /// 1. The object exists, and lies in such a span of this heap.
+    #[inline]
+    pub unsafe fn shape(&self, object: ObjectRef) -> ShapeId {
+        // SAFETY: contract 1: the bits are committed, and hold a number.
+        ShapeId::from_index(u32::from(unsafe { self.number_of(object.get()).read_unaligned() }))
+    }
+
+    /// Calls `slot` with the address of each pointer of the object that fills the bytes.
+    ///
+    /// # Safety
+    /// 1. They are an object's, in a span of this heap where objects have bits.
+    pub unsafe fn for_each(&self, object: Range<usize>, mut slot: impl FnMut(usize)) {
+        if object.is_empty() {
+            return;
+        }
+        let first = (object.start - self.base) / WORD;
+        let last = (object.end - self.base) / WORD - 1;
+        // SAFETY: the bits of spans are committed (contract 1).
+        let read = |index: usize| unsafe { self.bits.at(index).read() };
+        let (mut index, last_index) = (first / 64, last / 64);
+        let mut word = read(index) & u64::MAX << (first % 64);
+        loop {
+            if index == last_index {
+                word &= u64::MAX >> (63 - last % 64);
+            }
+            while word != 0 {
+                slot(self.base + (index * 64 + word.trailing_zeros() as usize) * WORD);
+                word &= word - 1;
+            }
+            if index == last_index {
+                return;
+            }
+            index += 1;
+            word = read(index);
+        }
+    }
+}
+
+/// Clears `n` bits, at least one, from bit `at` on.
+#[inline]
+pub(crate) fn clear(bits: &mut [u64], at: usize, n: usize) {
+    let (first, last) = (at / 64, (at + n - 1) / 64);
+    let (from, to) = (u64::MAX << (at % 64), u64::MAX >> (63 - (at + n - 1) % 64));
+    if first == last {
+        bits[first] &= !(from & to);
+        return;
+    }
+    bits[first] &= !from;
+    bits[first + 1..last].fill(0);
+    bits[last] &= !to;
+}
+
+/// Makes `n` bits from bit `at` on, 1 to 64, those of `mask`, which has no others.
+#[inline]
+pub(crate) fn put(out: &mut [u64], at: usize, n: usize, mask: u64) {
+    let (word, shift) = (at / 64, at % 64);
+    let all = u64::MAX >> (64 - n);
+    out[word] = out[word] & !(all << shift) | mask << shift;
+    if shift + n > 64 {
+        out[word + 1] = out[word + 1] & !(all >> (64 - shift)) | mask >> (64 - shift);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_layout::program::decode::mask_times;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_cell_has_its_own_bits_and_no_others(
+            cells in prop::collection::vec((1usize..257, any::<[u64; 4]>()), 1..20),
+            order in any::<u64>(),
+        ) {
+            let bits = PointerBits::new(&heapwood_os::SYSTEM, 1 << 20, 1 << 20).unwrap();
+            bits.commit(0, 1 << 20).unwrap();
+            let mut at = 1 << 20;
+            let mut placed = Vec::new();
+            for (words, mask) in cells {
+                let mask: Vec<u64> = (0..4).map(|k| match words.saturating_sub(k * 64) {
+                    0 => 0,
+                    left @ 1..64 => mask[k] & ((1 << left) - 1),
+                    _ => mask[k],
+                }).collect();
+                placed.push((at..at + words * 8, mask));
+                at += words * 8;
+            }
+            // Written twice over, in some order: what was there before does not stay.
+            for round in 0..2 {
+                for k in 0..placed.len() {
+                    let (cell, mask) = &placed[(k + order as usize % placed.len() * round) % placed.len()];
+                    let words = (cell.end - cell.start) / WORD;
+                    // SAFETY: this test's own.
+                    unsafe { bits.write(cell.clone(), |out, from| mask_times(mask, words, 1, out, from)) };
+                    if words <= 64 {
+                        // The same again, over what is there.
+                        // SAFETY: as above.
+                        unsafe { bits.write(cell.clone(), |out, from| clear(out, from, words)) };
+                        // SAFETY: as above.
+                        unsafe { bits.write(cell.clone(), |out, from| put(out, from, words, mask[0])) };
+                    }
+                }
+            }
+            for (cell, mask) in &placed {
+                let mut found = Vec::new();
+                // SAFETY: this test's own.
+                unsafe { bits.for_each(cell.clone(), |slot| found.push((slot - cell.start) / 8)) };
+                let expected: Vec<usize> = (0..256).filter(|i| mask[i / 64] >> (i % 64) & 1 == 1).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+}

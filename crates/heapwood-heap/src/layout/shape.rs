@@ -1,0 +1,329 @@
+//! Shapes: what a span's cells have in common, a size class and the layout to scan them by.
+//!
+//! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
+//! is found from its page, without a word in the object; that of an object in a span which layouts share from beside the
+//! heap (`per_object`). Invariant: a shape never changes once its number has been given
+//! out (`shape_id`).
+
+use crate::layout::pointer_bits::ROOM_FOR_NUMBER;
+use crate::layout::program_id::ProgramId;
+use crate::layout::shape_id::{PerObject, ShapeId, WellKnown};
+use crate::layout::size_class::{MAX_SMALL, SizeClass};
+use core::ops::Deref;
+use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
+use heapwood_os::mapped_index::hash;
+use heapwood_os::region::Zeroed;
+
+/// The most words of an element of a slice that is scanned by a mask.
+pub const MAX_ELEMENT_WORDS: usize = u16::MAX as usize;
+
+/// How the objects of a shape are scanned. The discriminant sits in every page's entry; 0 there means no object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ScanKind {
+    /// Nothing to scan.
+    NoPointers = 1,
+    /// Two words, both pointers.
+    Pair = 2,
+    /// A mask of at most 64 words.
+    Mask = 3,
+    /// A mask of up to [`MAX_MASK_WORDS`] words.
+    WideMask = 4,
+    /// An element's mask repeated to the end of the object, after a header.
+    Slice = 5,
+    /// Every word may be a pointer.
+    Conservative = 6,
+    /// The type brings a function.
+    Trace = 7,
+    /// Each object has bits beside the heap.
+    Bits = 8,
+    /// A program repeated to the end of the object, after a header.
+    Program = 9,
+    /// Each object has the number of its shape beside the heap.
+    Numbered = 10,
+}
+
+impl ScanKind {
+    /// The kind with this discriminant.
+    #[inline(always)]
+    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
+        Some(match bits {
+            1 => ScanKind::NoPointers,
+            2 => ScanKind::Pair,
+            3 => ScanKind::Mask,
+            4 => ScanKind::WideMask,
+            5 => ScanKind::Slice,
+            6 => ScanKind::Conservative,
+            7 => ScanKind::Trace,
+            8 => ScanKind::Bits,
+            9 => ScanKind::Program,
+            10 => ScanKind::Numbered,
+            _ => return None,
+        })
+    }
+}
+
+/// How to find the pointers in an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Scan {
+    /// As the layout says.
+    Layout(Layout),
+    /// `header` words without a pointer, then elements of `words` words each, scanned by `mask`, to the object's
+    /// end.
+    Slice {
+        /// Words before the first element.
+        header: u8,
+        /// Words an element, at most [`MAX_ELEMENT_WORDS`] and not 0.
+        words: usize,
+        /// The words of an element that are pointers, among its first [`MAX_MASK_WORDS`].
+        mask: [u64; MASK_BLOCKS],
+    },
+    /// `header` words without a pointer, then as many elements as there is room for, each as the program says.
+    Program {
+        /// Words before the first element.
+        header: u8,
+        /// Registered with the heap.
+        program: ProgramId,
+    },
+    /// The same with a program that the heap registers when it meets it first.
+    Unregistered {
+        /// Words before the first element.
+        header: u8,
+        /// A constant of the program's.
+        program: Program<'static>,
+    },
+}
+
+/// A class and a layout, as the marker reads them: one line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The cell size in bytes; 0 where each object has pages of its own.
+    pub cell_size: u32,
+    /// None for objects with pages of their own.
+    class: Option<SizeClass>,
+    kind: u8,
+    /// Words of the mask (masks), of an element (slices), 1 (programs: ranges of those may begin at any word).
+    pub words: u16,
+    /// Words before the first element (slices and programs).
+    pub header: u8,
+    per_object: Option<PerObject>,
+    program: ProgramId,
+    /// The mask.
+    pub mask: [u64; MASK_BLOCKS],
+    /// The trace function's address, or 0.
+    trace: usize,
+}
+
+const _: () = assert!(size_of::<Shape>() == 64);
+
+// SAFETY: all-zero bytes are a shape that no page refers to: each of its fields may be zero.
+unsafe impl Zeroed for Shape {}
+
+impl Shape {
+    pub(crate) fn new(class: Option<SizeClass>, scan: Scan) -> Self {
+        let mut shape = Shape {
+            cell_size: class.map_or(0, |c| c.cell_size() as u32),
+            class,
+            kind: 0,
+            words: 0,
+            header: 0,
+            per_object: None,
+            program: ProgramId::from_index(0),
+            mask: [0; MASK_BLOCKS],
+            trace: 0,
+        };
+        let kind = match scan {
+            Scan::Layout(Layout::NoPointers) => ScanKind::NoPointers,
+            Scan::Layout(Layout::Conservative) => ScanKind::Conservative,
+            Scan::Layout(Layout::Trace(f)) => {
+                shape.trace = f as usize;
+                ScanKind::Trace
+            }
+            Scan::Layout(Layout::Mask(mask)) => {
+                shape.mask = mask.bits();
+                shape.words = highest_bit(&shape.mask);
+                if shape.mask == [0b11, 0, 0, 0] && shape.cell_size == 16 {
+                    ScanKind::Pair
+                } else if shape.words <= 64 {
+                    ScanKind::Mask
+                } else {
+                    ScanKind::WideMask
+                }
+            }
+            Scan::Unregistered { .. } => unreachable!("the space registers it first"),
+            Scan::Program { header, program } => {
+                shape.program = program;
+                shape.words = 1;
+                shape.header = header;
+                ScanKind::Program
+            }
+            Scan::Slice { header, words, mask } => {
+                assert!((1..=MAX_ELEMENT_WORDS).contains(&words));
+                shape.mask = mask;
+                shape.words = words as u16;
+                shape.header = header;
+                if mask == [0; MASK_BLOCKS] { ScanKind::NoPointers } else { ScanKind::Slice }
+            }
+        };
+        if kind == ScanKind::NoPointers {
+            shape.mask = [0; MASK_BLOCKS];
+            shape.words = 0;
+            shape.header = 0;
+        }
+        shape.kind = kind as u8;
+        // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
+        // at each marking (docs/design/layout.md).
+        shape.per_object = match kind {
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
+                if shape.cell_size as usize >= ROOM_FOR_NUMBER =>
+            {
+                Some(PerObject::Number)
+            }
+            ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice | ScanKind::Program => {
+                Some(PerObject::Bits)
+            }
+            _ => None,
+        };
+        shape
+    }
+
+    /// The size class, or `None` where each object has pages of its own.
+    #[inline]
+    pub fn class(&self) -> Option<SizeClass> {
+        self.class
+    }
+
+    /// The shape as one of cells, if it is.
+    #[inline]
+    pub(crate) fn small(&self) -> Option<SmallShape<'_>> {
+        self.class.map(|class| SmallShape { shape: self, class })
+    }
+
+    /// How its objects are scanned.
+    #[inline(always)]
+    pub fn kind(&self) -> ScanKind {
+        ScanKind::from_bits(self.kind).expect("a registered shape has a kind")
+    }
+
+    /// The trace function of a [`ScanKind::Trace`] shape.
+    pub fn trace(&self) -> Option<TraceFn> {
+        // SAFETY: the word was made from a TraceFn in `new`, or is 0.
+        (self.trace != 0).then(|| unsafe { core::mem::transmute::<usize, TraceFn>(self.trace) })
+    }
+
+    /// The program of a [`ScanKind::Program`] shape.
+    #[inline]
+    pub fn program(&self) -> Option<ProgramId> {
+        (self.kind() == ScanKind::Program).then_some(self.program)
+    }
+
+    pub(crate) fn same(&self, other: &Shape) -> bool {
+        self.class == other.class
+            && self.kind == other.kind
+            && self.words == other.words
+            && self.header == other.header
+            && self.program == other.program
+            && self.mask == other.mask
+            && self.trace == other.trace
+    }
+
+    /// A hash of what [`same`](Self::same) compares.
+    pub(crate) fn hash(&self) -> u64 {
+        let class = self.class.map_or(u64::MAX, |class| class.index() as u64);
+        let small = [class, self.kind.into(), self.header.into(), u64::from(self.words)];
+        let large = [self.program.index() as u64, self.trace as u64];
+        hash(small.into_iter().chain(large).chain(self.mask))
+    }
+
+    /// Cells of layouts that have no spans of their own.
+    fn shared(class: SizeClass, kind: ScanKind) -> Self {
+        let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
+        shape.kind = kind as u8;
+        shape
+    }
+
+    /// In what form objects of the shape share spans with those of others until there are enough of them; not at all if a
+    /// trace function goes with the shape, or many types share it as it is.
+    #[inline]
+    pub(crate) fn per_object(&self) -> Option<PerObject> {
+        self.per_object
+    }
+
+    /// The shape with a number that every heap knows.
+    pub(crate) fn well_known(id: ShapeId) -> Shape {
+        let masked = |bytes, mask| {
+            let described = TypeDescriptor::masked(bytes, &[mask]).expect("two or four words");
+            Shape::new(SizeClass::of(bytes), Scan::Layout(described.layout()))
+        };
+        match id.meaning() {
+            WellKnown::NoPointers(class) => Shape::new(class, Scan::Layout(Layout::NoPointers)),
+            WellKnown::Conservative(class) => Shape::new(class, Scan::Layout(Layout::Conservative)),
+            WellKnown::Masked(bytes, mask) => masked(bytes, mask),
+            WellKnown::Shared(class, PerObject::Bits) => Shape::shared(class, ScanKind::Bits),
+            WellKnown::Shared(class, PerObject::Number) => Shape::shared(class, ScanKind::Numbered),
+        }
+    }
+}
+
+/// A shape whose objects have cells: that it has a class is known once and for all.
+#[derive(Clone, Copy)]
+pub(crate) struct SmallShape<'s> {
+    shape: &'s Shape,
+    class: SizeClass,
+}
+
+impl SmallShape<'_> {
+    /// The class of the cells.
+    #[inline(always)]
+    pub(crate) fn size_class(&self) -> SizeClass {
+        self.class
+    }
+}
+
+impl Deref for SmallShape<'_> {
+    type Target = Shape;
+    #[inline(always)]
+    fn deref(&self) -> &Shape {
+        self.shape
+    }
+}
+
+fn highest_bit(mask: &[u64; MASK_BLOCKS]) -> u16 {
+    (0..MASK_BLOCKS)
+        .rev()
+        .find(|&i| mask[i] != 0)
+        .map_or(0, |i| (i * 64) as u16 + 64 - mask[i].leading_zeros() as u16)
+}
+
+const _: () = assert!(MAX_SMALL >= MAX_MASK_WORDS * 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_known_at_compile_time_name_the_right_shapes() {
+        for class in SizeClass::all().map(Some).chain([None]) {
+            let s = Shape::well_known(ShapeId::no_pointers(class));
+            assert_eq!((s.class(), s.kind()), (class, ScanKind::NoPointers));
+            let s = Shape::well_known(ShapeId::conservative(class));
+            assert_eq!((s.class(), s.kind()), (class, ScanKind::Conservative));
+        }
+        for (size, masks) in [(16, 1..4u64), (24, 1..8), (32, 1..16)] {
+            for mask in masks {
+                let s = Shape::well_known(ShapeId::well_known(size, &[mask, 0, 0, 0]).unwrap());
+                assert_eq!(s.class(), SizeClass::of(size));
+                assert_eq!(s.mask[0], mask);
+                assert_eq!(s.kind() == ScanKind::Pair, size == 16 && mask == 3);
+            }
+        }
+        assert_eq!(ShapeId::well_known(48, &[1, 0, 0, 0]), None);
+        assert_eq!(
+            ShapeId::well_known(16, &[1 << 40, 0, 0, 0]),
+            None,
+            "no type of this size has such a mask"
+        );
+        assert_eq!(ShapeId::well_known(48, &[0; 4]), Some(ShapeId::no_pointers(SizeClass::of(48))));
+    }
+}

@@ -1,0 +1,194 @@
+//! The shapes and programs of a heap, registered as types come. Invariants: what has a number can be read without a lock,
+//! since it was written before the number was given out, and never changes; every shape with a number is in the index, by
+//! which one that exists is found in a few steps, however many there are.
+
+use crate::error::{RegisterProgramError, ShapeError};
+use crate::layout::program_id::ProgramId;
+use crate::layout::programs::Programs;
+use crate::layout::shape::{Scan, Shape};
+use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
+use crate::layout::size_class::SizeClass;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_layout::Layout;
+use heapwood_layout::program::{Nest, Program};
+use heapwood_os::{KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
+
+/// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
+const STEP: usize = 512;
+
+/// The shapes of a heap.
+pub(crate) struct Shapes {
+    shapes: MappedArray<Shape>,
+    /// How many numbers are in use, 0 included.
+    count: AtomicU32,
+    programs: Programs,
+    registering: TimedLock<Registering>,
+}
+
+/// What whoever registers a shape needs.
+struct Registering {
+    index: MappedIndex,
+    /// How many shapes are committed.
+    committed: usize,
+}
+
+impl Shapes {
+    /// Those that every heap has. Whenever shapes with more numbers become possible, `commit` makes room for what else is kept
+    /// of each.
+    pub(crate) fn new(
+        kernel: KernelRef,
+        commit: impl Fn(Range<usize>) -> Result<(), OsError>,
+    ) -> Result<Self, OsError> {
+        let registering = Registering { index: MappedIndex::new(kernel, MAX_SHAPES)?, committed: 0 };
+        let shapes = Shapes {
+            shapes: MappedArray::new(kernel, MAX_SHAPES)?,
+            count: AtomicU32::new(WELL_KNOWN),
+            programs: Programs::new(kernel)?,
+            registering: TimedLock::new(registering),
+        };
+        (1..WELL_KNOWN).try_for_each(|number| {
+            let shape = Shape::well_known(ShapeId::from_index(number));
+            shapes.add(&mut shapes.registering.lock(), number, shape, &commit)
+        })?;
+        Ok(shapes)
+    }
+
+    /// The programs of shapes.
+    pub(crate) fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// The longest that the lock for registering was held, in ticks.
+    pub(crate) fn longest_hold(&self) -> u64 {
+        self.registering.longest_hold()
+    }
+
+    /// The shape with a number.
+    ///
+    /// # Panics
+    /// These did not give out the number.
+    #[inline]
+    pub(crate) fn get(&self, id: ShapeId) -> &Shape {
+        let shapes = self.count();
+        assert!(
+            (1..shapes as usize).contains(&id.index()),
+            "shape {} is another heap's: this one has {shapes}",
+            id.index()
+        );
+        // SAFETY: just checked.
+        unsafe { self.get_unchecked(id) }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    /// 1. These gave out the number, as they did those in their heap's page table and span descriptors.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked(&self, id: ShapeId) -> &Shape {
+        debug_assert!((1..self.count() as usize).contains(&id.index()));
+        // SAFETY: shapes are committed, and written once before their number is given out (contract 1).
+        unsafe { &*self.shapes.at(id.index()) }
+    }
+
+    /// The first shape.
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *const Shape {
+        self.shapes.as_ptr()
+    }
+
+    /// How many numbers are in use, 0 included.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The loops of the program of a shape, `None` if it has none.
+    ///
+    /// # Safety
+    /// 1. The shape is one of these.
+    #[inline]
+    pub(crate) unsafe fn nest_of(&self, shape: &Shape) -> Option<Nest<'_>> {
+        // SAFETY: contract 1: the program was looked up when the shape was made.
+        shape.program().map(|id| unsafe { self.programs.nest_unchecked(id) })
+    }
+
+    /// The program of a shape, `None` if it has none.
+    ///
+    /// # Safety
+    /// 1. The shape is one of these.
+    pub(crate) unsafe fn program_of(&self, shape: &Shape) -> Option<Program<'_>> {
+        // SAFETY: as for `nest_of`.
+        shape.program().map(|id| unsafe { self.programs.program_unchecked(id) })
+    }
+
+    /// The number of a program.
+    pub(crate) fn register_program(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
+        self.programs.register(program)
+    }
+
+    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says; `commit` as for `new`.
+    pub(crate) fn register(
+        &self,
+        bytes: usize,
+        scan: Scan,
+        commit: impl Fn(Range<usize>) -> Result<(), OsError>,
+    ) -> Result<ShapeId, ShapeError> {
+        let scan = match scan {
+            Scan::Unregistered { header, program } => {
+                let program = self.register_program(program).map_err(ShapeError::Program)?;
+                Scan::Program { header, program }
+            }
+            scan => scan,
+        };
+        let scan = match scan {
+            Scan::Program { program, .. }
+                if self.programs.nest(program).first_pointer_at_or_after(0).is_none() =>
+            {
+                Scan::Layout(Layout::NoPointers)
+            }
+            scan => scan,
+        };
+        let wanted = Shape::new(SizeClass::of(bytes), scan);
+        let mut registering = self.registering.lock();
+        let same = |number| self.numbered(number).same(&wanted);
+        if let Some(number) = registering.index.find(wanted.hash(), same) {
+            return Ok(ShapeId::from_index(number));
+        }
+        let count = self.count();
+        if count as usize >= MAX_SHAPES {
+            return Err(ShapeError::TooMany);
+        }
+        self.add(&mut registering, count, wanted, commit).map_err(ShapeError::Kernel)?;
+        self.count.store(count + 1, Ordering::Release);
+        Ok(ShapeId::from_index(count))
+    }
+
+    fn numbered(&self, number: u32) -> &Shape {
+        // SAFETY: the index holds the numbers of shapes that were written.
+        unsafe { self.get_unchecked(ShapeId::from_index(number)) }
+    }
+
+    /// Writes the shape with the next number.
+    fn add(
+        &self,
+        registering: &mut Registering,
+        number: u32,
+        shape: Shape,
+        commit: impl Fn(Range<usize>) -> Result<(), OsError>,
+    ) -> Result<(), OsError> {
+        let Registering { index, committed } = registering;
+        let slot = number as usize;
+        if slot >= *committed {
+            let end = (slot / STEP + 1) * STEP;
+            self.shapes.commit(*committed..end)?;
+            commit(*committed..end)?;
+            *committed = end;
+        }
+        index.reserve(|known| self.numbered(known).hash())?;
+        index.insert(shape.hash(), number);
+        // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
+        unsafe { *self.shapes.at(slot) = shape };
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! The reservation that a heap's objects lie in. A heap that is large enough asks for huge pages behind them; the largest
+//! objects do without, since of them perhaps little will ever be touched, and a huge page would be behind every page that is.
+//! Invariant: what has been given back reads as zeros.
+
+use core::ops::Range;
+use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+
+/// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
+/// (docs/results/costs.md).
+const HUGE_FROM: PageIndex = PageIndex((8 << 20) / PAGE_SIZE);
+/// Objects from here on may be sparse.
+const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
+
+/// A heap's reservation.
+pub(crate) struct Memory {
+    reserved: Reservation,
+    huge_pages: bool,
+}
+
+fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
+    first.byte_offset()..first.byte_offset() + count.bytes()
+}
+
+impl Memory {
+    /// Reserves so many bytes, to have huge pages or not.
+    pub(crate) fn new(kernel: KernelRef, bytes: usize, huge_pages: bool) -> Result<Self, OsError> {
+        Ok(Memory { reserved: Reservation::new(kernel, bytes, HUGE_PAGE)?, huge_pages })
+    }
+
+    /// The address it starts at.
+    pub(crate) fn start(&self) -> usize {
+        self.reserved.start()
+    }
+
+    /// Whether there are to be huge pages at all.
+    pub(crate) fn has_huge_pages(&self) -> bool {
+        self.huge_pages
+    }
+
+    /// Whether a heap that reaches up to this page asks for huge pages behind its objects.
+    pub(crate) fn prefers_huge_pages(&self, end: PageIndex) -> bool {
+        self.huge_pages && end > HUGE_FROM
+    }
+
+    /// Makes more pages usable, up to where the heap ends from now on.
+    pub(crate) fn commit(&self, from: PageIndex, end: PageIndex) -> Result<(), OsError> {
+        self.reserved.commit(from.byte_offset()..end.byte_offset())?;
+        if self.prefers_huge_pages(end) {
+            // The heap has become large enough: what it has already may get them, too.
+            let from = if self.prefers_huge_pages(from) { from } else { PageIndex(0) };
+            self.reserved.advise_huge(from.byte_offset()..end.byte_offset());
+        }
+        Ok(())
+    }
+
+    /// Gives the memory of pages back; false if the kernel does not take it.
+    ///
+    /// # Safety
+    /// 1. The pages are committed, and nobody needs what is in them.
+    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) -> bool {
+        // SAFETY: contract 1.
+        unsafe { self.reserved.decommit(bytes_of(first, count)) }.is_ok()
+    }
+
+    /// The pages belong to an object now that may be sparse.
+    pub(crate) fn begin_sparse(&self, first: PageIndex, count: PageCount) {
+        if count >= SPARSE && self.huge_pages {
+            self.reserved.advise_small(bytes_of(first, count));
+        }
+    }
+
+    /// Makes the pages of an object that may be sparse zero without touching them; false if they must be written.
+    ///
+    /// # Safety
+    /// 1. The pages are committed, and nobody needs what is in them.
+    pub(crate) unsafe fn empty_sparse(&self, first: PageIndex, count: PageCount) -> bool {
+        // SAFETY: contract 1.
+        count >= SPARSE && unsafe { self.give_back(first, count) }
+    }
+
+    /// The object that had the pages of a heap that reaches up to `end` is dead.
+    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount, end: PageIndex) {
+        if count >= SPARSE && self.prefers_huge_pages(end) {
+            self.reserved.advise_huge(bytes_of(first, count));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The page heap: a page allocator over the reservation, and the tables beside it, committed up to where the heap has
+//! grown. Memory of free pages goes back to the kernel here, too: the page allocator says which and keeps them from being
+//! handed out meanwhile. Invariants: whatever lies below the extent can be looked up in every table; under a limit every
+//! page is counted before it is taken, by whoever holds [`Growth`].
+
+use crate::address::{Address, ObjectRef};
+use crate::config::{SpaceConfig, rounded_window};
+use crate::error::{NoRoom, SpaceError};
+use crate::layout::pointer_bits::PointerBits;
+use crate::marks::Marks;
+use crate::pages::memory::Memory;
+use crate::spans::lookup::Spans;
+use crate::spans::span::Span;
+use heapwood_os::message::corrupt;
+use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
+use heapwood_pages::{
+    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,
+};
+
+/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole,
+const GROWTH: usize = 512;
+/// by one part in so many of what it has, for each step costs half a dozen system calls,
+const GROWTH_SHARE: usize = 16;
+/// and by no more than this at a time unless it must (64 MiB).
+const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
+/// Above this (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be more than is needed.
+const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
+/// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
+const UNUSED_AT_START: usize = 1;
+/// The most pages that are released at a time: those of a huge page.
+const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
+/// How many runs a thread that allocates may release at a limit, however few pages it takes.
+const LEAST_AT_LIMIT: usize = 4;
+
+/// The pages of a heap and what is found from an address in them.
+pub(crate) struct PageHeap {
+    window: PageCount,
+    /// How far the heap may grow.
+    most: PageCount,
+    /// The bytes that spans may have.
+    limit: Option<usize>,
+    memory: Memory,
+    spans: Spans,
+    marks: Marks,
+    pointer_bits: PointerBits,
+    pages: CachePadded<SharedPages<Bits48>>,
+}
+
+/// The right to let a page heap grow, and to take pages under its limit. There is one, which its owner keeps behind a lock.
+pub(crate) struct Growth(());
+
+/// An object found from an address inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its first byte.
+    pub base: ObjectRef,
+    /// The bytes it may use: its cell, or what a large object was asked for.
+    pub bytes: usize,
+}
+
+impl PageHeap {
+    /// Reserves and prepares a heap. Nothing of it is committed yet.
+    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, Growth), OsError> {
+        let bytes = rounded_window(config.window);
+        let window = PageCount(bytes / PAGE_SIZE);
+        let memory = Memory::new(kernel, bytes, config.huge_pages)?;
+        let base = memory.start();
+        let heap = PageHeap {
+            window,
+            most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
+            limit: config.limit,
+            memory,
+            spans: Spans::new(kernel, base, window)?,
+            marks: Marks::new(kernel, base, bytes)?,
+            pointer_bits: PointerBits::new(kernel, base, bytes)?,
+            pages: match SharedPages::new(kernel, window) {
+                Ok(pages) => CachePadded(pages),
+                Err(NewError::Refused(e)) => return Err(e),
+                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
+            },
+        };
+        Ok((heap, Growth(())))
+    }
+
+    /// The spans.
+    #[inline(always)]
+    pub(crate) fn spans(&self) -> &Spans {
+        &self.spans
+    }
+
+    /// The mark and allocation bits.
+    #[inline(always)]
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// What is written beside the heap for each object of a shared span.
+    #[inline(always)]
+    pub(crate) fn pointer_bits(&self) -> &PointerBits {
+        &self.pointer_bits
+    }
+
+    /// The page allocator.
+    #[inline(always)]
+    pub(crate) fn pages(&self) -> &SharedPages<Bits48> {
+        &self.pages
+    }
+
+    /// The reservation.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The size of the reserved range in bytes.
+    pub(crate) fn window_bytes(&self) -> usize {
+        self.window.bytes()
+    }
+
+    /// How many of them the heap may take up.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.most.bytes()
+    }
+
+    /// Whether there is a limit on the bytes of spans.
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Refuses `count` pages that are more than the limit allows.
+    pub(crate) fn check_limit(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+        let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
+        match self.limit {
+            Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Free pages, if there are some and the limit allows them.
+    pub(crate) fn take_counted(&self, growth: &mut Growth, count: PageCount) -> Option<PageRun> {
+        self.check_limit(growth, count).ok()?;
+        self.pages.allocate_uncached(count).ok()
+    }
+
+    /// Adds pages at the end, enough for `count` and more if there is room.
+    pub(crate) fn grow(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+        let from = self.spans.end();
+        let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
+        let room = self.most.0 - from.0;
+        if count.0 + skip > room {
+            return Err(self.full(count));
+        }
+        let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
+        let mut more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
+        match self.commit(from, PageIndex(from.0 + more)) {
+            // Perhaps there is still room for just what is needed.
+            Err(_) if more > count.0 + skip => {
+                more = count.0 + skip;
+                self.commit(from, PageIndex(from.0 + more))?;
+            }
+            done => done?,
+        }
+        match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
+            Ok(()) => {}
+            Err(GrowError::Refused { cause, .. }) => return Err(cause.into()),
+            Err(e) => corrupt(format_args!("growing at the high-water mark: {e}")),
+        }
+        // SAFETY: committed above.
+        unsafe { self.spans.extend(PageIndex(from.0 + more)) };
+        Ok(())
+    }
+
+    /// Why there are no `count` pages more.
+    fn full(&self, count: PageCount) -> SpaceError {
+        let (bytes, most) = (count.bytes(), self.most.bytes());
+        match self.most < self.window {
+            true => SpaceError::Memory { bytes, most },
+            false => self.no_room(bytes),
+        }
+    }
+
+    /// `bytes` bytes fit into no room that the reservation has.
+    pub(crate) fn no_room(&self, bytes: usize) -> SpaceError {
+        SpaceError::Window(NoRoom::new(bytes, self.window_bytes()))
+    }
+
+    fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.pointer_bits.commit(from.byte_offset(), to.byte_offset())?;
+        // Of the tables of one large object little is ever touched.
+        let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
+        let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
+        for (part, huge) in [(from..huge_from, false), (huge_from..to, true)] {
+            if !part.is_empty() {
+                self.spans.commit(part.clone(), huge)?;
+                self.marks.commit(part.start.byte_offset(), part.end.byte_offset(), huge)?;
+            }
+        }
+        self.memory.commit(from, to)
+    }
+
+    /// Whether there are to be huge pages behind objects now.
+    fn prefers_huge_pages(&self) -> bool {
+        self.memory.prefers_huge_pages(self.spans.end())
+    }
+
+    /// The span that had the pages is gone, perhaps one of an object that was sparse.
+    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
+        self.memory.end_sparse(first, count, self.spans.end());
+    }
+
+    /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
+    /// the kernel took them. `None` if there is nothing that `effort` would release.
+    pub(crate) fn release_some(&self, effort: Effort) -> Option<(usize, bool)> {
+        self.release(effort, MOST_RELEASED)
+    }
+
+    fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
+        let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
+        // SAFETY: the pages were grown, so their memory is committed; they are free, and the allocator gives them to nobody
+        // while they are being released.
+        let give_back = |first, count| unsafe { self.memory.give_back(first, count) };
+        let done = self.pages.scavenge(effort, policy, give_back);
+        done.map(|(pages, taken)| (pages.bytes(), taken))
+    }
+
+    /// Bytes of pages that may be resident, in use or not.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        self.pages.resident().bytes()
+    }
+
+    /// After so many pages were taken: if more are resident now than the limit allows, free ones elsewhere give theirs
+    /// back. This is the only release on a thread that allocates, and a bounded one: a run for each page at most, which
+    /// costs no more than to fill those pages.
+    pub(crate) fn stay_within_limit(&self, taken: PageCount) {
+        let Some(limit) = self.limit else { return };
+        for _ in 0..taken.0.max(LEAST_AT_LIMIT) {
+            let over = self.resident_bytes().saturating_sub(limit).div_ceil(PAGE_SIZE);
+            let most = PageCount(over.clamp(16, MOST_RELEASED.0));
+            if over == 0 || self.release(Effort::Full, most).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Whether there is an object in a cell of `span`. Below the frontier there is one in each, but the frontier of a
+    /// span that has not been swept is that of the cycle before.
+    #[inline]
+    pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
+        let swept = span.is_swept_in(self.marks.cycle());
+        swept && cell < span.frontier() || self.marks.is_allocated(cell)
+    }
+
+    /// The object that `address` points to or into, if it exists.
+    #[inline]
+    pub(crate) fn find(&self, address: Address) -> Option<Object> {
+        let span = self.spans.find(address)?;
+        let base = span.cell_in(address)?;
+        // A span that its owner makes anew just now may lead anywhere.
+        let exists = base <= address && self.exists(span, base.get());
+        exists.then(|| Object { base: ObjectRef::new(base.get()), bytes: span.object_bytes() })
+    }
+
+    /// How many cells of a swept span are free from its frontier on.
+    pub(crate) fn free_cells(&self, span: &Span) -> usize {
+        let (frontier, end) = (span.frontier(), span.cells_end());
+        if frontier >= end {
+            return 0;
+        }
+        (end - frontier) / span.object_bytes() - self.marks.count_allocated_cells(frontier, end)
+    }
+}

@@ -1,0 +1,13 @@
+//! Where objects lie: spans of pages, and the way from an address to its span.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `span` | span descriptors and their states |
+//! | `page_table` | a word a page: what lies there |
+//! | `lookup` | the two together: from an address to its span, and over all spans |
+//! | `span_list` | lists of spans |
+
+pub(crate) mod lookup;
+pub(crate) mod page_table;
+pub(crate) mod span;
+pub(crate) mod span_list;

@@ -1,0 +1,209 @@
+//! The page table: one word a page that answers what lies there.
+//!
+//! The entry of a page in a span holds the scan kind, the shape, and how many pages before it the span starts; a
+//! page that no span owns has entry 0. So an ambiguous word is dropped after one range test and one load, and a
+//! precise edge gets its layout with one load. Chunks of pages that lie inside one long span have one entry together
+//! instead of one each, so that an object of gigabytes costs kilobytes here; the span's first page always has its own.
+//! Invariant: entries are committed for every page below the heap's high-water mark, holes included, and where a
+//! chunk's entry is set its pages' are 0.
+
+use crate::layout::shape::ScanKind;
+use crate::layout::shape_id::ShapeId;
+use core::sync::atomic::{AtomicU64, Ordering};
+use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_pages::{PageCount, PageIndex};
+
+/// What lies in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct PageEntry(u64);
+
+const SHAPE_SHIFT: u32 = 4;
+const BACK_SHIFT: u32 = 32;
+
+impl PageEntry {
+    /// The entry of the page `back` pages after the start of a span of `shape`.
+    pub(crate) fn new(kind: ScanKind, shape: ShapeId, back: usize) -> Self {
+        PageEntry(kind as u64 | (shape.index() as u64) << SHAPE_SHIFT | (back as u64) << BACK_SHIFT)
+    }
+
+    /// How objects here are scanned; `None` where no span is.
+    #[inline(always)]
+    pub fn kind(self) -> Option<ScanKind> {
+        ScanKind::from_bits((self.0 & 15) as u8)
+    }
+
+    /// Whether objects here are scanned as `kind`.
+    #[inline(always)]
+    pub fn is(self, kind: ScanKind) -> bool {
+        self.0 & 15 == kind as u64
+    }
+
+    /// The shape of the span here.
+    #[inline(always)]
+    pub fn shape(self) -> ShapeId {
+        ShapeId::from_index((self.0 as u32) >> SHAPE_SHIFT)
+    }
+
+    /// The first page of the span that `page` belongs to, whose entry this is.
+    #[inline(always)]
+    pub(crate) fn first_page(self, page: PageIndex) -> PageIndex {
+        PageIndex(page.0 - self.back().0)
+    }
+
+    /// How many pages back the span starts.
+    #[inline(always)]
+    pub fn back(self) -> PageCount {
+        PageCount((self.0 >> BACK_SHIFT) as usize)
+    }
+}
+
+/// The pages of a chunk (4 MiB).
+const CHUNK: usize = 512;
+
+/// The entries of all pages of a heap's window.
+pub(crate) struct PageTable {
+    entries: MappedArray<AtomicU64>,
+    /// For chunks inside a span: its entry, with the span's first page where pages say how far back that is.
+    chunks: MappedArray<AtomicU64>,
+}
+
+impl PageTable {
+    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
+        let chunks = MappedArray::new(kernel, window.0.div_ceil(CHUNK))?;
+        Ok(PageTable { entries: MappedArray::new(kernel, window.0)?, chunks })
+    }
+
+    pub(crate) fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.chunks.commit(from.0 / CHUNK..to.0.div_ceil(CHUNK))?;
+        self.entries.commit(from.0..to.0)
+    }
+
+    /// The same by huge pages.
+    pub(crate) fn commit_huge(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+        self.chunks.commit(from.0 / CHUNK..to.0.div_ceil(CHUNK))?;
+        self.entries.commit_huge(from.0..to.0)
+    }
+
+    /// The entry of a page.
+    ///
+    /// # Safety
+    /// 1. The page lies below the heap's high-water mark.
+    #[inline(always)]
+    pub(crate) unsafe fn get(&self, page: PageIndex) -> PageEntry {
+        // SAFETY: entries below the high-water mark are committed (contract 1).
+        let entry = unsafe { &*self.entries.at(page.0) }.load(Ordering::Relaxed);
+        if entry != 0 { PageEntry(entry) } else { self.get_chunk(page) }
+    }
+
+    #[cold]
+    fn get_chunk(&self, page: PageIndex) -> PageEntry {
+        // SAFETY: as for `get`: a chunk with a page below the mark is committed.
+        let entry = PageEntry(unsafe { &*self.chunks.at(page.0 / CHUNK) }.load(Ordering::Relaxed));
+        match entry.kind() {
+            Some(kind) => PageEntry::new(kind, entry.shape(), page.0 - entry.back().0),
+            None => entry,
+        }
+    }
+
+    /// The first page's entry, for a marking loop to index by the pages of objects' bases.
+    pub(crate) fn as_ptr(&self) -> *const PageEntry {
+        self.entries.as_ptr().cast()
+    }
+
+    pub(crate) fn set_span(&self, first: PageIndex, count: PageCount, kind: ScanKind, shape: ShapeId) {
+        let inside = Self::chunks_inside(first, count);
+        for page in Self::pages_outside(first, count) {
+            self.store(page, PageEntry::new(kind, shape, page.0 - first.0).0);
+        }
+        for chunk in inside {
+            self.store_chunk(chunk, PageEntry::new(kind, shape, first.0).0);
+        }
+    }
+
+    pub(crate) fn clear_span(&self, first: PageIndex, count: PageCount) {
+        for page in Self::pages_outside(first, count) {
+            self.store(page, 0);
+        }
+        for chunk in Self::chunks_inside(first, count) {
+            self.store_chunk(chunk, 0);
+        }
+    }
+
+    /// The chunks inside a span, but for the one it begins in.
+    fn chunks_inside(first: PageIndex, count: PageCount) -> core::ops::Range<usize> {
+        let (from, to) = (first.0 / CHUNK + 1, (first.0 + count.0) / CHUNK);
+        from..to.max(from)
+    }
+
+    /// The pages of a span outside those.
+    fn pages_outside(first: PageIndex, count: PageCount) -> impl Iterator<Item = PageIndex> {
+        let (end, chunks) = (first.0 + count.0, Self::chunks_inside(first, count));
+        let (head, tail) = if chunks.is_empty() {
+            (first.0..end, end..end)
+        } else {
+            (first.0..chunks.start * CHUNK, chunks.end * CHUNK..end)
+        };
+        head.chain(tail).map(PageIndex)
+    }
+
+    fn store(&self, page: PageIndex, entry: u64) {
+        // SAFETY: the pages of a span lie below the high-water mark.
+        unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Release);
+    }
+
+    fn store_chunk(&self, chunk: usize, entry: u64) {
+        // SAFETY: as above.
+        unsafe { &*self.chunks.at(chunk) }.store(entry, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_hold_what_was_put_in() {
+        for (kind, shape, back) in [
+            (ScanKind::NoPointers, ShapeId::from_index(1), 0),
+            (ScanKind::Trace, ShapeId::from_index(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),
+        ] {
+            let e = PageEntry::new(kind, shape, back);
+            assert_eq!((e.kind(), e.shape(), e.back()), (Some(kind), shape, PageCount(back)));
+        }
+        assert_eq!(PageEntry(0).kind(), None);
+    }
+
+    #[test]
+    fn a_long_span_is_found_from_every_page() {
+        let table = PageTable::new(&heapwood_os::SYSTEM, PageCount(6 * CHUNK)).unwrap();
+        table.commit(PageIndex(0), PageIndex(6 * CHUNK)).unwrap();
+        let spans = [
+            (0, 1),
+            (1, CHUNK - 1),
+            (7, 3 * CHUNK),
+            (CHUNK, CHUNK),
+            (CHUNK - 1, 2 * CHUNK + 1),
+            (3, 6 * CHUNK - 3),
+        ];
+        for (first, count) in spans {
+            table.set_span(PageIndex(first), PageCount(count), ScanKind::Slice, ShapeId::from_index(77));
+            for page in 0..6 * CHUNK {
+                // SAFETY: all are committed.
+                let entry = unsafe { table.get(PageIndex(page)) };
+                if (first..first + count).contains(&page) {
+                    assert_eq!(
+                        (entry.kind(), entry.shape()),
+                        (Some(ScanKind::Slice), ShapeId::from_index(77))
+                    );
+                    assert_eq!(entry.back().0, page - first, "page {page} of {first}, {count}");
+                } else {
+                    assert_eq!(entry.kind(), None);
+                }
+            }
+            table.clear_span(PageIndex(first), PageCount(count));
+            // SAFETY: as above.
+            assert!((0..6 * CHUNK).all(|page| unsafe { table.get(PageIndex(page)) }.kind().is_none()));
+        }
+    }
+}

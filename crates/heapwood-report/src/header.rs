@@ -1,0 +1,51 @@
+//! What stands above everything that was measured: the command that would measure it again, when it ended, and on what
+//! machine.
+
+use crate::machine::Machine;
+use serde::Serialize;
+use std::fmt;
+use std::time::SystemTime;
+
+/// The head of a report, whose fields are those of the report's JSON object.
+#[derive(Serialize, Clone, Debug)]
+pub struct Header {
+    /// The command that would measure this again, as a shell takes it.
+    pub command: String,
+    /// How often everything was measured, after the warm-up.
+    pub runs: u32,
+    /// When it ended, in UTC: `2026-11-22T10:40:14Z`.
+    pub date: String,
+    /// Where it was measured.
+    pub machine: Machine,
+}
+
+impl Header {
+    /// Of what has ended now, here.
+    pub fn now(command: String, runs: u32) -> Header {
+        Header { command, runs, date: now(), machine: Machine::this() }
+    }
+
+    /// The date without the time of day: `2026-11-22`.
+    pub fn day(&self) -> &str {
+        day(&self.date)
+    }
+}
+
+/// The day it is, in UTC: `2026-11-22`.
+pub fn today() -> String {
+    day(&now()).to_string()
+}
+
+fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+fn day(date: &str) -> &str {
+    date.split('T').next().unwrap_or_default()
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`, {}, {}", self.command, self.date, self.machine)
+    }
+}

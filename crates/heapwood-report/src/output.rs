@@ -1,0 +1,71 @@
+//! Lines for standard output, and files. If a line cannot be written (a full disk), the program ends with the reason:
+//! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
+
+use crate::failure::Failure;
+use crate::legible::{complain, legible};
+use serde::Serialize;
+use std::fmt::{Arguments, Display};
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a line and a newline.
+pub fn line(text: Arguments<'_>) {
+    written(writeln!(std::io::stdout(), "{text}"));
+}
+
+/// Ends the program if something for standard output could not be written.
+pub fn written(outcome: std::io::Result<()>) {
+    if let Err(e) = outcome {
+        complain(format_args!("the output could not be written: {e}"));
+        std::process::exit(1);
+    }
+}
+
+/// `println!` by way of [`output::line`](crate::output::line).
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
+}
+
+/// Whether a file can be made or overwritten; `what` it is goes into the message.
+///
+/// # Errors
+/// It cannot, and why.
+pub fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
+    let is_new = !path.exists();
+    let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    open.map(drop).map_err(|e| cannot_write(path, what, e))?;
+    // Nothing is left there if the run comes to nothing.
+    if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, what, e)) } else { Ok(()) }
+}
+
+/// That it cannot.
+fn cannot_write(path: &Path, what: &str, why: impl Display) -> Failure {
+    Failure::run(format!("the {what} cannot be written to {}: {why}", legible(path)))
+}
+
+/// Writes a file; `what` it is goes into the message.
+///
+/// # Errors
+/// It cannot be written, and why.
+pub fn write_file(path: &Path, what: &str, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    std::fs::write(path, content).map_err(|e| cannot_write(path, what, e))
+}
+
+/// Writes a file of its own for what was drawn.
+///
+/// # Errors
+/// It could not be drawn or cannot be written, and why.
+pub fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result<(), Failure> {
+    let svg = drawn.map_err(|e| cannot_write(path, "picture", e))?;
+    write_file(path, "picture", svg)
+}
+
+/// Writes one line of JSON.
+///
+/// # Errors
+/// It cannot be made; JSON has no place for some values.
+pub fn json(of: &impl Serialize) -> Result<(), Failure> {
+    line(format_args!("{}", serde_json::to_string(of).map_err(Failure::run)?));
+    Ok(())
+}

@@ -1,0 +1,399 @@
+//! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
+
+use clap::{Parser, Subcommand};
+use heapwood_report::Failure;
+use heapwood_report::arguments::a_picture;
+use heapwood_report::header::today;
+use heapwood_report::legible::legible;
+use heapwood_report::output::{check_writable, json, line, write_file};
+use heapwood_report::size::{exact, parse_size};
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What evaluates the designs behind Heapwood: benchmarks of its parts alone, and experiments on samples of real heaps.
+/// Nobody who uses the library or the command needs it.
+#[derive(Parser)]
+#[command(name = "heapwood-eval", version, arg_required_else_help = true, after_help = HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const HELP: &str = "\
+Everything that is compared is measured in turn, in rounds after one that only warms up; shown is the median with the least \
+and the most. Run it where nothing else runs: cargo run -p heapwood-eval --release -- pages
+
+Exit codes: 0 done, 1 something could not be measured, read or written, 2 the command line is wrong.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// The page allocator alone, on heaps of which there are only the tables
+    #[command(after_help = PAGES_HELP)]
+    Pages(Pages),
+    /// Allocate out of page samples until nothing is left, with the page cache and without it
+    #[command(after_help = REPLAY_HELP)]
+    Replay(Replay),
+    /// Simulate in which order free pages go back to the kernel, and what page caches add to a heap
+    #[command(after_help = SIMULATE_HELP)]
+    Simulate(Simulate),
+    /// Layouts alone: what it costs to say where the pointers of an object are
+    #[command(after_help = LAYOUTS_HELP)]
+    Layouts(Layouts),
+    /// How fast programs are decoded into bits, beside an older recursive form
+    Decode(Decode),
+    /// Six ways for an object whose layout has no spans of its own to say where its pointers are
+    #[command(after_help = FORMS_HELP)]
+    Forms(Forms),
+    /// Marking and allocation by the form of a layout: masks, programs, spans that layouts share
+    Types(Types),
+    /// What a stop costs by itself: an empty heap collected with idle threads attached and types registered
+    Stops(Stops),
+    /// What the last percents of a limit cost: garbage made in a heap of 64 MiB of which part is alive
+    Limit(Limit),
+}
+
+impl Command {
+    /// The name of the subcommand, and where its report goes.
+    pub(crate) fn output(&self) -> (&'static str, &Output) {
+        match self {
+            Command::Pages(args) => ("pages", &args.output),
+            Command::Replay(args) => ("replay", &args.output),
+            Command::Simulate(args) => ("simulate", &args.output),
+            Command::Layouts(args) => ("layouts", &args.output),
+            Command::Decode(args) => ("decode", &args.output),
+            Command::Forms(args) => ("forms", &args.output),
+            Command::Types(args) => ("types", &args.output),
+            Command::Stops(args) => ("stops", &args.output),
+            Command::Limit(args) => ("limit", &args.output),
+        }
+    }
+}
+
+const PAGES_HELP: &str = "\
+In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page cache; \
+frees out of a full heap; a checkerboard; a heap in use to 90 %; two threads; and the visits of the lock with the time \
+inside. After that, how much the size of the heap matters. No page is touched. The tables of 16 TiB take about 600 MiB, \
+four times over; a heap for which memory is missing is named and skipped.
+
+Exit codes: 0 done, 1 no heap could be made, 2 the command line is wrong.";
+
+const LAYOUTS_HELP: &str = "\
+In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK K words and then two pointers, \
+Dead the same the other way round; slices have 32 elements, PtrSlice 1024. Measured are allocation, programs decoded into \
+bits, masks copied, an older recursive form, and finding the pointers by a nest of loops; beside them what others measured \
+elsewhere, marked as quoted.
+
+Exit codes: 0 done, 1 two forms of a type differ or no heap could be made, 2 the command line is wrong.";
+
+const FORMS_HELP: &str = "\
+0: one layout a span; 1: bits beside the heap; 2: bits in the span; 3: a number a granule beside the heap; 3b: the number \
+where 1 has bits; 4: the number in the object. Each form fills a heap of 64 MiB with the same objects and finds the \
+pointers of all of them in random order.";
+
+const REPLAY_HELP: &str = "\
+A page sample is made by `heapwood run NAME --page-sample FILE` and holds up to three moments of a heap; all are \
+replayed; a file above 256 MiB is refused. Each pass allocates, from an allocator made anew from the sample, until no \
+run is left; a small sample is repeated until about 100 us are timed. A cache that cannot serve any more is given back, and the pass goes on. Shown: \
+allocations, ns each (median, least and most of all passes), how often the lock was taken for each, and the pages left \
+free. mix draws sizes from 1 to 16 pages, small ones more often; where a size is not to be had any more, it goes on \
+with smaller ones.
+
+Exit codes: 0 done, 1 a sample cannot be read or contradicts itself, 2 the command line is wrong.";
+
+const SIMULATE_HELP: &str = "\
+Order of release: four policies release all free memory of a sample, and time is simulated: a release costs a call and \
+something for each page, both measured here at the start or set. Idle: nothing else happens. Busy: between releases a \
+program frees and allocates runs, first fit, at constant live size.
+  highest-address-first  the highest run, up to 2 MiB at once
+  huge-pages-first       free huge pages wherever they are, then as above
+  densest-last           the chunk with the fewest pages in use, huge pages in it whole
+  heapwood               what this heap does: the highest chunk, huge pages in it whole
+Caches: mutators take turns freeing and allocating runs, each with a page cache, at 90 % of the sample's pages, and \
+again without caches. Shown is what the caches hold, and how much higher the highest page in use lies.
+
+With both costs set, the same file gives the same result.
+
+Exit codes: 0 done, 1 a sample cannot be read or contradicts itself or has no such moment, or the picture cannot be \
+written, 2 the command line is wrong.";
+
+/// How often everything is measured, after the warm-up.
+#[derive(clap::Args)]
+pub(crate) struct Runs<const USUAL: u32> {
+    /// How many rounds are measured, after one that warms up
+    #[arg(id = "runs", long = "runs", value_name = "K", default_value_t = USUAL, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) k: u32,
+}
+
+/// Where what was measured goes.
+#[derive(clap::Args)]
+pub(crate) struct Output {
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Write the tables and the JSON object into this folder, too, as DATE-COMMAND.txt and .json
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
+impl Output {
+    /// Whether what the subcommand of that name measures can be kept: nothing of that name may be there yet.
+    pub(crate) fn check(&self, command: &str) -> Result<(), Failure> {
+        for file in self.files(command).iter().flatten() {
+            if file.exists() {
+                return Err(Failure::run(format!("{} is there already: rename it first", legible(file))));
+            }
+            check_writable(file, "result")?;
+        }
+        Ok(())
+    }
+
+    /// Shows a report, and keeps it if that is wanted.
+    pub(crate) fn show(
+        &self,
+        command: &str,
+        report: &(impl Serialize + fmt::Display),
+    ) -> Result<(), Failure> {
+        let text = report.to_string();
+        match self.json {
+            true => json(report)?,
+            false => line(format_args!("{}", text.trim_end())),
+        }
+        if let Some([to_text, to_json]) = self.files(command) {
+            write_file(&to_text, "result", &text)?;
+            let json = serde_json::to_string_pretty(report).map_err(Failure::run)?;
+            write_file(&to_json, "result", json + "\n")?;
+        }
+        Ok(())
+    }
+
+    fn files(&self, command: &str) -> Option<[PathBuf; 2]> {
+        let name = format!("{}-{command}", today());
+        self.save.as_ref().map(|folder| ["txt", "json"].map(|kind| folder.join(format!("{name}.{kind}"))))
+    }
+}
+
+#[derive(Parser)]
+pub(crate) struct Pages {
+    /// The sizes of the heaps, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
+          default_value = "4MiB,1GiB,16GiB,1TiB,16TiB", value_parser = parse_heap)]
+    heap: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) runs: Runs<7>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl Pages {
+    /// The sizes of the heaps, each once.
+    pub(crate) fn heaps(&self) -> Vec<usize> {
+        let mut heaps = Vec::new();
+        for &bytes in &self.heap {
+            if !heaps.contains(&bytes) {
+                heaps.push(bytes);
+            }
+        }
+        heaps
+    }
+}
+
+#[derive(Parser)]
+pub(crate) struct Replay {
+    /// Page samples, as heapwood run NAME --page-sample FILE writes them
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// How many pages to allocate at once, separated by commas: numbers, or mix
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
+          default_value = "1,2,4,8,15,16,32,64,mix", value_parser = parse_request)]
+    pub(crate) pages: Vec<Request>,
+    #[command(flatten)]
+    pub(crate) runs: Runs<7>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Simulate {
+    /// Page samples, as heapwood run NAME --page-sample FILE writes them
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Which moment of each sample
+    #[arg(long, value_name = "NAME", default_value = "collected")]
+    pub(crate) moment: String,
+
+    /// How many mutators share a heap, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
+          default_value = "1,2,4,8,16,32,64,128,256", value_parser = parse_mutators)]
+    pub(crate) mutators: Vec<usize>,
+
+    /// How many runs the busy program frees and allocates in a millisecond of CPU spent releasing
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) steps_per_ms: u32,
+
+    /// What a release costs, whatever its size, in nanoseconds [default: measured]
+    #[arg(long, value_name = "NS", requires = "cost_page_ns", allow_hyphen_values = true, value_parser = parse_cost)]
+    pub(crate) cost_base_ns: Option<f64>,
+
+    /// What each page of a release costs, in nanoseconds [default: measured]
+    #[arg(long, value_name = "NS", requires = "cost_base_ns", allow_hyphen_values = true, value_parser = parse_cost)]
+    pub(crate) cost_page_ns: Option<f64>,
+
+    /// Draw a picture, too
+    #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Layouts {
+    #[command(flatten)]
+    pub(crate) runs: Runs<7>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Decode {
+    /// Only the patterns whose names have this in them
+    #[arg(value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub(crate) only: String,
+    #[command(flatten)]
+    pub(crate) runs: Runs<401>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Forms {
+    #[command(flatten)]
+    pub(crate) runs: Runs<5>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Types {
+    #[command(flatten)]
+    pub(crate) runs: Runs<5>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Stops {
+    #[command(flatten)]
+    pub(crate) runs: Runs<51>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Limit {
+    #[command(flatten)]
+    pub(crate) runs: Runs<1>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// How many pages a replay allocates at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    Pages(usize),
+    /// Drawn, small ones more often.
+    Mix,
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Request::Pages(count) => write!(f, "{count}"),
+            Request::Mix => write!(f, "mix"),
+        }
+    }
+}
+
+/// As many pages as 48 bits of addresses have.
+const MOST_PAGES: usize = 1 << 35;
+const MOST_MUTATORS: usize = 4096;
+
+/// A chunk of pages.
+const LEAST_HEAP: usize = 4 << 20;
+/// More than that no heap can have.
+const MOST_HEAP: usize = heapwood_heap::MAX_WINDOW;
+
+fn parse_heap(text: &str) -> Result<usize, String> {
+    let bytes = parse_size(text)?;
+    if bytes < LEAST_HEAP || !bytes.is_multiple_of(LEAST_HEAP) {
+        return Err(format!("a heap has one or more chunks of {}", exact(LEAST_HEAP)));
+    }
+    if bytes > MOST_HEAP {
+        return Err(format!("a heap has at most {}", exact(MOST_HEAP)));
+    }
+    Ok(bytes)
+}
+
+fn parse_request(text: &str) -> Result<Request, String> {
+    match text.parse() {
+        _ if text == "mix" => Ok(Request::Mix),
+        Ok(count @ 1..=MOST_PAGES) => Ok(Request::Pages(count)),
+        _ => Err(format!("each is a number of pages from 1 to {MOST_PAGES}, or mix, such as 1,2,16,mix")),
+    }
+}
+
+fn parse_mutators(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=MOST_MUTATORS) => Ok(count),
+        _ => Err(format!("each is a number of mutators from 1 to {MOST_MUTATORS}, such as 1,8,64")),
+    }
+}
+
+fn parse_cost(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(ns) if (0.001..=1e9).contains(&ns) => Ok(ns),
+        _ => Err("it must be a number of nanoseconds from 0.001 to 1000000000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn heaps_say_what_is_wrong() {
+        assert_eq!(parse_heap("4MiB"), Ok(4 << 20));
+        assert_eq!(parse_heap("16TiB"), Ok(1 << 44));
+        for wrong in ["0", "1MiB", "5MiB", "4194305"] {
+            assert!(parse_heap(wrong).unwrap_err().contains("chunks of 4 MiB"), "{wrong}");
+        }
+        assert!(parse_heap("17TiB").unwrap_err().contains("at most 16 TiB"));
+        assert!(parse_heap("lots").is_err() && parse_heap("-4MiB").is_err() && parse_heap("").is_err());
+    }
+
+    #[test]
+    fn lists_say_what_they_are_of() {
+        assert_eq!(parse_request("16"), Ok(Request::Pages(16)));
+        assert_eq!(parse_request("mix"), Ok(Request::Mix));
+        assert_eq!(parse_mutators("256"), Ok(256));
+        assert_eq!(parse_cost("250.5"), Ok(250.5));
+        for wrong in ["", "0", "-1", "some", "1.5", "99999999999999999999"] {
+            assert!(parse_request(wrong).unwrap_err().contains("number of pages"), "{wrong}");
+            assert!(parse_mutators(wrong).unwrap_err().contains("number of mutators"), "{wrong}");
+        }
+        for wrong in ["", "0", "-1", "NaN", "inf", "1e10"] {
+            assert!(parse_cost(wrong).unwrap_err().contains("nanoseconds"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, and under each what
+//! its columns are.
+
+use super::report::Report;
+use heapwood_report::Spread;
+use heapwood_report::tables::{number, show, table};
+use std::fmt::{self, Formatter};
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let report = self;
+        writeln!(f, "{}", report.header)?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "Median (least-most) of {} rounds, one stretch of everything in each, after a round that only warms up. PtrK: K",
+            report.header.runs
+        )?;
+        writeln!(
+            f,
+            "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
+        )?;
+        writeln!(f, "Quoted columns were measured by others on other machines; nothing here makes them.")?;
+        allocation(f, report)?;
+        layouts(f, report)?;
+        rates(f, report)
+    }
+}
+
+fn cell(spread: Spread) -> String {
+    show(spread, 1.0)
+}
+
+fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let header = [
+        "",
+        "bytes",
+        "described by",
+        "allocate",
+        "no pointers",
+        "zeroed",
+        "span",
+        "of objects",
+        "rare",
+        "its layout",
+        "quoted: Go 1.26",
+    ];
+    let mut table = table(&header);
+    for row in &report.types {
+        table.add_row([
+            row.name.into(),
+            row.bytes.to_string(),
+            row.described_by.into(),
+            cell(row.allocate_ns),
+            cell(row.allocate_no_pointers_ns),
+            if row.zeroed { "both" } else { "neither" }.into(),
+            row.span_ns.map_or("-".into(), cell),
+            row.span_objects.map_or("-".into(), |n| n.to_string()),
+            row.rare_ns.map_or("-".into(), cell),
+            row.rare_layout_ns.map_or("-".into(), cell),
+            number(row.quoted.go_1_26_ns),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(f, "Allocation, nanoseconds an object:")?;
+    writeln!(f)?;
+    writeln!(f, "{table}")?;
+    writeln!(f)?;
+    writeln!(f, "described by: masks reach 256 words; slices repeat the layout of their element.")?;
+    writeln!(
+        f,
+        "allocate, no pointers: an object of the type, and one of as many bytes without pointers, each in spans of its"
+    )?;
+    writeln!(
+        f,
+        "own layout, collections not counted. For the layout of an object nothing is written there: the span has it."
+    )?;
+    writeln!(
+        f,
+        "zeroed: neither: both come as they are, to be written by whoever asked for them; they differ by noise. both: what"
+    )?;
+    writeln!(
+        f,
+        "the heap does not trust others to write whole is made zeros, so for a fair comparison that without pointers is,"
+    )?;
+    writeln!(
+        f,
+        "too. Up to 32 KiB the heap zeroes a run of cells at once and the other object by object, which is what is seen."
+    )?;
+    writeln!(
+        f,
+        "span: one of the type's own taken, of so many objects (zeroed, where objects are); a part of \"allocate\"."
+    )?;
+    writeln!(
+        f,
+        "rare: an object while its layout is rare and shares spans with others: each takes the slow path, is zeroed, and"
+    )?;
+    writeln!(
+        f,
+        "has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:"
+    )?;
+    writeln!(f, "this alone. -: objects that always have spans or pages of their own.")?;
+    writeln!(f, "Go 1.26: its SetType benchmark: what the runtime does for the layout of an object.")
+}
+
+fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let header = [
+        "",
+        "words",
+        "pointers",
+        "decode",
+        "copy mask",
+        "recursive",
+        "find",
+        "mask bytes",
+        "program bytes",
+        "quoted: 2015 cached mask",
+        "quoted: 2015 program",
+        "quoted: Go 1.26",
+    ];
+    let mut table = table(&header);
+    for row in &report.types {
+        table.add_row([
+            row.name.into(),
+            row.words.to_string(),
+            row.pointers.to_string(),
+            cell(row.decode_ns),
+            cell(row.copy_mask_ns),
+            cell(row.recursive_ns),
+            cell(row.find_ns),
+            row.mask_bytes.to_string(),
+            row.program_bytes.to_string(),
+            number(row.quoted.go_2015_before_ns),
+            number(row.quoted.go_2015_after_ns),
+            number(row.quoted.go_1_26_ns),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(f, "Layouts as bits, nanoseconds an object:")?;
+    writeln!(f)?;
+    writeln!(f, "{table}")?;
+    writeln!(f)?;
+    writeln!(
+        f,
+        "decode: the program is expanded into a bitmap. copy mask: the same bits, unrolled once before, are copied there,"
+    )?;
+    writeln!(
+        f,
+        "word by word. recursive: an older form is interpreted, bit by bit, an array again for each element. All three"
+    )?;
+    writeln!(
+        f,
+        "begin at each bit of a word in turn. find: a nest of loops made of the program names each pointer, as for an"
+    )?;
+    writeln!(
+        f,
+        "object that is marked; none is followed. mask bytes: a bit a word. program bytes: the same as a program."
+    )?;
+    writeln!(
+        f,
+        "2015: the benchmarks of Go commit 512f75e8 (Cox), before it with cached masks, after it with programs."
+    )
+}
+
+fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let header = ["", "bits", "program bytes", "bits/ns", "quoted: Go 1.26, best"];
+    let mut table = table(&header);
+    for row in &report.rates {
+        table.add_row([
+            row.name.into(),
+            row.bits.to_string(),
+            row.program_bytes.to_string(),
+            cell(row.bits_per_ns),
+            number(row.quoted.go_1_26_best_bits_per_ns),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(f, "Programs decoded into a bitmap from the first bit of a word on, bits a nanosecond:")?;
+    writeln!(f)?;
+    writeln!(f, "{table}")?;
+    writeln!(f)?;
+    writeln!(
+        f,
+        "Quoted is the best of Go's passes: the largest number in parentheses is what it compares with."
+    )
+}

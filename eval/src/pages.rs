@@ -1,0 +1,183 @@
+//! `heapwood-eval pages`: what the page allocator costs, alone, on heaps from one chunk to many tebibytes. Heaps are
+//! tables only: no page of theirs is touched, and nothing is started. Invariant: a round has one pass of everything on
+//! every heap, so that a slow moment of the machine falls on all alike; what makes a heap ready is not timed. The
+//! questions are those of the evaluation in "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `states` | heaps in known states |
+//! | `record` | the streams of operations, and what each of them took |
+//! | `fresh` | streams of allocations out of pages never used |
+//! | `frees` | streams of frees out of a full heap |
+//! | `holes` | streams and pairs on heaps with holes |
+//! | `mix` | runs freed and allocated in turn |
+//! | `threads` | one and two threads on one heap |
+//! | `sharing` | visits of the lock, and the time inside |
+//! | `report` | all that was measured, and its form for machines |
+//! | `tables` | its form for people |
+
+mod frees;
+mod fresh;
+mod holes;
+mod mix;
+mod record;
+mod report;
+mod sharing;
+mod states;
+mod tables;
+mod threads;
+
+use crate::args::Pages;
+use crate::timing::{Clock, rounds};
+use frees::Orders;
+use heapwood_pages::PageCount;
+use heapwood_report::Failure;
+use heapwood_report::Progress;
+use heapwood_report::legible::complain;
+use heapwood_report::machine::available_memory;
+use heapwood_report::size::{exact, show};
+use holes::Holes;
+use mix::Mix;
+use record::{How, Record, State};
+use report::{Report, Skipped};
+use sharing::Sharing;
+use states::{Bare, Fresh, Shared, tables_bytes};
+use threads::Threads;
+
+/// How many heaps of a size there are at once: three that stay, and one that is made anew in every round.
+const AT_ONCE: u64 = 4;
+
+pub(crate) fn run(args: &Pages) -> Result<(), Failure> {
+    let bar = Progress::new();
+    let clock = Clock::new();
+    let (mut heaps, skipped) = make(&args.heaps(), &bar)?;
+    bar.show("threads and visits of the lock".into());
+    let (mut threads, mut sharing) = (Threads::new()?, Sharing::new()?);
+    rounds(args.runs.k, &bar, heaps.len(), |measuring| {
+        for heap in &mut heaps {
+            bar.show(heap.name());
+            if measuring {
+                heap.record.measure();
+            }
+            heap.round(&clock)?;
+            bar.advance();
+        }
+        bar.show("threads and visits of the lock".into());
+        threads.round(&clock, measuring)?;
+        sharing.round(&clock, measuring)
+    })?;
+    bar.finish();
+
+    let measured: Vec<(PageCount, Record)> = heaps.into_iter().map(|heap| (heap.size, heap.record)).collect();
+    args.output
+        .show("pages", &Report::new(args, &clock, &measured, skipped, threads.outcomes(), sharing.outcomes()))
+}
+
+/// The heaps of these sizes, and those whose tables cannot be had.
+fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Failure> {
+    let (mut heaps, mut skipped) = (Vec::new(), Vec::new());
+    for &bytes in sizes {
+        let size = PageCount::from_bytes(bytes);
+        bar.show(format!("making heaps of {}", exact(bytes)));
+        let made = match lacking(size, available_memory()) {
+            Some(why) => Err(why),
+            None => Heap::new(size).map_err(|failure| failure.message),
+        };
+        match made {
+            Ok(heap) => heaps.push(heap),
+            Err(why) => {
+                complain(format_args!("skipped: a heap of {}: {why}", exact(bytes)));
+                skipped.push(Skipped { bytes, why });
+            }
+        }
+    }
+    if heaps.is_empty() {
+        return Err(Failure::run("no heap could be made"));
+    }
+    Ok((heaps, skipped))
+}
+
+/// Why so much memory is too little for heaps of this size, if it is: something is left for everybody else.
+fn lacking(size: PageCount, left: u64) -> Option<String> {
+    let tables = tables_bytes(size);
+    (tables * AT_ONCE > left / 10 * 9).then(|| {
+        format!(
+            "its tables take {} and are needed {AT_ONCE} times at once, but there is {} of memory left",
+            show(tables),
+            show(left)
+        )
+    })
+}
+
+/// A size of heap, in all states.
+struct Heap {
+    size: PageCount,
+    record: Record,
+    orders: Orders,
+    checkerboard: Holes,
+    random: Holes,
+    mix: Mix,
+}
+
+impl Heap {
+    fn new(size: PageCount) -> Result<Heap, Failure> {
+        let (checkerboard, others) = std::thread::scope(|scope| {
+            // It takes as long as the others together.
+            let checkerboard = scope.spawn(|| states::checkerboard(size));
+            let random = states::random_pages(size);
+            let others = random.and_then(|random| Ok((random, states::random_runs(size, mix::MOST_RUNS)?)));
+            (checkerboard.join(), others)
+        });
+        let checkerboard = checkerboard.map_err(|_| Failure::run("a thread ended before its time"))??;
+        let (random, (runs, some)) = others?;
+        Ok(Heap {
+            size,
+            record: Record::default(),
+            orders: Orders::new(size),
+            checkerboard: Holes::new(State::Checkerboard, checkerboard),
+            random: Holes::new(State::RandomPages, random),
+            mix: Mix::new(runs, some),
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("heap of {}", exact(self.size.bytes()))
+    }
+
+    /// One pass of everything.
+    fn round(&mut self, clock: &Clock) -> Result<(), Failure> {
+        let Heap { size, record, orders, checkerboard, random, mix } = self;
+        let mut heap = Fresh::<Bare>::new(*size);
+        fresh::bare(&mut heap, *size, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, How::Bare, clock, record)?;
+        let mut heap = Fresh::<Shared>::new(*size);
+        fresh::shared(&mut heap, *size, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, How::Lock, clock, record)?;
+
+        for how in [How::Lock, How::Cached] {
+            checkerboard.allocate(1, how, clock, record)?;
+        }
+        checkerboard.pair(2, clock, record)?;
+        checkerboard.pair(64, clock, record)?;
+        for pages in [1, 2] {
+            for how in [How::Lock, How::Cached] {
+                random.allocate(pages, how, clock, record)?;
+            }
+        }
+        mix.round(clock, record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_asked_for_before_tables_are_made() {
+        let (small, large) = (PageCount::from_bytes(4 << 20), PageCount::from_bytes(16 << 40));
+        assert_eq!(lacking(small, 1 << 20), None);
+        assert_eq!(lacking(large, 4 << 30), None);
+        let why = lacking(large, 1 << 30).unwrap();
+        assert!(why.contains("4 times at once") && why.contains("1.0 GiB of memory left"), "{why}");
+    }
+}

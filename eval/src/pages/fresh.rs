@@ -1,0 +1,150 @@
+//! Streams of allocations out of pages that were never used, bare, with the lock and through a page cache. Invariant:
+//! a pass asks for no more than there is, so that no failed request is among those timed.
+
+use super::record::{How, PASS, Record, State, Stream, What};
+use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
+use crate::timing::{Clock, Pass};
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
+use heapwood_report::Failure;
+use std::hint::black_box;
+
+/// How many pages at once.
+pub(super) const SIZES: [usize; 14] = [1, 2, 4, 8, 12, 15, 16, 17, 32, 64, 128, 256, 512, 1024];
+
+/// A cache never serves more.
+const MOST_CACHED: usize = PageCache::BLOCK;
+
+/// The most operations of a pass.
+pub(super) const MOST: usize = 1 << 17;
+
+/// The most pages that one uses up.
+const MOST_PAGES: usize = 1 << 22;
+
+/// Fewer operations than this would be lost in what the clock costs.
+pub(super) const LEAST: usize = 8;
+
+/// Operations among which the first do not matter.
+const ENOUGH: usize = 1 << 12;
+
+/// The most heaps of a pass, and the most that their tables may take together: what a core's own caches hold.
+const MOST_COPIES: usize = 64;
+const CACHE: usize = 256 << 10;
+
+/// All streams without the lock.
+pub(super) fn bare(
+    fresh: &mut Fresh<Bare>,
+    size: PageCount,
+    clock: &Clock,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    for pages in SIZES {
+        stream(fresh, size, clock, record, (pages, How::Bare), |heap, _, count| heap.allocate(count))?;
+    }
+    Ok(())
+}
+
+/// All streams behind the lock.
+pub(super) fn shared(
+    fresh: &mut Fresh<Shared>,
+    size: PageCount,
+    clock: &Clock,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    for pages in SIZES {
+        stream(fresh, size, clock, record, (pages, How::Lock), |heap, _, count| {
+            heap.allocate_uncached(count)
+        })?;
+    }
+    for pages in SIZES.into_iter().filter(|&pages| pages <= MOST_CACHED) {
+        stream(fresh, size, clock, record, (pages, How::Cached), |heap, cache, count| {
+            heap.allocate(cache, count)
+        })?;
+    }
+    Ok(())
+}
+
+/// Heaps and cache in a pass.
+struct Taking<'a, A> {
+    fresh: &'a mut Fresh<A>,
+    cache: PageCache,
+    /// The last run's first page.
+    last: usize,
+}
+
+/// How many heaps a pass empties one after the other. The first operations after heaps were made, which is the kernel's
+/// work, cost more than later ones, and on one tiny heap there would be few others.
+fn copies(size: PageCount, operations: usize) -> usize {
+    let fit = CACHE / tables_bytes(size).max(1) as usize;
+    (ENOUGH / operations).min(fit).clamp(1, MOST_COPIES)
+}
+
+fn stream<A: Allocator>(
+    fresh: &mut Fresh<A>,
+    size: PageCount,
+    clock: &Clock,
+    record: &mut Record,
+    (pages, how): (usize, How),
+    take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
+) -> Result<(), Failure> {
+    let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
+    let count = PageCount(pages);
+    let most = (size.0 / pages).min(MOST).min(MOST_PAGES / pages);
+    if most < LEAST {
+        return Ok(());
+    }
+    // A cache that cannot serve leaves less than half of a block.
+    let (room, copies) = ((2 * most * pages).min(size.0), copies(size, most));
+    fresh.make(copies, room)?;
+    let copies = fresh.heaps.len();
+    let mut taking = Taking { fresh, cache: PageCache::EMPTY, last: 0 };
+    let again = |taking: &mut Taking<'_, A>| {
+        taking.fresh.used(taking.last + pages, &mut taking.cache)?;
+        taking.fresh.make(copies, room)
+    };
+    let work = |taking: &mut Taking<'_, A>, most: usize| {
+        let mut sum = 0;
+        for heap in &mut taking.fresh.heaps {
+            taking.cache = PageCache::EMPTY;
+            let (done, last) = runs(most, count, |count| take(heap, &mut taking.cache, count));
+            taking.last = last;
+            sum += done;
+        }
+        sum
+    };
+    match record.operations(stream) {
+        None => {
+            let done = work(&mut taking, most) / copies;
+            record.tried(stream, done);
+            again(&mut taking)
+        }
+        Some(operations) => {
+            let work = |taking: &mut Taking<'_, A>| work(taking, operations);
+            let pass = clock.pass(PASS, &mut taking, operations * copies, work, again)?;
+            record.timed(stream, Pass { operations, ..pass });
+            Ok(())
+        }
+    }
+}
+
+/// Takes runs until they are so many or none is left; how many, and the first page of the last. What is used of a run is
+/// its two numbers, each for itself: a result stored as a whole and read back would cost stalls that are not the
+/// allocator's.
+#[inline(always)]
+pub(super) fn runs(
+    most: usize,
+    count: PageCount,
+    mut take: impl FnMut(PageCount) -> Result<PageRun, AllocateError>,
+) -> (usize, usize) {
+    let count = black_box(count);
+    let mut last = 0;
+    for done in 0..most {
+        match take(count) {
+            Ok(run) => {
+                last = black_box(run.first).0;
+                black_box(run.scavenged);
+            }
+            Err(_) => return (done, last),
+        }
+    }
+    (most, last)
+}

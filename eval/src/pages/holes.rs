@@ -1,0 +1,125 @@
+//! Streams and pairs on a heap with holes, with the lock and through a page cache. Making such a heap takes long, so it
+//! is made once, and after each pass the runs that the pass took are freed. Invariant: before every pass the heap has
+//! the same holes; which runs a stream takes is found out once, by trying it.
+
+use super::fresh::{MOST, runs};
+use super::record::{How, PASS, Record, State, Stream, What};
+use super::states::{Pages, Shared};
+use crate::timing::Clock;
+use heapwood_pages::{PageCache, PageCount};
+use heapwood_report::Failure;
+use std::hint::black_box;
+
+/// The pairs of a pass.
+const PAIRS: usize = 1 << 14;
+
+/// A heap with holes.
+pub(super) struct Holes {
+    state: State,
+    heap: Shared,
+    /// What each stream takes.
+    taken: Vec<(Stream, Vec<Pages>)>,
+}
+
+impl Holes {
+    pub(super) fn new(state: State, heap: Shared) -> Self {
+        Holes { state, heap, taken: Vec::new() }
+    }
+
+    /// Allocates in a stream, until the pass is long enough or no run is left.
+    pub(super) fn allocate(
+        &mut self,
+        pages: usize,
+        how: How,
+        clock: &Clock,
+        record: &mut Record,
+    ) -> Result<(), Failure> {
+        let stream = Stream { state: self.state, what: What::Allocate, pages, how };
+        let count = PageCount(pages);
+        let Some((_, taken)) = self.taken.iter().find(|(of, _)| *of == stream) else {
+            let taken = self.try_out(count, how)?;
+            record.tried(stream, taken.len());
+            self.taken.push((stream, taken));
+            return Ok(());
+        };
+        let mut cache = PageCache::EMPTY;
+        let heap = &self.heap;
+        let work = |cache: &mut PageCache| match how {
+            How::Cached => runs(taken.len(), count, |count| heap.allocate(cache, count)).0,
+            _ => runs(taken.len(), count, |count| heap.allocate_uncached(count)).0,
+        };
+        let undo = |cache: &mut PageCache| give_back(heap, cache, taken);
+        let pass = clock.pass(PASS, &mut cache, taken.len(), work, undo)?;
+        record.timed(stream, pass);
+        Ok(())
+    }
+
+    fn try_out(&self, count: PageCount, how: How) -> Result<Vec<Pages>, Failure> {
+        let (mut cache, mut taken) = (PageCache::EMPTY, Vec::new());
+        while taken.len() < MOST {
+            let run = match how {
+                How::Cached => self.heap.allocate(&mut cache, count),
+                _ => self.heap.allocate_uncached(count),
+            };
+            match run {
+                Ok(run) => taken.push((run.first, run.count)),
+                Err(_) => break,
+            }
+        }
+        give_back(&self.heap, &mut cache, &taken)?;
+        Ok(taken)
+    }
+
+    /// Allocates where there is room, and frees the same run.
+    pub(super) fn pair(&mut self, pages: usize, clock: &Clock, record: &mut Record) -> Result<(), Failure> {
+        let stream = Stream { state: self.state, what: What::AllocateAndFree, pages, how: How::Lock };
+        let count = black_box(PageCount(pages));
+        let work = |heap: &mut Shared| {
+            let pair = || {
+                let run = heap.allocate_uncached(count).ok()?;
+                black_box(run.scavenged);
+                heap.free(black_box(run.first), count).ok()
+            };
+            (0..PAIRS).map_while(|_| pair()).count()
+        };
+        let pass = clock.pass(PASS, &mut self.heap, PAIRS, work, |_| Ok(()))?;
+        record.timed(stream, pass);
+        Ok(())
+    }
+}
+
+fn give_back(heap: &Shared, cache: &mut PageCache, taken: &[Pages]) -> Result<(), Failure> {
+    heap.flush(cache);
+    let changed = |why| Failure::run(format!("a stream that is repeated took other pages: {why}"));
+    taken.chunks(64).try_for_each(|batch| heap.free_batch(batch)).map_err(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::states;
+    use super::*;
+
+    #[test]
+    fn passes_leave_the_same_holes() {
+        let size = PageCount(4 * states::CHUNK);
+        let heaps = [
+            (State::Checkerboard, states::checkerboard(size).unwrap()),
+            (State::RandomPages, states::random_pages(size).unwrap()),
+        ];
+        for (state, heap) in heaps {
+            let before = heap.snapshot();
+            let (clock, mut record) = (Clock::new(), Record::default());
+            let mut holes = Holes::new(state, heap);
+            for _ in 0..2 {
+                for how in [How::Lock, How::Cached] {
+                    holes.allocate(1, how, &clock, &mut record).unwrap();
+                    holes.allocate(2, how, &clock, &mut record).unwrap();
+                }
+                holes.pair(2, &clock, &mut record).unwrap();
+                assert_eq!(holes.heap.snapshot(), before);
+                record.measure();
+            }
+            assert!(record.series().len() == 5 && record.series().iter().all(|series| series.ns.len() == 1));
+        }
+    }
+}

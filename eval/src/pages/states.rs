@@ -1,0 +1,321 @@
+//! Heaps in known states, of tables only: no page of theirs is ever touched. Invariant: what is made here depends on the
+//! size alone, so every round and every run meets the same pages. States with holes are made of a full heap by giving
+//! pages back, chunk by chunk; their free pages have memory behind them, as those of a heap that has been used.
+
+use heapwood_os::SYSTEM;
+use heapwood_pages::{
+    AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, PageRun,
+    ReleasePolicy, SharedPages,
+};
+use heapwood_report::Failure;
+use heapwood_workloads::random::Random;
+
+pub(super) type Bare = PageAllocator<Bits48>;
+pub(super) type Shared = SharedPages<Bits48>;
+
+/// Some pages that lie together.
+pub(super) type Pages = (PageIndex, PageCount);
+
+pub(super) const ONE: PageCount = PageCount(1);
+
+/// The pages of a chunk, of which every heap has a whole number.
+pub(super) const CHUNK: usize = 512;
+
+/// The tables of a chunk: two bits a page, its summary and its share of those above, and a word of the scavenger's
+/// index.
+const CHUNK_TABLES: f64 = 2.0 * CHUNK as f64 / 8.0 + 8.0 * 8.0 / 7.0 + 4.0;
+
+/// A heap whose tables are too large to be made for every pass.
+pub(super) const LARGE: PageCount = PageCount(1 << 26);
+
+/// What the tables of a heap take.
+pub(super) fn tables_bytes(size: PageCount) -> u64 {
+    ((size.0 / CHUNK) as f64 * CHUNK_TABLES) as u64
+}
+
+/// What both kinds of allocators have.
+pub(super) trait Allocator: Sized {
+    fn made_of(pages: Bare) -> Result<Self, Failure>;
+    /// Without a page cache.
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError>;
+    fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError>;
+    fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError>;
+    fn flush(&mut self, cache: &mut PageCache);
+    /// Has the kernel put memory behind what tables a heap of pages never used has not touched yet, so that no stream
+    /// pays for that.
+    fn touch(&mut self) -> Result<(), Failure>;
+    /// A collection begins, as far as the pages know of it.
+    fn new_cycle(&mut self);
+}
+
+impl Allocator for Bare {
+    fn made_of(pages: Bare) -> Result<Self, Failure> {
+        Ok(pages)
+    }
+    #[inline(always)]
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
+        self.allocate(count)
+    }
+    #[inline(always)]
+    fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        self.free(first, count)
+    }
+    #[inline(always)]
+    fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError> {
+        self.free_batch(runs)
+    }
+    fn flush(&mut self, cache: &mut PageCache) {
+        PageAllocator::flush(self, cache);
+    }
+    fn touch(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn new_cycle(&mut self) {}
+}
+
+impl Allocator for Shared {
+    fn made_of(pages: Bare) -> Result<Self, Failure> {
+        SharedPages::over(&SYSTEM, pages).map_err(Failure::run)
+    }
+    #[inline(always)]
+    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
+        self.allocate_uncached(count)
+    }
+    #[inline(always)]
+    fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+        self.free(first, count)
+    }
+    #[inline(always)]
+    fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError> {
+        self.free_batch(runs)
+    }
+    fn flush(&mut self, cache: &mut PageCache) {
+        SharedPages::flush(self, cache);
+    }
+    fn touch(&mut self) -> Result<(), Failure> {
+        // A note in the index, which growing does not write: a page is used, freed and released again.
+        let first = self.take(ONE).map_err(Failure::run)?.first;
+        self.give(first, ONE).map_err(Failure::run)?;
+        let policy = ReleasePolicy { most: ONE, huge_pages: false };
+        match self.scavenge(Effort::Full, policy, |_, _| true) {
+            Some((ONE, true)) => Ok(()),
+            _ => Err(Failure::run("a page that was used could not be released")),
+        }
+    }
+    fn new_cycle(&mut self) {
+        SharedPages::new_cycle(self);
+    }
+}
+
+/// A heap of pages that were never used.
+pub(super) fn fresh<A: Allocator>(size: PageCount) -> Result<A, Failure> {
+    let mut pages = Bare::new(&SYSTEM, size).map_err(Failure::run)?;
+    pages.grow(PageIndex(0), size).map_err(Failure::run)?;
+    let mut pages = A::made_of(pages)?;
+    pages.touch()?;
+    Ok(pages)
+}
+
+/// Pages never used, above those that are in use already. Small heaps are made anew for every pass, so that each begins
+/// with the first page; on a large one the passes of a round follow one another.
+pub(super) struct Fresh<A> {
+    /// One, or several small ones.
+    pub(super) heaps: Vec<A>,
+    size: PageCount,
+    /// The first page that was never used.
+    next: usize,
+}
+
+impl<A: Allocator> Fresh<A> {
+    pub(super) fn new(size: PageCount) -> Self {
+        Fresh { heaps: Vec::new(), size, next: 0 }
+    }
+
+    fn is_large(&self) -> bool {
+        self.size >= LARGE
+    }
+
+    /// Makes heaps ready, with at least so many pages never used, or all their pages if they have fewer. Large ones
+    /// there is one of.
+    pub(super) fn make(&mut self, heaps: usize, pages: usize) -> Result<(), Failure> {
+        if !self.is_large() || self.size.0 - self.next < pages {
+            // First the old tables go.
+            self.heaps.clear();
+            self.next = 0;
+        }
+        if self.heaps.is_empty() {
+            let heaps = if self.is_large() { 1 } else { heaps };
+            self.heaps = (0..heaps).map(|_| fresh(self.size)).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
+    /// A pass has used pages below `end`, and the cache is left: takes what lies between on a large heap, so that the
+    /// next pass begins with a chunk.
+    pub(super) fn used(&mut self, end: usize, cache: &mut PageCache) -> Result<(), Failure> {
+        if !self.is_large() {
+            *cache = PageCache::EMPTY;
+            return Ok(());
+        }
+        for heap in &mut self.heaps {
+            heap.flush(cache);
+            self.next = loop {
+                let page = heap.take(ONE).map_err(Failure::run)?.first.0;
+                if page >= end && page % CHUNK == CHUNK - 1 {
+                    break page + 1;
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// A heap with all pages in use.
+    pub(super) fn into_full(mut self) -> Result<A, Failure> {
+        let left = if self.is_large() { self.size.0 - self.next } else { self.size.0 };
+        self.make(1, left)?;
+        let mut heap = self.heaps.pop().ok_or_else(|| Failure::run("no heap was made"))?;
+        if left > 0 {
+            heap.take(PageCount(left)).map_err(Failure::run)?;
+        }
+        Ok(heap)
+    }
+}
+
+/// The bits of a chunk, set where pages are free.
+type Free = [u64; CHUNK / 64];
+
+/// A heap that has the holes that `free` says, chunk by chunk.
+fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Bare, Failure> {
+    let mut pages: Bare = fresh(size)?;
+    pages.allocate(size).map_err(Failure::run)?;
+    let mut runs = Vec::with_capacity(CHUNK);
+    for chunk in 0..size.0 / CHUNK {
+        runs.clear();
+        for (word, mut bits) in free(chunk).into_iter().enumerate() {
+            let base = chunk * CHUNK + word * 64;
+            while bits != 0 {
+                let first = bits.trailing_zeros();
+                let count = (bits >> first).trailing_ones();
+                runs.push((PageIndex(base + first as usize), PageCount(count as usize)));
+                bits &= u64::MAX.checked_shl(first + count).unwrap_or(0);
+            }
+        }
+        pages.free_batch(&runs).map_err(Failure::run)?;
+    }
+    Ok(pages)
+}
+
+/// Every even page is free, and the last 64 are, which are the only run.
+pub(super) fn checkerboard(size: PageCount) -> Result<Shared, Failure> {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let last = size.0 / CHUNK - 1;
+    Shared::made_of(with_holes(size, |chunk| {
+        let mut free = [EVEN; CHUNK / 64];
+        if chunk == last {
+            free[CHUNK / 64 - 1] = u64::MAX;
+        }
+        free
+    })?)
+}
+
+/// Each page is free with a probability of 102/1024.
+pub(super) fn random_pages(size: PageCount) -> Result<Shared, Failure> {
+    let mut random = Random::new();
+    Shared::made_of(with_holes(size, |_| core::array::from_fn(|_| one_in_ten(&mut random)))?)
+}
+
+/// Ones with a probability of 102/1024: the bits of that number from the lowest up say whether a random bit is added or
+/// masked.
+fn one_in_ten(random: &mut Random) -> u64 {
+    (0..10).fold(
+        0,
+        |word, bit| {
+            if 102 >> bit & 1 == 1 { word | random.next_u64() } else { word & random.next_u64() }
+        },
+    )
+}
+
+/// Runs of 1 to 16 pages, of which one in ten is free; and some of those in use, at most `most`, from all over the heap.
+pub(super) fn random_runs(size: PageCount, most: usize) -> Result<(Bare, Vec<Pages>), Failure> {
+    // A run has 8.5 pages on average, somewhat less where chunks cut them.
+    let every = (size.0 / 8).div_ceil(most);
+    let (mut random, mut some, mut met) = (Random::new(), Vec::new(), 0usize);
+    let pages = with_holes(size, |chunk| {
+        let mut free = [0; CHUNK / 64];
+        let mut place = 0;
+        while place < CHUNK {
+            let draw = random.next_u64();
+            let count = ((draw >> 60) as usize + 1).min(CHUNK - place);
+            if (draw as u32).is_multiple_of(10) {
+                (place..place + count).for_each(|page| free[page / 64] |= 1 << (page % 64));
+            } else {
+                met += 1;
+                if met.is_multiple_of(every) {
+                    some.push((PageIndex(chunk * CHUNK + place), PageCount(count)));
+                }
+            }
+            place += count;
+        }
+        free
+    })?;
+    Ok((pages, some))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: PageCount = PageCount(8 * CHUNK);
+
+    #[test]
+    fn states_are_what_they_are_called() {
+        let board = checkerboard(SIZE).unwrap();
+        board.is_valid().unwrap();
+        assert_eq!(board.stats().free, PageCount(SIZE.0 / 2 + 32));
+        assert_eq!(board.allocate_uncached(PageCount(2)).unwrap().first, PageIndex(SIZE.0 - 64));
+        assert!(board.allocate_uncached(PageCount(63)).is_err());
+
+        let pages = random_pages(PageCount(200 * CHUNK)).unwrap();
+        pages.is_valid().unwrap();
+        let share = pages.stats().free.0 as f64 / (200 * CHUNK) as f64;
+        assert!((share - 0.1).abs() < 0.01, "{share}");
+
+        let (pages, some) = random_runs(PageCount(200 * CHUNK), 1000).unwrap();
+        pages.is_valid().unwrap();
+        let share = pages.free_pages().0 as f64 / (200 * CHUNK) as f64;
+        assert!((share - 0.1).abs() < 0.02, "{share}");
+        assert!((500..=1000).contains(&some.len()), "{}", some.len());
+        for (first, count) in some {
+            assert!((1..=16).contains(&count.0));
+            assert!((first.0..first.0 + count.0).all(|page| pages.is_in_use(PageIndex(page))));
+        }
+    }
+
+    #[test]
+    fn fresh_heaps_have_no_page_with_memory() {
+        let heap: Shared = fresh(SIZE).unwrap();
+        heap.is_valid().unwrap();
+        assert_eq!((heap.stats().free, heap.stats().scavenged), (SIZE, SIZE));
+    }
+
+    #[test]
+    fn a_heap_that_was_used_becomes_full() {
+        for size in [SIZE, LARGE] {
+            let mut fresh = Fresh::<Bare>::new(size);
+            fresh.make(2, 100).unwrap();
+            let heap = &mut fresh.heaps[0];
+            let run = heap.allocate(PageCount(100)).unwrap();
+            assert_eq!((run.first, run.scavenged), (PageIndex(0), run.count));
+            heap.free(PageIndex(50), ONE).unwrap();
+            fresh.used(100, &mut PageCache::default()).unwrap();
+            fresh.make(2, 100).unwrap();
+            assert_eq!(fresh.heaps.len(), if size < LARGE { 2 } else { 1 });
+            let run = fresh.heaps[0].allocate(PageCount(7)).unwrap();
+            assert_eq!(run.first, PageIndex(if size < LARGE { 0 } else { CHUNK }));
+            assert_eq!(run.scavenged, run.count, "never used");
+            fresh.used(run.first.0 + 7, &mut PageCache::default()).unwrap();
+            let full = fresh.into_full().unwrap();
+            assert_eq!(full.free_pages(), PageCount(0));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, with heaps as
+//! columns and streams as rows, and with a few words on what each figure is of.
+
+use super::frees::BATCH;
+use super::fresh::LEAST;
+use super::record::{How, State, Stream, What};
+use super::report::{Report, Row};
+use super::sharing::WRITES_A_VISIT;
+use super::states::LARGE;
+use heapwood_pages::PageCache;
+use heapwood_report::size::exact;
+use heapwood_report::tables::{number, show, table};
+use std::fmt::{self, Formatter};
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let report = self;
+        writeln!(f, "{}", report.header)?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "Nanoseconds an operation: median (least-most) of {} passes, one of each kind on each heap in every round, after",
+            report.header.runs
+        )?;
+        writeln!(
+            f,
+            "a round that only warms up. Heaps are tables only. What makes a heap ready is not timed, short passes are"
+        )?;
+        writeln!(
+            f,
+            "repeated, and the {:.0} ns of a look at the clock are taken off. -: fewer than {LEAST} operations fit.",
+            report.clock_ns
+        )?;
+        let most = report.heaps.iter().map(|heap| heap.bytes).max().unwrap_or(0);
+        let tables = report.heaps.iter().map(|heap| heap.tables_bytes).max().unwrap_or(0);
+        writeln!(
+            f,
+            "The tables of the largest heap, {}, take {}.",
+            exact(most),
+            heapwood_report::size::show(tables)
+        )?;
+        if report.heaps.iter().any(|heap| heap.pages >= LARGE.0) {
+            writeln!(
+                f,
+                "From {} on pages never used lie above those of the passes before, in smaller heaps first in it.",
+                exact(LARGE.bytes())
+            )?;
+        }
+
+        let cached = format!(
+            "Pages never used, through a page cache, which is filled for requests up to {}; longer ones take the lock:",
+            PageCache::MOST
+        );
+        for (how, title) in [
+            (How::Bare, "Pages never used, allocated without the lock:"),
+            (How::Lock, "Pages never used, with the lock, which nobody else wants:"),
+            (How::Cached, cached.as_str()),
+        ] {
+            section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
+        }
+        section(
+            f,
+            report,
+            "Frees, all pages in use before, nanoseconds a page. Random pages are from the whole heap: where its tables are \
+         larger than\nthe processor's caches, that is what is seen.",
+            |stream| stream.state == State::Full,
+        )?;
+        section(
+            f,
+            report,
+            "Checkerboard: every other page in use; the only run is in the last 64 pages of the last chunk:",
+            |stream| stream.state == State::Checkerboard,
+        )?;
+        section(
+            f,
+            report,
+            "90 % of the pages in use. In the mix they are in runs of 1 to 16 pages:",
+            |stream| matches!(stream.state, State::RandomPages | State::RandomRuns),
+        )?;
+        threads(f, report)?;
+        sharing(f, report)?;
+        flatness(f, report)?;
+        for skipped in &report.skipped {
+            writeln!(f)?;
+            writeln!(f, "Skipped: a heap of {}: {}", exact(skipped.bytes), skipped.why)?;
+        }
+        Ok(())
+    }
+}
+
+fn section(f: &mut Formatter<'_>, report: &Report, title: &str, of: impl Fn(&Stream) -> bool) -> fmt::Result {
+    let header = std::iter::once(String::new()).chain(report.heaps.iter().map(|heap| exact(heap.bytes)));
+    let header: Vec<String> = header.collect();
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for Row { stream, heaps } in report.streams.iter().filter(|row| of(&row.stream)) {
+        let cell = |bytes: usize| {
+            heaps.iter().find(|cell| cell.bytes == bytes).map_or("-".into(), |cell| show(cell.ns, 1.0))
+        };
+        table.add_row(std::iter::once(name(stream)).chain(report.heaps.iter().map(|heap| cell(heap.bytes))));
+    }
+    writeln!(f)?;
+    writeln!(f, "{title}\n\n{table}")
+}
+
+fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let mut table = table(&["", "one thread", "visits/1000", "two threads", "visits/1000", "x"]);
+    for one in report.threads.iter().filter(|outcome| outcome.threads == 1) {
+        let same =
+            |o: &&super::threads::Outcome| o.threads == 2 && (o.pages, o.cached) == (one.pages, one.cached);
+        let two = report.threads.iter().find(same);
+        let dash = || "-".to_string();
+        table.add_row([
+            format!("{}, {}", count(one.pages), if one.cached { "cached" } else { "uncached" }),
+            show(one.ns, 1.0),
+            show(one.visits_per_1000, 1.0),
+            two.map_or_else(dash, |two| show(two.ns, 1.0)),
+            two.map_or_else(dash, |two| show(two.visits_per_1000, 1.0)),
+            two.map_or_else(dash, |two| number(two.ns.median / one.ns.median)),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(
+        f,
+        "Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:"
+    )?;
+    writeln!(
+        f,
+        "nanoseconds an operation of a thread, and visits of the lock for 1000 operations of all of them."
+    )?;
+    writeln!(f)?;
+    writeln!(f, "{table}")?;
+    if report.threads.iter().all(|outcome| outcome.threads == 1) {
+        writeln!(f)?;
+        writeln!(f, "Two threads are not measured: this process may use one core only.")?;
+    }
+    Ok(())
+}
+
+fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let header = ["a span", "", "visits/MiB", "shared writes/MiB", "ns inside a visit", "ns inside/MiB"];
+    let mut table = table(&header);
+    for case in &report.sharing {
+        table.add_row([
+            count(case.pages),
+            if case.cached { "cached" } else { "uncached" }.into(),
+            number(case.visits_per_mib),
+            number(case.shared_writes_per_mib),
+            show(case.ns_per_visit, 1.0),
+            show(case.ns_per_mib, 1.0),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(
+        f,
+        "1 GiB handed out in spans and taken back, by one thread: cached with frees {BATCH} at a time, uncached one by"
+    )?;
+    writeln!(
+        f,
+        "one. A visit of the lock is {WRITES_A_VISIT} read-modify-writes on a line that threads share. The time inside"
+    )?;
+    writeln!(
+        f,
+        "is that of the bare allocator doing what the visits do, with the same caches in the same order, and without the"
+    )?;
+    writeln!(f, "notes for the scavenger.")?;
+    writeln!(f)?;
+    writeln!(f, "{table}")
+}
+
+fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    if report.flatness.is_empty() {
+        return Ok(());
+    }
+    let mut table = table(&["", "x", "dearest", "cheapest"]);
+    for flat in &report.flatness {
+        table.add_row([
+            format!("{}, {}", count(flat.pages), way(flat.how)),
+            number(flat.ratio),
+            exact(flat.dearest_bytes),
+            exact(flat.cheapest_bytes),
+        ]);
+    }
+    writeln!(f)?;
+    writeln!(
+        f,
+        "Flatness: streams out of pages never used, the dearest heap over the cheapest, by medians:"
+    )?;
+    writeln!(f)?;
+    writeln!(f, "{table}")
+}
+
+fn way(how: How) -> &'static str {
+    match how {
+        How::Bare => "bare",
+        How::Lock => "lock",
+        How::Cached => "cached",
+    }
+}
+
+fn name(stream: &Stream) -> String {
+    let way = way(stream.how);
+    let pages = count(stream.pages);
+    match (stream.state, stream.what) {
+        (State::Fresh, _) => pages,
+        (_, What::Allocate) => format!("allocate {pages}, {way}"),
+        (_, What::AllocateAndFree) => format!("allocate and free {pages} in the last chunk, {way}"),
+        (_, What::FreeAscending) => format!("ascending, {way}"),
+        (_, What::FreeRandom) => format!("random, {way}"),
+        (_, What::FreeEveryOther) => format!("every other, {way}"),
+        (_, What::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
+        (_, What::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
+    }
+}
+
+fn count(pages: usize) -> String {
+    heapwood_pages::PageCount(pages).to_string()
+}

@@ -1,0 +1,149 @@
+//! Threads on one allocator of 1 GiB: each fills a list with runs and frees them in batches, over and over. Invariant:
+//! all begin together, each is timed by its own clock, and in the end every page is free again.
+
+use super::frees::BATCH;
+use super::states::{Pages, Shared, fresh};
+use crate::timing::Clock;
+use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
+use heapwood_report::Failure;
+use heapwood_report::Spread;
+use serde::Serialize;
+use std::sync::Barrier;
+
+const HEAP: PageCount = PageCount::from_bytes(1 << 30);
+
+/// How many runs a thread holds at most.
+const HELD: usize = 1024;
+
+/// How often it fills and empties its list in a pass: an allocation and a free are an operation each.
+const TIMES: usize = 64;
+const OPERATIONS: usize = 2 * HELD * TIMES;
+
+/// How many pages at once.
+const SIZES: [usize; 3] = [1, 8, 15];
+
+/// The most threads at once.
+const MOST: usize = 2;
+
+/// All combinations.
+pub(super) struct Threads {
+    heap: Shared,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    pages: usize,
+    cached: bool,
+    threads: usize,
+    ns: Vec<f64>,
+    visits: Vec<f64>,
+}
+
+/// What came of one combination.
+#[derive(Serialize)]
+pub(super) struct Outcome {
+    pub(super) pages: usize,
+    pub(super) cached: bool,
+    pub(super) threads: usize,
+    /// Of each thread.
+    pub(super) operations: usize,
+    /// An operation of a thread, of all threads the mean.
+    pub(super) ns: Spread,
+    /// Of all threads, for a thousand operations of all threads.
+    pub(super) visits_per_1000: Spread,
+}
+
+impl Threads {
+    pub(super) fn new() -> Result<Threads, Failure> {
+        let most = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST);
+        let mut cases = Vec::new();
+        for pages in SIZES {
+            for cached in [false, true] {
+                for threads in 1..=most {
+                    cases.push(Case { pages, cached, threads, ns: Vec::new(), visits: Vec::new() });
+                }
+            }
+        }
+        Ok(Threads { heap: fresh(HEAP)?, cases })
+    }
+
+    /// Every case once.
+    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+        for case in &mut self.cases {
+            let (ns, visits) = case.pass(clock, &self.heap)?;
+            if measuring {
+                case.ns.push(ns);
+                case.visits.push(visits);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn outcomes(self) -> Vec<Outcome> {
+        let outcome = |case: Case| Outcome {
+            pages: case.pages,
+            cached: case.cached,
+            threads: case.threads,
+            operations: OPERATIONS,
+            ns: Spread::of(case.ns),
+            visits_per_1000: Spread::of(case.visits),
+        };
+        self.cases.into_iter().map(outcome).collect()
+    }
+}
+
+impl Case {
+    /// Nanoseconds and visits.
+    fn pass(&self, clock: &Clock, heap: &Shared) -> Result<(f64, f64), Failure> {
+        let (count, barrier) = (PageCount(self.pages), Barrier::new(self.threads));
+        let before = heap.stats().lock_acquisitions;
+        let one = || {
+            let mut cache = PageCache::EMPTY;
+            let mut held = Vec::with_capacity(HELD);
+            barrier.wait();
+            let (ns, done) = clock.time(|| match self.cached {
+                true => fill_and_empty(heap, &mut held, || heap.allocate(&mut cache, count)),
+                false => fill_and_empty(heap, &mut held, || heap.allocate_uncached(count)),
+            });
+            done.map(|()| (ns / OPERATIONS as f64, cache))
+        };
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let visits = heap.stats().lock_acquisitions - before;
+        let mut sum = 0.0;
+        for result in results {
+            let (ns, mut cache) = result.map_err(|_| Failure::run("a thread ended before its time"))??;
+            heap.flush(&mut cache);
+            sum += ns;
+        }
+        if heap.stats().free != HEAP {
+            return Err(Failure::run("threads on one heap have lost pages"));
+        }
+        let operations = (self.threads * OPERATIONS) as f64;
+        Ok((sum / self.threads as f64, 1000.0 * visits as f64 / operations))
+    }
+}
+
+#[inline(always)]
+fn fill_and_empty(
+    heap: &Shared,
+    held: &mut Vec<Pages>,
+    mut allocate: impl FnMut() -> Result<PageRun, AllocateError>,
+) -> Result<(), Failure> {
+    for _ in 0..TIMES {
+        for _ in 0..HELD {
+            let PageRun { first, count, .. } = allocate().map_err(Failure::run)?;
+            held.push((first, count));
+        }
+        for batch in held.chunks(BATCH) {
+            heap.free_batch(batch).map_err(Failure::run)?;
+        }
+        held.clear();
+    }
+    Ok(())
+}
+
+// Both may hold their most at once, whatever the caches set aside.
+const _: () = assert!(MOST * HELD * SIZES[SIZES.len() - 1] * 2 < HEAP.0);

@@ -1,0 +1,79 @@
+//! `heapwood-eval simulate`: two experiments on samples of real heaps, in which order to give free pages back to the
+//! kernel, and what page caches add to a heap. Invariant: with the costs set, what comes out depends on the samples
+//! alone. Simulated time over samples of real heaps is from "Proposal: Scaling the Go page allocator" (Knyszek and
+//! Clements, 2019).
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `cost` | what a release costs |
+//! | `policies` | which chunk is next, and what of it |
+//! | `heap` | the pages, and what policies want to know of them |
+//! | `live` | what a program has in use |
+//! | `releases` | the experiment about releases |
+//! | `mutators` | the experiment about caches |
+//! | `report` | what came out, as tables and for machines |
+//! | `plot` | the same as a picture |
+
+mod cost;
+mod heap;
+mod live;
+mod mutators;
+mod plot;
+mod policies;
+mod releases;
+mod report;
+
+use crate::args::Simulate;
+use crate::moments::{self, Moment};
+use cost::Cost;
+use heapwood_report::Failure;
+use heapwood_report::output::{check_writable, write_picture};
+use report::{Report, SampleReport};
+
+pub(crate) fn run(args: &Simulate) -> Result<(), Failure> {
+    let moments = moments::named(&args.files, &args.moment)?;
+    if let Some(path) = &args.plot {
+        check_writable(path, "picture")?;
+    }
+    let cost = Cost::of(args)?;
+    let simulate = |Moment { source, sample }: Moment| {
+        let releases = match source.releasable_pages {
+            0 => Vec::new(),
+            _ => releases::simulate(&sample, cost, args.steps_per_ms)?,
+        };
+        let live_pages = mutators::live_pages(&sample);
+        let caches = mutators::simulate(&sample, &args.mutators)?;
+        Ok(SampleReport { source, releases, live_pages, caches })
+    };
+    let samples = moments.into_iter().map(simulate).collect::<Result<_, Failure>>()?;
+    let report = Report { cost, steps_per_ms: args.steps_per_ms, samples };
+    if let Some(path) = &args.plot {
+        write_picture(path, plot::draw(&report))?;
+    }
+    args.output.show("simulate", &report)
+}
+
+/// Samples made by hand.
+#[cfg(test)]
+mod tests {
+    use heapwood_pages::{ChunkIndex, ChunkSnapshot, PageCount, Snapshot};
+
+    /// A chunk with runs in use, each a place and a length; all else is free and has memory.
+    pub(super) fn chunk(index: usize, in_use: &[(usize, usize)]) -> ChunkSnapshot {
+        let mut words = vec![0; 8];
+        for at in in_use.iter().flat_map(|&(first, count)| first..first + count) {
+            words[at / 64] |= 1u64 << (at % 64);
+        }
+        ChunkSnapshot { chunk: ChunkIndex(index), in_use: words, scavenged: vec![0; 8] }
+    }
+
+    pub(super) fn sample(chunks: Vec<ChunkSnapshot>) -> Snapshot {
+        Snapshot { window: PageCount(1 << 20), chunks }
+    }
+
+    /// Two chunks with free huge pages, and above them two in small pieces.
+    pub(super) fn fragmented() -> Snapshot {
+        let pieces: Vec<(usize, usize)> = (0..128).map(|k| (k * 4, 1)).collect();
+        sample(vec![chunk(0, &[(0, 40)]), chunk(1, &[]), chunk(2, &pieces), chunk(3, &pieces)])
+    }
+}

@@ -1,0 +1,149 @@
+//! What a simulated program has in use: runs, one of which it gives back at random. At first they are the runs of a
+//! sample; since a sample does not tell neighbours apart, long ones are cut into sizes the program would ask for.
+//! Invariant: no page is in two runs.
+
+use super::heap::CHUNK_PAGES;
+use crate::draw::Draw;
+use heapwood_pages::{PageCount, PageIndex, Snapshot};
+
+/// A run longer than this is taken for several that lie side by side.
+const LONGEST: usize = 64;
+
+/// So many runs tell something about their sizes.
+const TELLING: usize = 32;
+
+/// The sizes a program asks for, as its sample tells.
+pub(crate) enum Sizes {
+    /// Those of the runs in use.
+    OfSample(Vec<usize>),
+    /// Too few runs are in use, or only long ones: 1 to 16 pages, small ones more often.
+    Small,
+}
+
+impl Sizes {
+    pub(crate) fn of(sample: &Snapshot) -> Sizes {
+        let short = runs_in_use(sample).into_iter().map(|(_, count)| count).filter(|&count| count <= LONGEST);
+        let sizes: Vec<usize> = short.collect();
+        if sizes.len() < TELLING { Sizes::Small } else { Sizes::OfSample(sizes) }
+    }
+
+    pub(crate) fn draw(&self, draw: &mut Draw) -> usize {
+        match self {
+            Sizes::OfSample(sizes) => sizes[draw.below(sizes.len())],
+            Sizes::Small => draw.small_run(),
+        }
+    }
+
+    /// The runs of the sample that these sizes are of.
+    pub(crate) fn live(&self, sample: &Snapshot, draw: &mut Draw) -> Live {
+        let kept_whole = if matches!(self, Sizes::Small) { 0 } else { LONGEST };
+        Live::new(sample, kept_whole, || self.draw(draw))
+    }
+}
+
+/// The runs in use.
+pub(crate) struct Live {
+    runs: Vec<(PageIndex, PageCount)>,
+    pages: usize,
+}
+
+impl Live {
+    /// Those of a sample: up to a length as they are, longer ones cut into drawn sizes.
+    pub(crate) fn new(sample: &Snapshot, kept_whole: usize, mut size: impl FnMut() -> usize) -> Live {
+        let mut live = Live { runs: Vec::new(), pages: 0 };
+        for (mut first, mut left) in runs_in_use(sample) {
+            while left > 0 {
+                let count = if left <= kept_whole { left } else { size().min(left) };
+                live.add(PageIndex(first), PageCount(count));
+                (first, left) = (first + count, left - count);
+            }
+        }
+        live
+    }
+
+    pub(crate) fn pages(&self) -> usize {
+        self.pages
+    }
+
+    pub(crate) fn add(&mut self, first: PageIndex, count: PageCount) {
+        self.pages += count.0;
+        self.runs.push((first, count));
+    }
+
+    /// A run at random, which is in use no more.
+    pub(crate) fn take(&mut self, draw: &mut Draw) -> Option<(PageIndex, PageCount)> {
+        if self.runs.is_empty() {
+            return None;
+        }
+        let run = self.runs.swap_remove(draw.below(self.runs.len()));
+        self.pages -= run.1.0;
+        Some(run)
+    }
+
+    /// The page after the highest.
+    pub(crate) fn end(&self) -> PageIndex {
+        PageIndex(self.runs.iter().map(|&(first, count)| first.0 + count.0).max().unwrap_or(0))
+    }
+}
+
+/// Neighbouring pages in use, as first page and length, in order.
+fn runs_in_use(sample: &Snapshot) -> Vec<(usize, usize)> {
+    let mut chunks: Vec<_> = sample.chunks.iter().collect();
+    chunks.sort_by_key(|chunk| chunk.chunk);
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for chunk in chunks {
+        for at in 0..CHUNK_PAGES {
+            let bit = |words: &[u64]| words[at / 64] >> (at % 64) & 1 == 1;
+            if bit(&chunk.in_use) && !bit(&chunk.scavenged) {
+                let page = chunk.chunk.0 * CHUNK_PAGES + at;
+                match runs.last_mut() {
+                    Some((first, count)) if *first + *count == page => *count += 1,
+                    _ => runs.push((page, 1)),
+                }
+            }
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{chunk, sample};
+    use super::*;
+
+    #[test]
+    fn runs_cross_chunks_and_leave_out_what_does_not_exist() {
+        let mut last = chunk(2, &[(0, 512)]);
+        last.scavenged[0] = u64::MAX;
+        let sample = sample(vec![chunk(0, &[(3, 2), (500, 12)]), chunk(1, &[(0, 5)]), last]);
+        assert_eq!(runs_in_use(&sample), [(3, 2), (500, 17), (1088, 448)]);
+    }
+
+    #[test]
+    fn every_page_in_use_is_in_one_run() {
+        let mut draw = Draw::new();
+        let few = sample(vec![chunk(0, &[(3, 2), (100, 300)])]);
+        let sizes = Sizes::of(&few);
+        assert!(matches!(sizes, Sizes::Small));
+        let mut live = sizes.live(&few, &mut draw);
+        assert_eq!((live.pages(), live.end()), (302, PageIndex(400)));
+        let mut pages = Vec::new();
+        while let Some((first, count)) = live.take(&mut draw) {
+            assert!((1..=16).contains(&count.0));
+            pages.extend(first.0..first.0 + count.0);
+        }
+        pages.sort_unstable();
+        assert_eq!(pages, (3..5).chain(100..400).collect::<Vec<_>>());
+        assert_eq!((live.pages(), live.end()), (0, PageIndex(0)));
+    }
+
+    #[test]
+    fn many_short_runs_tell_the_sizes() {
+        let threes: Vec<(usize, usize)> = (0..40).map(|k| (k * 5, 3)).chain([(300, 100)]).collect();
+        let sample = sample(vec![chunk(0, &threes)]);
+        let mut draw = Draw::new();
+        let sizes = Sizes::of(&sample);
+        assert!((0..100).all(|_| sizes.draw(&mut draw) == 3));
+        assert_eq!(sizes.live(&sample, &mut draw).pages(), 220);
+    }
+}

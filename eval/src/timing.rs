@@ -1,0 +1,237 @@
+//! Time, as every measurement here takes it. A round does everything that is compared once, so that a slow moment of the
+//! machine falls on all alike; the first one only warms up. In it each kind of work is timed as a stretch, or as a pass of
+//! stretches if a state must be made ready before each of them, and what it costs to look at the clock is taken off.
+//! Invariant: what is divided by operations took long enough for the clock not to count, and every stretch does as much
+//! work as the one before; if one does not, nothing is reported.
+
+use heapwood_report::{Failure, Progress, Spread};
+use std::time::{Duration, Instant};
+
+/// Makes a round that warms up, and then so many that are measured: `round` is told which it is. It advances the bar by
+/// so many steps.
+pub(crate) fn rounds(
+    runs: u32,
+    bar: &Progress,
+    steps: usize,
+    mut round: impl FnMut(bool) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    bar.expect((u64::from(runs) + 1) * steps as u64);
+    (0..=runs).try_for_each(|k| round(k > 0))
+}
+
+/// A clock that knows what it costs to look at it.
+pub(crate) struct Clock {
+    own_ns: f64,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Clock {
+        let mut looks: Vec<f64> = (0..10_001).map(|_| Instant::now().elapsed().as_nanos() as f64).collect();
+        looks.sort_by(f64::total_cmp);
+        Clock { own_ns: looks[looks.len() / 2] }
+    }
+
+    /// What an empty stretch would seem to take.
+    pub(crate) fn own_ns(&self) -> f64 {
+        self.own_ns
+    }
+
+    /// What the work takes in nanoseconds, all of it.
+    pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> (f64, T) {
+        let start = Instant::now();
+        let result = work();
+        let took = start.elapsed().as_nanos() as f64;
+        ((took - self.own_ns).max(0.0), result)
+    }
+
+    /// Times stretches of `work`, which says how many operations it did, each of them brought back by `undo`, which does
+    /// not count. A stretch that is over in a moment is repeated until there is enough.
+    pub(crate) fn pass<S>(
+        &self,
+        enough: Enough,
+        state: &mut S,
+        operations: usize,
+        mut work: impl FnMut(&mut S) -> usize,
+        mut undo: impl FnMut(&mut S) -> Result<(), Failure>,
+    ) -> Result<Pass, Failure> {
+        let (begin, mut ns, mut stretches) = (Instant::now(), 0.0, 0);
+        loop {
+            let (took, done) = self.time(|| work(state));
+            if done != operations {
+                return Err(Failure::run(format!(
+                    "a pass that is repeated did {done} operations instead of {operations}"
+                )));
+            }
+            ns += took;
+            stretches += 1;
+            undo(state)?;
+            if ns >= enough.ns || stretches == Enough::MOST_STRETCHES || begin.elapsed() >= enough.wall {
+                return Ok(Pass { operations, ns: ns / (operations * stretches) as f64 });
+            }
+        }
+    }
+}
+
+/// When a pass may end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Enough {
+    /// The least time that is divided by operations,
+    pub(crate) ns: f64,
+    /// unless it takes so long with all that is not timed.
+    pub(crate) wall: Duration,
+}
+
+impl Enough {
+    /// However little a stretch seems to take.
+    const MOST_STRETCHES: usize = 10_000;
+}
+
+/// What one pass came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    /// Of a stretch.
+    pub(crate) operations: usize,
+    /// An operation.
+    pub(crate) ns: f64,
+}
+
+/// One kind of work, and the nanoseconds of an operation in each round.
+#[derive(Debug)]
+pub(crate) struct Series {
+    /// How many operations a stretch has, which is found out while warming up and stays.
+    times: usize,
+    ns: Vec<f64>,
+}
+
+impl Series {
+    /// The least time of a stretch.
+    const LEAST_NS: f64 = 500_000.0;
+    /// However little an operation seems to take.
+    const MOST_TIMES: usize = 1 << 24;
+
+    pub(crate) fn new() -> Series {
+        Series { times: 1, ns: Vec::new() }
+    }
+
+    /// Does the work of a round: `work` does the operation as often as it is told. Without `measuring` finds out how often
+    /// that is.
+    pub(crate) fn round(&mut self, clock: &Clock, measuring: bool, mut work: impl FnMut(usize)) {
+        loop {
+            let (ns, ()) = clock.time(|| work(self.times));
+            if measuring {
+                self.ns.push(ns / self.times as f64);
+                return;
+            }
+            if ns >= Self::LEAST_NS || self.times >= Self::MOST_TIMES {
+                return;
+            }
+            let more = (Self::LEAST_NS * 1.2 / ns.max(1.0)).clamp(2.0, 64.0);
+            self.times = (self.times as f64 * more) as usize;
+        }
+    }
+
+    /// Takes what an operation took that was timed elsewhere.
+    pub(crate) fn push(&mut self, ns: f64) {
+        self.ns.push(ns);
+    }
+
+    /// Whether no round was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ns.is_empty()
+    }
+
+    /// Nanoseconds an operation.
+    pub(crate) fn spread(&self) -> Spread {
+        Spread::of(self.ns.iter().copied())
+    }
+
+    /// How many of `count` are done in a nanosecond.
+    pub(crate) fn rate(&self, count: f64) -> Spread {
+        Spread::of(self.ns.iter().map(|ns| count / ns.max(f64::MIN_POSITIVE)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENOUGH: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
+
+    fn busy(ns: u128) {
+        let begin = Instant::now();
+        while begin.elapsed().as_nanos() < ns {}
+    }
+
+    #[test]
+    fn the_first_round_warms_up() {
+        let mut seen = Vec::new();
+        rounds(3, &Progress::new(), 1, |measuring| {
+            seen.push(measuring);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [false, true, true, true]);
+        assert!(
+            rounds(3, &Progress::new(), 1, |measuring| match measuring {
+                true => Err(Failure::run("no")),
+                false => Ok(()),
+            })
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn short_stretches_are_repeated_and_brought_back_each_time() {
+        let (mut done, mut undone) = (0, 0);
+        let pass = Clock::new().pass(
+            ENOUGH,
+            &mut done,
+            10,
+            |done| {
+                busy(20_000);
+                *done += 1;
+                10
+            },
+            |_| {
+                undone += 1;
+                Ok(())
+            },
+        );
+        let pass = pass.unwrap();
+        assert!((1..=3).contains(&done) && done == undone, "{done} {undone}");
+        assert!(pass.operations == 10 && pass.ns >= 1900.0, "{pass:?}");
+    }
+
+    #[test]
+    fn a_pass_ends_though_most_of_it_is_not_timed() {
+        let enough = Enough { wall: Duration::from_millis(2), ..ENOUGH };
+        let mut stretches = 0;
+        let slow = |_: &mut ()| {
+            stretches += 1;
+            busy(3_000_000);
+            Ok(())
+        };
+        assert!(Clock::new().pass(enough, &mut (), 1, |()| 1, slow).is_ok());
+        assert_eq!(stretches, 1);
+    }
+
+    #[test]
+    fn work_that_differs_is_refused() {
+        assert!(Clock::new().pass(ENOUGH, &mut (), 10, |()| 9, |()| Ok(())).is_err());
+    }
+
+    #[test]
+    fn short_work_is_repeated_and_then_as_often_every_time() {
+        let (clock, mut series, mut done) = (Clock::new(), Series::new(), Vec::new());
+        for measuring in [false, true, true] {
+            series.round(&clock, measuring, |times| {
+                busy(10_000 * times as u128);
+                done.push(times);
+            });
+        }
+        let times = done[done.len() - 1];
+        assert!((2..=100).contains(&times) && done[done.len() - 2..] == [times; 2], "{done:?}");
+        assert!(series.ns.len() == 2 && series.spread().min >= 9_900.0, "{:?}", series.ns);
+        assert!(series.rate(1e6).max <= 102.0);
+    }
+}
