@@ -2,7 +2,7 @@
 //! without a run, a large type, an array, a number that names no type. Invariant: an object is returned only with
 //! memory that is zero where it may hold pointers.
 
-use crate::refusal::Refusal;
+use crate::error::Error;
 use crate::threads::{heap_of, object_or_null};
 use crate::type_table::{Description, TypeNumber};
 use core::ptr::NonNull;
@@ -19,24 +19,24 @@ const _: () = {
     }
 };
 
-fn object(m: &Mutator, ty: TypeNumber, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+fn object(m: &Mutator, ty: TypeNumber, zeroed: bool) -> Result<NonNull<u8>, Error> {
     let ty = heap_of(m).types.get(ty)?.object;
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
-fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
     let size = n.max(1);
     let ty = ObjectType { size, shape: ShapeId::no_pointers(SizeClass::of(size)) };
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
-fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Refusal> {
+fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
     let element = heap_of(m).types.get(element)?.description;
     let size = element
         .size()
         .checked_mul(n)
         .filter(|&b| b <= isize::MAX as usize)
-        .ok_or(Refusal::ArraySize(n, element.size()))?;
+        .ok_or(Error::ArraySize(n, element.size()))?;
     let element = match element {
         Description::Short(element) => element,
         Description::Program(_, program) => {
@@ -49,7 +49,7 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
         return bytes(m, size, zeroed);
     }
     let size = size.max(1);
-    let scan = slice_scan(&element, 0).ok_or(Refusal::ArrayOfTraced)?;
+    let scan = slice_scan(&element, 0).ok_or(Error::ArrayOfTraced)?;
     let shape = match scan {
         Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(size)),
         scan => m.shape_for(size, scan)?,

@@ -12,7 +12,7 @@ pub const VERSION: u32 = 0x000200;
 /// The header's `hw_stats`: its size, and the statistics of the collector's list, in its order.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Figures {
+pub struct Statistics {
     size: usize,
     values: [u64; STATISTICS.len()],
 }
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, relea
 /// 1. `heap` is NULL or exists.
 /// 2. `stats` is NULL or may be written for as many bytes as its first field says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Figures) -> Status {
+pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Statistics) -> Status {
     let Some(heap) = heap else { return Status::EINVAL };
     if stats.is_null() {
         return Status::EINVAL;
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Fig
     if !(size_of::<usize>()..=1 << 16).contains(&size) {
         return Status::EINVAL;
     }
-    let figures = Figures { size, values: heap.heap.stats().values() };
+    let figures = Statistics { size, values: heap.heap.stats().values() };
     // SAFETY: contract 2.
     unsafe { copy_out(&figures, stats, size) };
     Status::OK

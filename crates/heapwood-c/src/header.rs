@@ -1,7 +1,7 @@
 //! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
 
-use crate::control::{Figures, VERSION};
-use crate::failure::Failure;
+use crate::control::{Statistics, VERSION};
+use crate::error_report::ErrorReport;
 use crate::options::Options;
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
@@ -58,10 +58,10 @@ fn structs_have_the_same_layout() {
     facts.push(("sizeof(hw_options)".into(), size_of::<Options>() as i64));
     facts.extend(options.map(|(name, offset)| (format!("offsetof(hw_options, {name})"), offset as i64)));
     let statistics = STATISTICS.iter().zip(1..).map(|(s, word)| (s.name, word * size_of::<u64>()));
-    facts.push(("sizeof(hw_stats)".into(), size_of::<Figures>() as i64));
+    facts.push(("sizeof(hw_stats)".into(), size_of::<Statistics>() as i64));
     facts.extend(statistics.map(|(name, offset)| (format!("offsetof(hw_stats, {name})"), offset as i64)));
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
-    facts.push(("sizeof(hw_error)".into(), size_of::<Failure>() as i64));
+    facts.push(("sizeof(hw_error)".into(), size_of::<ErrorReport>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));
     assert_in_c(&facts);
 }

@@ -1,9 +1,9 @@
 //! Making heaps and ending them. Invariant: a heap is not ended while threads are attached.
 
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::options::Options;
-use crate::refusal::Refusal;
 use crate::status::Status;
 use core::ptr::NonNull;
 use heapwood_gc::HeapError;
@@ -17,11 +17,11 @@ use heapwood_os::MappedBox;
 pub unsafe extern "C" fn hw_heap_create(
     options: *const Options,
     out: *mut *mut HeapHandle,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let create = || {
         if out.is_null() {
-            return Err(Refusal::Null("out"));
+            return Err(Error::Null("out"));
         }
         let options = if options.is_null() {
             Options::defaults(size_of::<Options>())
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn hw_heap_create(
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(create(), why) }
+    unsafe { ErrorReport::tell(create(), why) }
 }
 
 /// Ends a heap, unless threads are attached.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn hw_heap_create(
 ///    is NULL or may be written.
 /// 2. After success neither it nor any object in it is used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut ErrorReport) -> Status {
     let destroy = || {
         let Some(heap) = NonNull::new(heap) else { return Ok(()) };
         // SAFETY: contract 1.
@@ -58,5 +58,5 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut Failur
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(destroy(), why) }
+    unsafe { ErrorReport::tell(destroy(), why) }
 }

@@ -6,8 +6,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`status`] | statuses |
-//! | [`refusal`] | why something is refused, and the status that goes with it |
-//! | [`failure`] | status and sentence, as C is told of a refusal |
+//! | [`error`] | why something is refused, and the status that goes with it |
+//! | [`error_report`] | status and sentence, as C is told of a refusal |
 //! | [`options`] | structs that begin with their size |
 //! | [`handle`] | what stands behind a heap's handle |
 //! | [`heap`] | heaps: creating, destroying |
@@ -22,11 +22,11 @@
 pub mod alloc;
 pub mod barrier;
 pub mod control;
-pub mod failure;
+pub mod error;
+pub mod error_report;
 pub mod handle;
 pub mod heap;
 pub mod options;
-pub mod refusal;
 pub mod roots;
 pub mod status;
 pub mod threads;

@@ -2,8 +2,8 @@
 //! keeps its default, what the library does not know must be zero going in and is zero coming out. The options are those of
 //! the collector's list, in its order; 0 stands for what the heap finds itself.
 
-use crate::failure::Failure;
-use crate::refusal::Refusal;
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 use crate::status::Status;
 use heapwood_gc::{Config, OPTIONS};
 
@@ -86,11 +86,11 @@ impl Options {
     ///
     /// # Safety
     /// 1. `from` is readable for as many bytes as its first field says.
-    pub unsafe fn read(from: *const Options) -> Result<Options, Refusal> {
+    pub unsafe fn read(from: *const Options) -> Result<Options, Error> {
         // SAFETY: contract 1, of which the first field is part.
         let size = unsafe { from.cast::<usize>().read() };
         if !(FIRST..=1 << 16).contains(&size) {
-            return Err(Refusal::OptionsSize(size));
+            return Err(Error::OptionsSize(size));
         }
         let mut options = Options::defaults(size);
         let known = size.min(size_of::<Options>());
@@ -100,13 +100,13 @@ impl Options {
             core::slice::from_raw_parts(from.cast::<u8>().add(known), size - known)
         };
         if unknown.iter().any(|&byte| byte != 0) {
-            return Err(Refusal::UnknownOption);
+            return Err(Error::UnknownOption);
         }
         Ok(options)
     }
 
     /// The settings of the heap they ask for.
-    pub fn config(&self) -> Result<Config, Refusal> {
+    pub fn config(&self) -> Result<Config, Error> {
         let mut config = Config::DEFAULT;
         for (option, value) in OPTIONS.iter().zip(self.values()) {
             if value != 0 || option.default.is_some() {
@@ -149,10 +149,10 @@ pub unsafe extern "C" fn hw_options_defaults(options: *mut Options, size: usize)
 /// 1. `options` is NULL, or readable and writable for as many bytes as its first field says; `why` is NULL or may be
 ///    written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_options_env(options: *mut Options, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_options_env(options: *mut Options, why: *mut ErrorReport) -> Status {
     let change = || {
         if options.is_null() {
-            return Err(Refusal::Null("options"));
+            return Err(Error::Null("options"));
         }
         // SAFETY: contract 1.
         let before = unsafe { Options::read(options)? };
@@ -162,5 +162,5 @@ pub unsafe extern "C" fn hw_options_env(options: *mut Options, why: *mut Failure
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(change(), why) }
+    unsafe { ErrorReport::tell(change(), why) }
 }

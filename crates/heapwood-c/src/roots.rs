@@ -1,8 +1,8 @@
 //! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
 
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
-use crate::refusal::Refusal;
 use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
@@ -18,10 +18,10 @@ const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Fra
 ///
 /// # Safety
 /// 1. `why` is NULL or may be written.
-unsafe fn root_or_zero(result: Result<RootToken, Refusal>, why: *mut Failure) -> u64 {
+unsafe fn root_or_zero(result: Result<RootToken, Error>, why: *mut ErrorReport) -> u64 {
     let root = result.as_ref().map_or(0, |token| token.to_bits());
     // SAFETY: contract 1.
-    unsafe { Failure::tell(result.map(|_| ()), why) };
+    unsafe { ErrorReport::tell(result.map(|_| ()), why) };
     root
 }
 
@@ -36,18 +36,18 @@ pub unsafe extern "C" fn hw_root_slots(
     heap: Option<&HeapHandle>,
     slots: *const usize,
     n: usize,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> u64 {
     let register = || {
-        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        let heap = heap.ok_or(Error::Null("heap"))?;
         if slots.is_null() {
-            return Err(Refusal::Null("slots"));
+            return Err(Error::Null("slots"));
         }
         if !(slots as usize).is_multiple_of(WORD) {
-            return Err(Refusal::NoSlot(slots as usize));
+            return Err(Error::NoSlot(slots as usize));
         }
         if n > isize::MAX as usize / WORD {
-            return Err(Refusal::SlotCount(n));
+            return Err(Error::SlotCount(n));
         }
         // SAFETY: contract 2.
         Ok(unsafe { heap.heap.add_root_slots(slots, n) }?)
@@ -66,15 +66,15 @@ pub unsafe extern "C" fn hw_root_range(
     heap: Option<&HeapHandle>,
     lo: usize,
     hi: usize,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> u64 {
     let register = || {
-        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        let heap = heap.ok_or(Error::Null("heap"))?;
         if lo == 0 {
-            return Err(Refusal::Null("lo"));
+            return Err(Error::Null("lo"));
         }
         let (Some(start), true) = (lo.checked_next_multiple_of(WORD), lo <= hi) else {
-            return Err(Refusal::Range(lo, hi));
+            return Err(Error::Range(lo, hi));
         };
         // SAFETY: contract 2, for the aligned words of the range.
         Ok(unsafe { heap.heap.add_root_range(start, (hi & !(WORD - 1)).max(start)) }?)
@@ -88,13 +88,17 @@ pub unsafe extern "C" fn hw_root_range(
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64, why: *mut Failure) -> Status {
+pub unsafe extern "C" fn hw_root_remove(
+    heap: Option<&HeapHandle>,
+    root: u64,
+    why: *mut ErrorReport,
+) -> Status {
     let remove = || {
-        let heap = heap.ok_or(Refusal::Null("heap"))?;
-        heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Refusal::NoRoot(root))
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Error::NoRoot(root))
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(remove(), why) }
+    unsafe { ErrorReport::tell(remove(), why) }
 }
 
 /// Makes a handle.
@@ -105,7 +109,7 @@ pub unsafe extern "C" fn hw_root_remove(heap: Option<&HeapHandle>, root: u64, wh
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut AtomicUsize {
     if !object.is_multiple_of(WORD) {
-        refuse(m, Refusal::NoObject(object));
+        refuse(m, Error::NoObject(object));
         return null_mut();
     }
     // SAFETY: contract 2.
@@ -131,14 +135,14 @@ pub unsafe extern "C" fn hw_handle_set(
     object: usize,
 ) -> Status {
     let Some(m) = m else { return Status::EINVAL };
-    let Some(slot) = NonNull::new(handle) else { return refuse(m, Refusal::Null("handle")) };
+    let Some(slot) = NonNull::new(handle) else { return refuse(m, Error::Null("handle")) };
     if !object.is_multiple_of(WORD) {
-        return refuse(m, Refusal::NoObject(object));
+        return refuse(m, Error::NoObject(object));
     }
     // SAFETY: contract 2.
     let slot = unsafe { slot.as_ref() };
     if !slot.load(Ordering::Relaxed).is_multiple_of(WORD) {
-        return refuse(m, Refusal::NoHandle(handle as usize));
+        return refuse(m, Error::NoHandle(handle as usize));
     }
     slot.store(object, Ordering::Release);
     Status::OK
@@ -157,5 +161,5 @@ pub unsafe extern "C" fn hw_handle_free(m: Option<&Mutator>, handle: *mut Atomic
     if m.heap().free_handle(unsafe { Handle::from_slot(slot) }) {
         return Status::OK;
     }
-    refuse(m, Refusal::NoHandle(handle as usize))
+    refuse(m, Error::NoHandle(handle as usize))
 }

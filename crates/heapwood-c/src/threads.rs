@@ -3,9 +3,9 @@
 //! Invariant: that is written before `hw_attach` returns, and stays readable after the thread was detached as long as
 //! its heap keeps the mutator.
 
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
-use crate::refusal::Refusal;
 use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 struct ThreadRecord {
     heap: NonNull<HeapHandle>,
     /// Touched by the thread itself only.
-    failure: Failure,
+    report: ErrorReport,
 }
 
 const _: () = assert!(
@@ -37,38 +37,38 @@ pub fn heap_of(m: &Mutator) -> &HeapHandle {
 
 /// Notes why a function refuses, for [`hw_last_error`]; the status to return.
 #[cold]
-pub fn refuse(m: &Mutator, refusal: Refusal) -> Status {
+pub fn refuse(m: &Mutator, error: Error) -> Status {
     // What another thread is told is not written where this one's own refusals are.
     if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
         // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
-        unsafe { (*record(m)).failure = Failure::of(&refusal) };
+        unsafe { (*record(m)).report = ErrorReport::of(&error) };
     }
-    refusal.status()
+    error.status()
 }
 
 /// The outcome of a function that returns an object: NULL with the reason noted if there is none.
-pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Refusal>) -> *mut u8 {
+pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Error>) -> *mut u8 {
     match result {
         Ok(object) => object.as_ptr(),
-        Err(refusal) => {
-            refuse(m, refusal);
+        Err(error) => {
+            refuse(m, error);
             null_mut()
         }
     }
 }
 
-fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, Refusal> {
+fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, Error> {
     let here = 0u8;
     let stack_end = (!stack_hi.is_null()).then_some(stack_hi as usize);
     if let Some(end) = stack_end
         && end <= &raw const here as usize
     {
-        return Err(Refusal::StackEnd(end));
+        return Err(Error::StackEnd(end));
     }
     let mutator = Mutator::attach(&heap.heap, stack_end)?;
     // SAFETY: the thread was just attached, and its client's room is this crate's.
     unsafe {
-        record(&mutator).write(ThreadRecord { heap: NonNull::from(heap), failure: Failure::NONE });
+        record(&mutator).write(ThreadRecord { heap: NonNull::from(heap), report: ErrorReport::NONE });
     }
     Ok(mutator.into_raw())
 }
@@ -84,18 +84,18 @@ pub unsafe extern "C" fn hw_attach(
     heap: Option<&HeapHandle>,
     stack_hi: *mut c_void,
     out: *mut *mut Mutator,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let result = match heap {
-        None => Err(Refusal::Null("heap")),
-        Some(_) if out.is_null() => Err(Refusal::Null("out")),
+        None => Err(Error::Null("heap")),
+        Some(_) if out.is_null() => Err(Error::Null("out")),
         Some(heap) => attach(heap, stack_hi).map(|m| {
             // SAFETY: contract 1.
             unsafe { out.write(m.as_ptr()) }
         }),
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(result, why) }
+    unsafe { ErrorReport::tell(result, why) }
 }
 
 /// Detaches the calling thread.
@@ -131,15 +131,15 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const Failure {
-    static OTHER_THREAD: OnceLock<Failure> = OnceLock::new();
-    static DETACHED: OnceLock<Failure> = OnceLock::new();
-    let text = |misuse: MisuseError| Failure::of(&misuse.into());
+pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const ErrorReport {
+    static OTHER_THREAD: OnceLock<ErrorReport> = OnceLock::new();
+    static DETACHED: OnceLock<ErrorReport> = OnceLock::new();
+    let text = |misuse: MisuseError| ErrorReport::of(&misuse.into());
     match m.check() {
         Err(misuse @ MisuseError::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
         Err(misuse @ MisuseError::Detached) => DETACHED.get_or_init(|| text(misuse)),
         // SAFETY: only the mutator's own thread, which this is, touches it.
-        _ => unsafe { &raw const (*record(m)).failure },
+        _ => unsafe { &raw const (*record(m)).report },
     }
 }
 
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn hw_call_blocking(
     arg: *mut c_void,
 ) -> Status {
     let Some(m) = m else { return Status::EINVAL };
-    let Some(f) = f else { return refuse(m, Refusal::Null("fn")) };
+    let Some(f) = f else { return refuse(m, Error::Null("fn")) };
     // SAFETY: contract 2.
     match m.blocking(|| unsafe { f(arg) }) {
         Ok(()) => Status::OK,

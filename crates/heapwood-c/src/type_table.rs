@@ -4,7 +4,7 @@
 //! Invariants: an entry does not change once its number has been given out; every entry is in the index, by which a
 //! description that is known is found in a few steps, however many types there are.
 
-use crate::refusal::Refusal;
+use crate::error::Error;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_gc::{Described, Heap, ObjectType};
@@ -56,7 +56,7 @@ impl Description {
     }
 
     /// As the heap makes of a program.
-    pub fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<Self, Refusal> {
+    pub fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<Self, Error> {
         Ok(match heap.describe(size, bytes)? {
             Described::Mask(descriptor) => Description::Short(descriptor),
             Described::Program(id) => Description::Program(size, id),
@@ -113,7 +113,7 @@ impl TypeTable {
 
     /// The type with this number, if there is one.
     #[inline]
-    pub fn get(&self, number: TypeNumber) -> Result<&Registered, Refusal> {
+    pub fn get(&self, number: TypeNumber) -> Result<&Registered, Error> {
         let index = number >> SHAPE_BITS;
         if index != 0 && index <= self.last.load(Ordering::Acquire) {
             let found = self.entry(index);
@@ -121,7 +121,7 @@ impl TypeTable {
                 return Ok(found);
             }
         }
-        Err(Refusal::NoType(number))
+        Err(Error::NoType(number))
     }
 
     fn number(&self, index: u32) -> TypeNumber {
@@ -129,7 +129,7 @@ impl TypeTable {
     }
 
     /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
-    pub fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Refusal> {
+    pub fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Error> {
         let Adding { committed, index: known } = &mut *self.adding.lock();
         let same = |number| self.entry(number).description == description;
         if let Some(index) = known.find(description.hash(), same) {
@@ -137,7 +137,7 @@ impl TypeTable {
         }
         let index = self.last.load(Ordering::Relaxed) as usize + 1;
         if index == CAPACITY {
-            return Err(Refusal::TooManyTypes(CAPACITY - 1));
+            return Err(Error::TooManyTypes(CAPACITY - 1));
         }
         if index >= *committed {
             let end = (*committed + STEP).min(CAPACITY);

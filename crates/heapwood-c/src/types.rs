@@ -1,9 +1,9 @@
 //! Types as C describes them: by a mask, a program, a text, a function, or not at all. Invariant: what is refused leaves the
 //! heap's table as it was.
 
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
-use crate::refusal::Refusal;
 use crate::status::Status;
 use crate::type_table::{Description, TypeNumber};
 use heapwood_gc::Heap;
@@ -17,9 +17,9 @@ use heapwood_layout::{TraceFn, TypeDescriptor, WORD};
 /// 1. `out` and `why` are NULL or may be written.
 unsafe fn register(
     heap: Option<&HeapHandle>,
-    describe: impl FnOnce() -> Result<TypeDescriptor, Refusal>,
+    describe: impl FnOnce() -> Result<TypeDescriptor, Error>,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     // SAFETY: contract 1.
     unsafe { register_any(heap, |_| Ok(Description::Short(describe()?)), out, why) }
@@ -31,14 +31,14 @@ unsafe fn register(
 /// 1. `out` and `why` are NULL or may be written.
 unsafe fn register_any(
     heap: Option<&HeapHandle>,
-    describe: impl FnOnce(&Heap) -> Result<Description, Refusal>,
+    describe: impl FnOnce(&Heap) -> Result<Description, Error>,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let register = || {
-        let heap = heap.ok_or(Refusal::Null("heap"))?;
+        let heap = heap.ok_or(Error::Null("heap"))?;
         if out.is_null() {
-            return Err(Refusal::Null("out"));
+            return Err(Error::Null("out"));
         }
         let number = heap.types.add(&heap.heap, describe(&heap.heap)?)?;
         // SAFETY: contract 1.
@@ -46,7 +46,7 @@ unsafe fn register_any(
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { Failure::tell(register(), why) }
+    unsafe { ErrorReport::tell(register(), why) }
 }
 
 /// Registers a type without pointers.
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn hw_type_no_pointers(
     heap: Option<&HeapHandle>,
     size: usize,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let describe = || Ok(TypeDescriptor::no_pointers(size)?);
     // SAFETY: contract 1.
@@ -77,12 +77,12 @@ pub unsafe extern "C" fn hw_type_mask(
     mask: *const u64,
     mask_words: usize,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let describe = || {
         let mask = match mask_words {
             0 => &[],
-            _ if mask.is_null() => return Err(Refusal::Null("mask")),
+            _ if mask.is_null() => return Err(Error::Null("mask")),
             // More than the type needs is refused for its length, so no more is read.
             _ => {
                 // SAFETY: contract 2.
@@ -107,11 +107,11 @@ pub unsafe extern "C" fn hw_type_program(
     program: *const u8,
     length: usize,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let describe = |heap: &Heap| {
         if program.is_null() {
-            return Err(Refusal::Null("program"));
+            return Err(Error::Null("program"));
         }
         // SAFETY: contract 2.
         let bytes = unsafe { core::slice::from_raw_parts(program, length.min(isize::MAX as usize)) };
@@ -132,20 +132,20 @@ pub unsafe extern "C" fn hw_type_describe(
     text: *const core::ffi::c_char,
     size: *mut usize,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let mut bytes = 0;
     let describe = |heap: &Heap| {
         if text.is_null() {
-            return Err(Refusal::Null("text"));
+            return Err(Error::Null("text"));
         }
         // SAFETY: contract 2.
         let text = unsafe { core::ffi::CStr::from_ptr(text) };
-        let text = text.to_str().map_err(|e| Refusal::NoText(e.valid_up_to()))?;
+        let text = text.to_str().map_err(|e| Error::NoText(e.valid_up_to()))?;
         let mut items = [Item::Scalars(0); 128];
-        let items = parse(text, &mut items).map_err(Refusal::Parse)?;
+        let items = parse(text, &mut items).map_err(Error::Parse)?;
         let mut program = Builder::<1024>::new();
-        let words = compile(items, &mut program).map_err(Refusal::Describe)?;
+        let words = compile(items, &mut program).map_err(Error::Describe)?;
         bytes = usize::try_from(words).ok().and_then(|words| words.checked_mul(WORD)).unwrap_or(usize::MAX);
         Description::of_program(heap, bytes, program.finish().bytes())
     };
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn hw_type_conservative(
     heap: Option<&HeapHandle>,
     size: usize,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let describe = || Ok(TypeDescriptor::conservative(size)?);
     // SAFETY: contract 1.
@@ -186,10 +186,10 @@ pub unsafe extern "C" fn hw_type_trace(
     size: usize,
     trace: Option<TraceFn>,
     out: *mut TypeNumber,
-    why: *mut Failure,
+    why: *mut ErrorReport,
 ) -> Status {
     let describe = || {
-        let trace = trace.ok_or(Refusal::Null("trace"))?;
+        let trace = trace.ok_or(Error::Null("trace"))?;
         Ok(TypeDescriptor::traced(size, trace)?)
     };
     // SAFETY: contract 1.

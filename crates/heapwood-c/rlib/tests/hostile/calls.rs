@@ -9,7 +9,7 @@ use core::ptr::{null, null_mut};
 use core::sync::atomic::AtomicUsize;
 use heapwood_c::alloc::{hw_alloc_array, hw_alloc_zeroed, hw_base};
 use heapwood_c::control::hw_collect;
-use heapwood_c::failure::Failure;
+use heapwood_c::error_report::ErrorReport;
 use heapwood_c::handle::HeapHandle;
 use heapwood_c::heap::hw_heap_destroy;
 use heapwood_c::roots::{
@@ -68,8 +68,8 @@ struct World {
 }
 
 /// Looks at an outcome: a status that the header knows, and a reason if it is a refusal.
-fn checked(status: Status, why: &Failure) -> bool {
-    // SAFETY: a failure begins with its status, and the rest is a text that ends with a zero byte.
+fn checked(status: Status, why: &ErrorReport) -> bool {
+    // SAFETY: a report begins with its status, and the rest is a text that ends with a zero byte.
     let (said, text) = unsafe {
         let bytes = core::ptr::from_ref(why).cast::<u8>();
         (bytes.cast::<i32>().read(), CStr::from_ptr(bytes.add(4).cast()))
@@ -83,8 +83,8 @@ fn checked(status: Status, why: &Failure) -> bool {
 impl World {
     fn new() -> Self {
         let config = Config::DEFAULT.limit(LIMIT).reserve(8 * LIMIT).background_release(false).verify(true);
-        let heap = HeapHandle::create(config).unwrap_or_else(|refusal| panic!("{refusal}")).as_ptr();
-        let (mut m, mut why) = (null_mut(), Failure::NONE);
+        let heap = HeapHandle::create(config).unwrap_or_else(|error| panic!("{error}")).as_ptr();
+        let (mut m, mut why) = (null_mut(), ErrorReport::NONE);
         // SAFETY: the pointers are to values of their types, and this thread uses the heap on this stack.
         unsafe { assert!(checked(hw_attach(heap.as_ref(), null_mut(), &mut m, &mut why), &why)) };
         World { heap, m, types: Vec::new(), handles: Vec::new(), roots: Vec::new(), slots: Box::new([0; 64]) }
@@ -105,9 +105,9 @@ impl World {
         &mut self,
         size: usize,
         bad: u8,
-        call: impl Fn(Option<&HeapHandle>, *mut u32, *mut Failure) -> (Status, usize),
+        call: impl Fn(Option<&HeapHandle>, *mut u32, *mut ErrorReport) -> (Status, usize),
     ) {
-        let (mut number, mut why) = (NONE, Failure::NONE);
+        let (mut number, mut why) = (NONE, ErrorReport::NONE);
         let heap = if bad == 1 { None } else { self.heap() };
         let out = if bad == 2 { null_mut() } else { &raw mut number };
         let (status, described) = call(heap, out, &mut why);
@@ -137,7 +137,7 @@ impl World {
     }
 
     fn step(&mut self, bytes: &mut Bytes<'_>) {
-        let mut why = Failure::NONE;
+        let mut why = ErrorReport::NONE;
         let (op, bad) = (bytes.byte() % 16, bytes.byte() % 8);
         match op {
             0 => {
@@ -253,7 +253,7 @@ impl World {
                         _ => hw_root_range(heap, start as usize, start.wrapping_add(n) as usize, &mut why),
                     }
                 };
-                // SAFETY: a failure begins with its status.
+                // SAFETY: a report begins with its status.
                 let status = Status(unsafe { (&raw const why).cast::<i32>().read() });
                 assert_eq!(checked(status, &why), root != 0);
                 assert_eq!(root != 0, !(1..=4).contains(&bad), "{op} {bad} {status:?}");
@@ -337,7 +337,7 @@ impl World {
     }
 
     fn end(self) {
-        let mut why = Failure::NONE;
+        let mut why = ErrorReport::NONE;
         // SAFETY: nothing uses heap or mutator afterwards.
         unsafe {
             assert!(!checked(hw_heap_destroy(self.heap, &mut why), &why), "a thread is attached");

@@ -1,27 +1,27 @@
 //! What C is told of a refusal: a status and a sentence, in a buffer of fixed size, since there may be no memory for another.
 //! Invariant: the text ends with a zero byte.
 
-use crate::refusal::Refusal;
+use crate::error::Error;
 use crate::status::Status;
 use core::fmt::{self, Write};
 
 /// The header's `hw_error`.
 #[repr(C)]
-pub struct Failure {
+pub struct ErrorReport {
     status: Status,
     text: [u8; 252],
 }
 
-impl Failure {
+impl ErrorReport {
     /// Nothing was refused.
-    pub const NONE: Failure = Failure { status: Status::OK, text: [0; 252] };
+    pub const NONE: ErrorReport = ErrorReport { status: Status::OK, text: [0; 252] };
 
     /// What C is told of a refusal.
-    pub fn of(refusal: &Refusal) -> Failure {
-        Failure::new(refusal.status(), refusal)
+    pub fn of(error: &Error) -> ErrorReport {
+        ErrorReport::new(error.status(), error)
     }
 
-    fn new(status: Status, text: impl fmt::Display) -> Failure {
+    fn new(status: Status, text: impl fmt::Display) -> ErrorReport {
         struct Writer<'a> {
             to: &'a mut [u8],
             len: usize,
@@ -37,26 +37,26 @@ impl Failure {
                 if n < s.len() { Err(fmt::Error) } else { Ok(()) }
             }
         }
-        let mut failure = Failure { status, ..Failure::NONE };
+        let mut report = ErrorReport { status, ..ErrorReport::NONE };
         // The last byte stays zero. A text that is too long is cut.
-        let end = failure.text.len() - 1;
-        let _ = write!(Writer { to: &mut failure.text[..end], len: 0 }, "{text}");
-        failure
+        let end = report.text.len() - 1;
+        let _ = write!(Writer { to: &mut report.text[..end], len: 0 }, "{text}");
+        report
     }
 
     /// Tells the outcome: the status to return, and the reason in `*why` unless that is NULL.
     ///
     /// # Safety
     /// 1. `why` is NULL or may be written.
-    pub unsafe fn tell(result: Result<(), Refusal>, why: *mut Failure) -> Status {
-        let failure = match result {
-            Ok(()) => Failure::NONE,
-            Err(refusal) => Failure::of(&refusal),
+    pub unsafe fn tell(result: Result<(), Error>, why: *mut ErrorReport) -> Status {
+        let report = match result {
+            Ok(()) => ErrorReport::NONE,
+            Err(error) => ErrorReport::of(&error),
         };
-        let status = failure.status;
+        let status = report.status;
         if !why.is_null() {
             // SAFETY: contract 1.
-            unsafe { why.write(failure) };
+            unsafe { why.write(report) };
         }
         status
     }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_between_characters() {
-        let f = Failure::new(Status::EINVAL, format_args!("{}{}", "é".repeat(100), "é".repeat(100)));
+        let f = ErrorReport::new(Status::EINVAL, format_args!("{}{}", "é".repeat(100), "é".repeat(100)));
         let text = CStr::from_bytes_until_nul(&f.text).unwrap().to_str().unwrap();
         assert_eq!(text, "é".repeat(125));
     }

@@ -1,0 +1,236 @@
+//! Why this crate refuses something: the reasons of the crates below, and those that only exist here. A reason is
+//! small, and becomes words when it leaves for C.
+
+use crate::status::Status;
+use core::fmt;
+use heapwood_gc::{AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError};
+use heapwood_heap::{RegisterProgramError, ShapeError};
+use heapwood_layout::LayoutError;
+use heapwood_layout::describe::{DescribeError, ParseError};
+use heapwood_os::OsError;
+
+/// A reason.
+#[derive(Clone, Copy, Debug)]
+pub enum Error {
+    /// A parameter that must not be NULL is.
+    Null(&'static str),
+    /// The options do not say their size, or one that cannot be.
+    OptionsSize(usize),
+    /// An option that this version does not know is set.
+    UnknownOption,
+    /// The end of the stack is below the caller's frame.
+    StackEnd(usize),
+    /// The heap has no type with this number.
+    NoType(u32),
+    /// The heap has as many types as it can.
+    TooManyTypes(usize),
+    /// An array larger than any object can be.
+    ArraySize(usize, usize),
+    /// An array of elements with a trace function.
+    ArrayOfTraced,
+    /// What a handle shall hold is no object's address.
+    NoObject(usize),
+    /// This is no handle that is held.
+    NoHandle(usize),
+    /// This is not where a pointer slot can be.
+    NoSlot(usize),
+    /// More slots than memory has.
+    SlotCount(usize),
+    /// A range that ends before it begins.
+    Range(usize, usize),
+    /// This is no root that is registered.
+    NoRoot(u64),
+    /// From a crate below.
+    Root(RootError),
+    /// From a crate below.
+    Handle(HandleError),
+    /// From a crate below.
+    Alloc(AllocError),
+    /// From a crate below.
+    Misuse(MisuseError),
+    /// A description is not text from this byte on.
+    NoText(usize),
+    /// A description is not the text of a type.
+    Parse(ParseError),
+    /// A description is the text of no type.
+    Describe(DescribeError),
+    /// From a crate below.
+    Heap(HeapError),
+    /// From a crate below.
+    Type(TypeError),
+    /// From a crate below.
+    Os(OsError),
+}
+
+impl Error {
+    /// The status that goes with it.
+    pub fn status(&self) -> Status {
+        match self {
+            Error::Null(_)
+            | Error::OptionsSize(_)
+            | Error::UnknownOption
+            | Error::StackEnd(_)
+            | Error::NoType(_)
+            | Error::NoObject(_)
+            | Error::NoHandle(_)
+            | Error::NoSlot(_)
+            | Error::SlotCount(_)
+            | Error::Range(..)
+            | Error::NoRoot(_) => Status::EINVAL,
+            Error::Root(RootError::Full { .. }) | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
+            Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
+            Error::TooManyTypes(_) => Status::EFULL,
+            Error::ArraySize(..) => Status::ELIMIT,
+            Error::ArrayOfTraced => Status::EDESC,
+            Error::Alloc(
+                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
+            ) => Status::ELIMIT,
+            Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
+            Error::Misuse(_) | Error::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
+            Error::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
+            Error::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
+            Error::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
+            Error::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
+            Error::Heap(HeapError::ThreadKeys) => Status::ENOMEM,
+            Error::NoText(_) | Error::Parse(_) | Error::Describe(_) => Status::EDESC,
+            Error::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
+            Error::Alloc(AllocError::Layout(e)) | Error::Type(TypeError::Shape(e)) => match e {
+                ShapeError::Program(RegisterProgramError::Nest(_)) => Status::EDESC,
+                ShapeError::Program(RegisterProgramError::TooMany) | ShapeError::TooMany => Status::EFULL,
+                _ => Status::ENOMEM,
+            },
+            Error::Os(_) => Status::ENOMEM,
+            // Reasons that the crates below may learn and this one does not know yet.
+            Error::Root(_) | Error::Handle(_) | Error::Alloc(_) | Error::Heap(_) | Error::Type(_) => {
+                Status::EINVAL
+            }
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Null(parameter) => write!(f, "{parameter} is NULL"),
+            Error::OptionsSize(size) => write!(f, "options.size is {size}: hw_options_init sets it"),
+            Error::UnknownOption => {
+                write!(f, "an option is set that this version of the library does not know")
+            }
+            Error::StackEnd(end) => {
+                write!(
+                    f,
+                    "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
+                )
+            }
+            Error::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
+            Error::TooManyTypes(most) => {
+                write!(
+                    f,
+                    "more than {most} different types in one heap: register one once and keep its number"
+                )
+            }
+            Error::ArraySize(n, size) => {
+                write!(f, "an array of {n} elements of {size} bytes is larger than any object can be")
+            }
+            Error::ArrayOfTraced => {
+                write!(f, "no arrays of a type with a trace function, which knows single objects only")
+            }
+            Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
+            Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
+            Error::NoSlot(addr) => {
+                write!(f, "slots is {addr:#x}, no multiple of 8: pointer slots are aligned words")
+            }
+            Error::SlotCount(n) => write!(f, "{n} slots are more than there can be"),
+            Error::Range(lo, hi) => {
+                write!(f, "a range from {lo:#x} to {hi:#x}: lo is its first byte, and hi one past its last")
+            }
+            Error::NoRoot(root) => {
+                write!(f, "{root:#x} is no root of this heap: has it been removed before?")
+            }
+            Error::Root(e) => e.fmt(f),
+            Error::Handle(e) => e.fmt(f),
+            Error::Alloc(e) => e.fmt(f),
+            Error::Misuse(e) => e.fmt(f),
+            Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
+            Error::Parse(e) => e.fmt(f),
+            Error::Describe(e) => e.fmt(f),
+            Error::Heap(e) => e.fmt(f),
+            Error::Type(e) => e.fmt(f),
+            Error::Os(e) => e.fmt(f),
+        }
+    }
+}
+
+impl From<AllocError> for Error {
+    fn from(e: AllocError) -> Self {
+        Error::Alloc(e)
+    }
+}
+
+impl From<MisuseError> for Error {
+    fn from(e: MisuseError) -> Self {
+        Error::Misuse(e)
+    }
+}
+
+impl From<OptionError> for Error {
+    fn from(e: OptionError) -> Self {
+        Error::Heap(e.into())
+    }
+}
+
+impl From<HeapError> for Error {
+    fn from(e: HeapError) -> Self {
+        Error::Heap(e)
+    }
+}
+
+impl From<TypeError> for Error {
+    fn from(e: TypeError) -> Self {
+        Error::Type(e)
+    }
+}
+
+impl From<RootError> for Error {
+    fn from(e: RootError) -> Self {
+        Error::Root(e)
+    }
+}
+
+impl From<HandleError> for Error {
+    fn from(e: HandleError) -> Self {
+        Error::Handle(e)
+    }
+}
+
+impl From<LayoutError> for Error {
+    fn from(e: LayoutError) -> Self {
+        Error::Type(e.into())
+    }
+}
+
+impl From<OsError> for Error {
+    fn from(e: OsError) -> Self {
+        Error::Os(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_tables_have_one_status_and_say_how_many_they_hold() {
+        let full = [
+            (Error::Root(RootError::Full { most: 65536 }), "65536 roots"),
+            (Error::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
+            (Error::TooManyTypes(262143), "262143 different types"),
+            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16075 different layouts"),
+            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16075 different layouts"),
+        ];
+        for (error, words) in full {
+            assert_eq!(error.status(), Status::EFULL);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
+}
