@@ -3,11 +3,11 @@
 use heapwood_gc::{Config, Heap, HeapBox, Mutator};
 use heapwood_report::Failure;
 use std::ops::Deref;
-use std::ptr::NonNull;
 
 /// The mutator of the thread that made this, and the heap, or a reference to it.
 pub(crate) struct Attached<H> {
-    mutator: NonNull<Mutator>,
+    /// Dropped first.
+    mutator: heapwood_gc::Attached<'static>,
     heap: H,
 }
 
@@ -22,6 +22,8 @@ impl<H: Deref<Target = Heap>> Attached<H> {
     /// Attaches this thread.
     pub(crate) fn to(heap: H) -> Result<Self, Failure> {
         let mutator = Mutator::attach(&heap, None).map_err(Failure::run)?.into_raw();
+        // SAFETY: given just now, to this thread; the heap is dropped after it.
+        let mutator = unsafe { heapwood_gc::Attached::from_raw(mutator) };
         Ok(Attached { mutator, heap })
     }
 
@@ -30,14 +32,6 @@ impl<H: Deref<Target = Heap>> Attached<H> {
     }
 
     pub(crate) fn mutator(&self) -> &Mutator {
-        // SAFETY: attached until this is dropped.
-        unsafe { self.mutator.as_ref() }
-    }
-}
-
-impl<H> Drop for Attached<H> {
-    fn drop(&mut self) {
-        // SAFETY: it was given to this thread, which a pointer does not leave; the heap is dropped after this.
-        unsafe { drop(heapwood_gc::Attached::from_raw(self.mutator)) };
+        &self.mutator
     }
 }

@@ -55,7 +55,7 @@ impl SampleFile {
     }
 
     /// The heap's pages at its peak, now, and after the collection that freed most; the first and the last if it
-    /// [watches](Heap::keep_page_snapshots) and has collected.
+    /// [keeps them](Heap::keep_page_snapshots) and has collected.
     pub fn of(heap: &Heap, program: String) -> Self {
         let moments = [
             ("peak", heap.peak_page_snapshot()),
