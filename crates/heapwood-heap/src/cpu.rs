@@ -10,10 +10,11 @@ pub struct Cpu {
 
 impl Cpu {
     /// A processor of which nothing is known: the first versions run.
-    pub const BASELINE: Self = Cpu { bits: false };
+    #[cfg(test)]
+    pub(crate) const BASELINE: Self = Cpu { bits: false };
 
     /// Asks the processor.
-    pub fn detect() -> Self {
+    pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         let bits = std::arch::is_x86_feature_detected!("popcnt")
             && std::arch::is_x86_feature_detected!("bmi1")

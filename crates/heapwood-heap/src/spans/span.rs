@@ -107,7 +107,7 @@ impl Span {
     }
 
     /// The address of the first cell.
-    pub fn cells_start(&self) -> usize {
+    pub(crate) fn cells_start(&self) -> usize {
         self.cells_start
     }
 
