@@ -5,6 +5,7 @@
 use crate::args::Decode;
 use crate::patterns::{self, Pattern};
 use crate::timing::{Clock, rounds};
+use heapwood_report::header::shell_word;
 use heapwood_report::tables::{number, show, table};
 use heapwood_report::{Failure, Header, Progress, Spread};
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
         Ok(())
     })?;
     bar.finish();
-    let only = if args.only.is_empty() { String::new() } else { format!(" '{}'", args.only) };
+    let only = if args.only.is_empty() { String::new() } else { format!(" {}", shell_word(&args.only)) };
     let command = format!("heapwood-eval decode{only} --runs {}", args.runs.k);
     let header = Header::now(command, args.runs.k);
     args.output.show("decode", &Report { header, patterns: patterns.iter().map(Row::of).collect() })

@@ -183,3 +183,34 @@ fn wrong_options() {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
 }
+
+#[test]
+fn patterns_are_decoded() {
+    let report = json("decode Node128 --runs 1");
+    assert_eq!(
+        (&report["runs"], &report["command"]),
+        (&json!(1), &json!("heapwood-eval decode Node128 --runs 1"))
+    );
+    let patterns = report["patterns"].as_array().unwrap();
+    let names: Vec<&str> = patterns.iter().map(|pattern| pattern["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Node128", "Node128Slice"]);
+    for pattern in patterns {
+        for key in ["ns", "bits_per_ns", "older_bits_per_ns"] {
+            check_spread(&pattern[key]);
+        }
+    }
+    assert_eq!(
+        (&patterns[1]["bits"], &patterns[1]["quoted_go_1_26_best_bits_per_ns"]),
+        (&json!(4160), &json!(5.8))
+    );
+    let text = output("decode 65 --runs 1");
+    assert!(
+        squeezed(&text)
+            .iter()
+            .any(|line| line.starts_with("| 65 x 10K | 650000 |") && line.ends_with("| - | - |")),
+        "{text}"
+    );
+    let ran = ran("decode Tree");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("\"Tree\"") && ran.err.contains("Node1024Slice"), "{}", ran.err);
+}

@@ -6,10 +6,9 @@
 //! program has the same documents.
 
 use crate::random::Random;
-use crate::workload::{Figure, Line, N, Workload};
+use crate::replacements::{FIGURES, Gaps, Outcome, SAMPLE};
+use crate::workload::{N, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
-use heapwood_os::clock::monotonic_ns;
-use serde_json::json;
 
 /// This program, to those who run it.
 pub const WORKLOAD: Workload = Workload {
@@ -17,18 +16,14 @@ pub const WORKLOAD: Workload = Workload {
     about: "A cache of documents of mixed sizes whose contents change over time",
     n: N { unit: "number of replacements", usual: 4_000_000, most: 1 << 48 },
     least_bytes: |_| least_bytes(),
-    figures: &[
-        Figure { name: "mops", label: "million replacements a second", headline: false },
-        Figure { name: "longest_gap_us", label: "longest gap, us", headline: false },
-    ],
-    run: |m, n, report| report(run(m, n).into()),
+    figures: FIGURES,
+    run: |m, n, report| report(run(m, n).line("mixed")),
 };
 
 /// Documents the cache has room for.
 pub const SLOTS: usize = 100_000;
 /// How often what it holds changes in a run.
 pub const PHASES: u64 = 8;
-const SAMPLE: u64 = 16;
 /// The lowest octave of bodies, in bytes, in the phases of small ones and of large ones, and the highest.
 const SMALL: u32 = 5;
 const LARGE: u32 = 8;
@@ -46,49 +41,6 @@ struct Document {
 const _: () = assert!(size_of::<Document>() == 16);
 
 type Table = Slice<GcCell<Option<Gc<Document>>>>;
-
-/// What a run found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
-    /// Replacements made.
-    pub ops: u64,
-    /// A sum over what was read; the same for every program that does the same work.
-    pub checksum: u64,
-    /// The longest time between two samples, in nanoseconds.
-    pub longest_gap_ns: u64,
-    /// Millions of replacements a second, without filling the table.
-    pub mops: f64,
-    /// Documents that survived the last drop.
-    pub live_documents: u64,
-    /// Bytes that were asked for and are alive at the end, length words and the table not counted.
-    pub requested_live_bytes: u64,
-}
-
-impl From<Outcome> for Line {
-    fn from(o: Outcome) -> Self {
-        let (ops, mops, gap_us) = (o.ops, o.mops, o.longest_gap_ns as f64 / 1e3);
-        let checksum = format!("0x{:016x}", o.checksum);
-        let check = format!("mixed ops {ops} checksum {checksum}");
-        let requested = o.requested_live_bytes as f64 / (1 << 20) as f64;
-        Line {
-            text: format!(
-                "{check}\nlongest gap us {gap_us:.1}\nmops {mops:.3}\n\
-                 live documents {} requested live {requested:.1} MiB",
-                o.live_documents
-            ),
-            check,
-            figures: vec![("mops", mops), ("longest_gap_us", gap_us)],
-            fields: json!({
-                "ops": ops,
-                "checksum": checksum,
-                "longest_gap_us": gap_us,
-                "mops": mops,
-                "live_documents": o.live_documents,
-                "requested_live_bytes": o.requested_live_bytes,
-            }),
-        }
-    }
-}
 
 /// The bytes that are alive at once at the least: the table when it has been filled, with documents of 2231 bytes on
 /// average, whatever N is.
@@ -135,14 +87,7 @@ pub fn run(m: &Mutator, ops: u64) -> Outcome {
     for slot in table.iter() {
         slot.set(m, Some(document(m, random.next_u64(), LARGE)));
     }
-    let (mut checksum, mut longest) = (0u64, 0);
-    let start = monotonic_ns();
-    let mut last = start;
-    let mut sample = || {
-        let now = monotonic_ns();
-        longest = longest.max(now - last);
-        last = now;
-    };
+    let (mut checksum, mut gaps) = (0u64, Gaps::start());
     for phase in 0..PHASES {
         let lowest = if phase % 2 == 0 { SMALL } else { LARGE };
         for op in ops * phase / PHASES..ops * (phase + 1) / PHASES {
@@ -154,7 +99,7 @@ pub fn run(m: &Mutator, ops: u64) -> Outcome {
             }
             slot.set(m, Some(document(m, random.next_u64(), lowest)));
             if op % SAMPLE == SAMPLE - 1 {
-                sample();
+                gaps.sample();
             }
         }
         for slot in table.iter() {
@@ -162,16 +107,16 @@ pub fn run(m: &Mutator, ops: u64) -> Outcome {
                 slot.set(m, None);
             }
         }
-        sample();
+        gaps.sample();
     }
-    let seconds = (monotonic_ns() - start) as f64 / 1e9;
+    let (longest_gap_ns, mops) = gaps.end(ops);
     let live = || table.iter().filter_map(|slot| slot.get());
     Outcome {
         ops,
         checksum,
-        longest_gap_ns: longest,
-        mops: ops as f64 / seconds / 1e6,
-        live_documents: live().count() as u64,
+        longest_gap_ns,
+        mops,
+        live_documents: Some(live().count() as u64),
         requested_live_bytes: live().map(|document| document.requested_bytes()).sum(),
     }
 }

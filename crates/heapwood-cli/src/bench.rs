@@ -7,7 +7,6 @@
 //! | `build` | which of them can be built here, and building them |
 //! | `programs` | what runs: Heapwood and the chosen peers, each ready to start |
 //! | `children` | processes: started, measured, ended with this command |
-//! | `protocol` | what a program prints: check values and figures |
 //! | `rounds` | the programs in turn, and what each run cost |
 //! | `equal_rss` | the growth percentage at which Heapwood's memory is a peer's |
 //! | `report` | all that was measured, and its form for machines |
@@ -20,7 +19,6 @@ mod equal_rss;
 mod manifest;
 mod plot;
 mod programs;
-mod protocol;
 mod report;
 mod rounds;
 mod tables;

@@ -12,7 +12,7 @@ use heapwood_report::legible::complain;
 use heapwood_report::output::check_writable;
 use heapwood_report::page_samples::SampleFile;
 use heapwood_report::say;
-use heapwood_workloads::Line;
+use heapwood_workloads::{Line, protocol};
 use std::io::Write;
 
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
@@ -54,12 +54,7 @@ fn show_line(line: &Line, format: Format) {
     match format {
         Format::Text => say!("{}", line.text),
         Format::Json => {}
-        Format::Peer => {
-            say!("{}", line.check);
-            for (name, value) in &line.figures {
-                say!("figure {name} {value}");
-            }
-        }
+        Format::Peer => say!("{}", protocol::print(line)),
     }
 }
 

@@ -73,6 +73,9 @@ fn what_a_program_uses_is_what_is_reported() {
     for (key, value) in heapwood.as_object().unwrap().iter().filter(|(key, _)| key.starts_with("ratio")) {
         assert_eq!((&value["min"], &value["max"]), (&1.0.into(), &1.0.into()), "{key}");
     }
+    // It takes longer in each of three rounds, which is all that three rounds can say.
+    assert!((burner["p_cpu"].as_f64().unwrap() - 0.0809).abs() < 1e-4, "{burner}");
+    assert!(heapwood["p_cpu"].is_null() && heapwood["p_rss"].is_null(), "{heapwood}");
     let ratio = &burner["ratio_cpu"];
     let (cpu, base) = (&burner["cpu_s"], &heapwood["cpu_s"]);
     let of = |v: &Value, key: &str| v[key].as_f64().unwrap();
@@ -196,6 +199,9 @@ fn what_does_not_exist_is_answered_by_what_does() {
 #[test]
 fn text_and_picture_show_every_program() {
     let folder = folder("shown");
+    // A single run of each says nothing of chance.
+    let one = ran(&mut bench(&folder, "trees 6 --peers honest --runs 1")).out;
+    assert!(one.lines().any(|line| line.starts_with("| honest ") && line.contains("| none |")), "{one}");
     let svg = folder.join("a picture.svg");
     let mut command = bench(&folder, "trees 6 --peers honest,burner --runs 2 --plot");
     let ran = ran(command.arg(&svg));

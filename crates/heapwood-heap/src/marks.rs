@@ -209,7 +209,7 @@ impl Marks {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         let words = self.sides[self.allocated() ^ 1].as_ptr();
-        // SAFETY: the range is pages below the heap's high-water mark, whose bits are committed.
+        // SAFETY: the range is pages below the extent, whose bits are committed.
         (first..last).all(|i| unsafe { *words.add(i) } == 0)
     }
 

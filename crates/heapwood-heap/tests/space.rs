@@ -8,8 +8,9 @@ use heapwood_heap::{
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
-use heapwood_pages::{Effort, PageCount, ReleasePolicy};
+use heapwood_pages::{Effort, PageCount, PageIndex, ReleasePolicy};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const CONFIG: SpaceConfig = SpaceConfig {
     window: 64 << 20,
@@ -435,6 +436,36 @@ fn types_share_shapes_until_there_are_too_many() {
     );
     assert_eq!(heap.space.shape_count() as usize, MAX_SHAPES);
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
+}
+
+/// What a heap is asked about another's shapes and programs it refuses in a sentence, and reads no memory that it has not.
+#[test]
+fn numbers_of_another_heap_lead_nowhere() {
+    let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
+    let shape = other.shape(160, TypeDescriptor::masked(160, &[5]).unwrap());
+    let program = Builder::<32>::new().scalars(299).pointer().finish();
+    let program = other.space.register_program(program.program()).unwrap();
+    let refused = |what: &dyn Fn()| {
+        let panic = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
+        panic.downcast_ref::<String>().map_or(String::new(), Clone::clone)
+    };
+    let foreign: [&dyn Fn(); 6] = [
+        &|| _ = heap.space.shape(shape).kind(),
+        &|| _ = heap.owner().refill(shape, false),
+        &|| _ = heap.space.take_large(shape, 1 << 20, false),
+        &|| _ = heap.space.program(program).words(),
+        &|| _ = heap.space.nest(program).words(),
+        &|| _ = heap.space.shape_for(2400, Scan::Program { header: 0, program }),
+    ];
+    for (k, what) in foreign.iter().enumerate() {
+        let said = refused(what);
+        assert!(said.contains("is another heap's"), "{k}: {said}");
+    }
+    let small = ShapeId::no_pointers(SizeClass::of(64));
+    assert!(refused(&|| _ = heap.space.take_large(small, 1 << 20, false)).contains("have cells"));
+    assert!(refused(&|| _ = heap.space.span(PageIndex(1 << 40))).contains("outside the heap"));
+    assert!(!heap.owner().continue_run(shape, false));
+    heap.stopped().is_valid().unwrap();
 }
 
 #[test]

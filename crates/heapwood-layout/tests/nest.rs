@@ -5,7 +5,7 @@ mod types;
 
 use heapwood_layout::program::nest::MAX_DEPTH;
 use heapwood_layout::program::{
-    Builder, Cursor, Nest, NestError, NestErrorKind, Node, Op, Ops, Piece, Program, ProgramBuf,
+    Builder, Cursor, Nest, NestError, NestErrorKind, Node, Op, Ops, Piece, Program, ProgramBuf, reference,
 };
 use proptest::prelude::*;
 use types::*;
@@ -79,6 +79,7 @@ fn agrees(nest: Nest<'_>, expected: &[bool], seed: u64) {
     check(nest);
     assert_eq!(nest.words(), expected.len() as u64);
     let pointers: Vec<u64> = (0..expected.len() as u64).filter(|word| expected[*word as usize]).collect();
+    assert_eq!(nest.pointers(), pointers.len() as u64);
     let words = expected.len() as u64;
     let starts: Vec<u64> = if words < 300 {
         (0..=words + 1).collect()
@@ -327,4 +328,25 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn pointers_are_counted_as_they_are_emitted() {
+    let programs: [(&[u8], u64); 6] = [
+        (&[0x02, 0x01, 0x00], 2),
+        (&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00], 130),
+        (&[0x03, 0x01, 0x83, 0x09, 0x9e, 0x63, 0x00], 3000),
+        // A pattern that ends early, and one of 64 words.
+        (&[0x03, 0x05, 0x83, 0x31, 0x02, 0x01, 0xa8, 0x07, 0x00], 152 + 40 * 7),
+        (&[0x40, 1, 2, 3, 4, 5, 6, 7, 8, 0xc0, 0x05, 0x00], 384),
+        (&[0x00], 0),
+    ];
+    let count = |program| Nest::compile(program, &mut [Node::EMPTY; 64]).unwrap().pointers();
+    for (bytes, words) in programs {
+        let program = Program::check(bytes, words).unwrap();
+        let expected = reference::bits(&program).into_iter().filter(|bit| *bit).count();
+        assert_eq!(count(program), expected as u64, "{program}");
+    }
+    let huge = Program::check(&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28).unwrap();
+    assert_eq!(count(huge), 1 << 28);
 }

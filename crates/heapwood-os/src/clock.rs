@@ -12,11 +12,6 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds of CPU that all threads of this process have used.
-pub fn process_cpu_ns() -> u64 {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
 /// Nanoseconds of CPU that the calling thread has used.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`].
+/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`](crate::Kernel::page_size).
 pub const LEAST_KERNEL_PAGE: usize = 4096;
 
 /// The largest pages a kernel may have under a heap, in bytes.

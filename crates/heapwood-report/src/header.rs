@@ -49,3 +49,26 @@ impl fmt::Display for Header {
         write!(f, "`{}`, {}, {}", self.command, self.date, self.machine)
     }
 }
+
+/// A word of a command, in quotes if a shell would make something else of it.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (text, quoted) in
+            [("go,java-serial", "go,java-serial"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
+        {
+            assert_eq!(shell_word(text), quoted);
+        }
+    }
+}

@@ -48,24 +48,31 @@ pub(super) trait Allocator: Sized {
     fn new_cycle(&mut self);
 }
 
+/// What both have under one name or another: allocating without a cache, freeing, flushing.
+macro_rules! forward {
+    ($type:ident, $take:ident) => {
+        #[inline(always)]
+        fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
+            self.$take(count)
+        }
+        #[inline(always)]
+        fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
+            self.free(first, count)
+        }
+        #[inline(always)]
+        fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError> {
+            self.free_batch(runs)
+        }
+        fn flush(&mut self, cache: &mut PageCache) {
+            $type::flush(self, cache);
+        }
+    };
+}
+
 impl Allocator for Bare {
+    forward!(PageAllocator, allocate);
     fn made_of(pages: Bare) -> Result<Self, Failure> {
         Ok(pages)
-    }
-    #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
-        self.allocate(count)
-    }
-    #[inline(always)]
-    fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
-        self.free(first, count)
-    }
-    #[inline(always)]
-    fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError> {
-        self.free_batch(runs)
-    }
-    fn flush(&mut self, cache: &mut PageCache) {
-        PageAllocator::flush(self, cache);
     }
     fn touch(&mut self) -> Result<(), Failure> {
         Ok(())
@@ -74,23 +81,9 @@ impl Allocator for Bare {
 }
 
 impl Allocator for Shared {
+    forward!(SharedPages, allocate_uncached);
     fn made_of(pages: Bare) -> Result<Self, Failure> {
         SharedPages::over(&SYSTEM, pages).map_err(Failure::run)
-    }
-    #[inline(always)]
-    fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
-        self.allocate_uncached(count)
-    }
-    #[inline(always)]
-    fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
-        self.free(first, count)
-    }
-    #[inline(always)]
-    fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError> {
-        self.free_batch(runs)
-    }
-    fn flush(&mut self, cache: &mut PageCache) {
-        SharedPages::flush(self, cache);
     }
     fn touch(&mut self) -> Result<(), Failure> {
         // A note in the index, which growing does not write: a page is used, freed and released again.

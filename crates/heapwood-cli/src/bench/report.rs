@@ -6,6 +6,7 @@ use super::build::Skipped;
 use super::equal_rss::{EQUAL, Tuned};
 use super::rounds::{Entry, Rounds, Run};
 use crate::args::{Bench, NO_PEER};
+use heapwood_report::header::shell_word;
 use heapwood_report::spread::p_value;
 use heapwood_report::{Failure, Header, Spread};
 use heapwood_workloads::{Figure, Workload};
@@ -114,18 +115,9 @@ impl Report {
 
 /// The command that would measure this again, as a shell takes it.
 fn command(args: &Bench, n: u64, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
-    let peers = peers.map_or(String::new(), |names| format!(" --peers {}", word(&names.join(","))));
-    let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", word(&e.peer)));
+    let peers = peers.map_or(String::new(), |names| format!(" --peers {}", shell_word(&names.join(","))));
+    let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", shell_word(&e.peer)));
     format!("heapwood bench {} {n}{peers} --runs {}{equal_rss}", args.workload.name, args.runs)
-}
-
-/// A word of a command, in quotes if a shell would make something else of it.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 impl Row {
@@ -181,19 +173,5 @@ impl EqualRss {
             ratio,
             within_10_percent: (1.0 - EQUAL..=1.0 + EQUAL).contains(&ratio),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (text, quoted) in
-            [("go,java-serial", "go,java-serial"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
-        {
-            assert_eq!(word(text), quoted);
-        }
     }
 }

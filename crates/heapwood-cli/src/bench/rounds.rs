@@ -4,11 +4,11 @@
 
 use super::children::Children;
 use super::programs::{HEAPWOOD, Program};
-use super::protocol::Said;
 use heapwood_os::usage::Usage;
 use heapwood_report::Failure;
 use heapwood_report::Progress;
 use heapwood_workloads::Workload;
+use heapwood_workloads::protocol::Said;
 
 /// What one run cost.
 #[derive(Clone, Debug)]

@@ -72,7 +72,7 @@ impl Accepted {
             accepted: true,
             words: program.words(),
             bytes,
-            pointers: nest.ok().map(|nest| pointers(nest.nodes())),
+            pointers: nest.ok().map(|nest| nest.pointers()),
             description_bytes: program.bytes().len(),
             nodes: nest.ok().map(|nest| nest.nodes().len()),
             heap_refuses: size.err().map(|e| e.to_string()).or(nest.err().map(|e| e.to_string())),
@@ -104,31 +104,6 @@ impl Shown {
     }
 }
 
-/// The pointers of a nest, or of the body of a loop.
-fn pointers(mut nodes: &[Node]) -> u64 {
-    let mut sum = 0;
-    while let Some((node, mut rest)) = nodes.split_first() {
-        sum += match *node {
-            Node::Skip { .. } => 0,
-            Node::Ones { words } => words,
-            Node::Bits { bits, .. } => u64::from(bits.count_ones()),
-            Node::Pattern { bits, period, words } => {
-                let first =
-                    |n: u64| u64::from((bits & !(u64::MAX.checked_shl(n as u32).unwrap_or(0))).count_ones());
-                words / u64::from(period) * first(period.into()) + first(words % u64::from(period))
-            }
-            Node::Loop { nodes, times, .. } => {
-                let (body, behind) = rest.split_at(nodes as usize);
-                rest = behind;
-                // As deep as loops may lie in each other.
-                times * pointers(body)
-            }
-        };
-        nodes = rest;
-    }
-    sum
-}
-
 /// A number with a noun.
 struct Count(u128, &'static str);
 
@@ -158,7 +133,6 @@ impl fmt::Display for Accepted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_layout::program::reference::bits;
 
     #[test]
     fn sizes_that_no_type_has_are_refused_by_heaps() {
@@ -168,29 +142,5 @@ mod tests {
         huge.extend([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00]);
         assert!(refused(&huge, u64::MAX).unwrap().contains("at most"));
         assert_eq!(refused(&[0x02, 0x01, 0x00], 2), None);
-    }
-
-    #[test]
-    fn pointers_are_counted_as_they_are_emitted() {
-        let programs: [(&[u8], u64); 6] = [
-            (&[0x02, 0x01, 0x00], 2),
-            (&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00], 130),
-            (&[0x03, 0x01, 0x83, 0x09, 0x9e, 0x63, 0x00], 3000),
-            // A pattern that ends early, and one of 64 words.
-            (&[0x03, 0x05, 0x83, 0x31, 0x02, 0x01, 0xa8, 0x07, 0x00], 152 + 40 * 7),
-            (&[0x40, 1, 2, 3, 4, 5, 6, 7, 8, 0xc0, 0x05, 0x00], 384),
-            (&[0x00], 0),
-        ];
-        for (bytes, words) in programs {
-            let program = Program::check(bytes, words).unwrap();
-            let expected = count(&bits(&program));
-            assert_eq!(Accepted::of(&program).pointers, Some(expected), "{program}");
-        }
-        let huge = Program::check(&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28).unwrap();
-        assert_eq!(Accepted::of(&huge).pointers, Some(1 << 28));
-    }
-
-    fn count(bits: &[bool]) -> u64 {
-        bits.iter().filter(|bit| **bit).count() as u64
     }
 }

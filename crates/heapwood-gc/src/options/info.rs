@@ -48,7 +48,7 @@ impl Audience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OptionInfo {
-    /// Its name, as a field of [`Config`](crate::Config) and a key of the variable `HEAPWOOD`.
+    /// Its name, as a field of [`Config`](super::Config) and a key of the variable `HEAPWOOD`.
     pub name: &'static str,
     /// What it counts.
     pub unit: OptionUnit,

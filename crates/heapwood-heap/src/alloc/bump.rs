@@ -28,7 +28,7 @@ pub struct Bump {
     /// The first of the unswept spans that this mutator took home; 0 for none, [`NONE_LEFT`] if the shared state had
     /// none either, and so will not before the next marking.
     at_home: Cell<u32>,
-    /// The last of the spans that this mutator has used up or found full since its last visit; they are linked.
+    /// The last of the spans that this mutator has used up or found full since it last locked what is shared; they are linked.
     used: Cell<u32>,
 }
 

@@ -116,16 +116,16 @@ mod tests {
 
     #[test]
     fn every_active_shape_is_found_once_and_no_other() {
-        let local = ThreadCache::default();
-        assert_eq!(local.next_active(), None);
+        let cache = ThreadCache::default();
+        assert_eq!(cache.next_active(), None);
         let shapes = [1, 2, 63, 64, 65, 4095, 4096, 9000, MAX_SHAPES as u32 - 1];
         for round in 0..2 {
             for &shape in shapes.iter().rev() {
-                local.activate(ShapeId::from_index(shape));
-                local.activate(ShapeId::from_index(shape));
+                cache.activate(ShapeId::from_index(shape));
+                cache.activate(ShapeId::from_index(shape));
             }
             let found: Vec<u32> =
-                core::iter::from_fn(|| local.next_active()).map(|s| s.index() as u32).collect();
+                core::iter::from_fn(|| cache.next_active()).map(|s| s.index() as u32).collect();
             assert_eq!(found, shapes, "round {round}");
         }
     }

@@ -50,7 +50,7 @@ static CELL_SIZE: [u16; CLASSES] = {
 };
 const _: () = assert!(MAX_SMALL <= u16::MAX as usize);
 
-/// The number of a size class, below [`CLASSES`].
+/// The number of a size class, below the number of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(u8);
 

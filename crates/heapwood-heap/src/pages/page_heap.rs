@@ -163,7 +163,7 @@ impl PageHeap {
         match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
             Ok(()) => {}
             Err(GrowError::Refused { cause, .. }) => return Err(cause.into()),
-            Err(e) => corrupt(format_args!("growing at the high-water mark: {e}")),
+            Err(e) => corrupt(format_args!("growing behind the extent: {e}")),
         }
         // SAFETY: committed above.
         unsafe { self.spans.extend(PageIndex(from.0 + more)) };

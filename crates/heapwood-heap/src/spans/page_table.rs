@@ -4,7 +4,7 @@
 //! page that no span owns has entry 0. So an ambiguous word is dropped after one range test and one load, and a
 //! precise edge gets its layout with one load. Chunks of pages that lie inside one long span have one entry together
 //! instead of one each, so that an object of gigabytes costs kilobytes here; the span's first page always has its own.
-//! Invariant: entries are committed for every page below the heap's high-water mark, holes included, and where a
+//! Invariant: entries are committed for every page below the extent, holes included, and where a
 //! chunk's entry is set its pages' are 0.
 
 use crate::layout::shape::ScanKind;
@@ -88,10 +88,10 @@ impl PageTable {
     /// The entry of a page.
     ///
     /// # Safety
-    /// 1. The page lies below the heap's high-water mark.
+    /// 1. The page lies below the extent.
     #[inline(always)]
     pub(crate) unsafe fn get(&self, page: PageIndex) -> PageEntry {
-        // SAFETY: entries below the high-water mark are committed (contract 1).
+        // SAFETY: entries below the extent are committed (contract 1).
         let entry = unsafe { &*self.entries.at(page.0) }.load(Ordering::Relaxed);
         if entry != 0 { PageEntry(entry) } else { self.get_chunk(page) }
     }
@@ -148,7 +148,7 @@ impl PageTable {
     }
 
     fn store(&self, page: PageIndex, entry: u64) {
-        // SAFETY: the pages of a span lie below the high-water mark.
+        // SAFETY: the pages of a span lie below the extent.
         unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Release);
     }
 

@@ -82,6 +82,11 @@ impl<'a> Nest<'a> {
         self.words
     }
 
+    /// How many pointers the type has, at the cost of a look at each item.
+    pub fn pointers(&self) -> u64 {
+        node::pointers(self.nodes)
+    }
+
     /// The pointers from some word on.
     #[inline]
     pub fn cursor(&self, from: u64) -> Cursor<'a> {

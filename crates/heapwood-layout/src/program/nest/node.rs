@@ -96,3 +96,27 @@ impl Node {
         }
     }
 }
+
+/// The pointers of a nest, or of the body of a loop.
+pub(super) fn pointers(mut nodes: &[Node]) -> u64 {
+    let mut sum = 0;
+    while let Some((node, mut rest)) = nodes.split_first() {
+        sum += match *node {
+            Node::Skip { .. } => 0,
+            Node::Ones { words } => words,
+            Node::Bits { bits, .. } => u64::from(bits.count_ones()),
+            Node::Pattern { bits, period, words } => {
+                let first = |n: u64| u64::from((bits & low(n)).count_ones());
+                words / u64::from(period) * first(period.into()) + first(words % u64::from(period))
+            }
+            Node::Loop { nodes, times, .. } => {
+                let (body, behind) = rest.split_at(nodes as usize);
+                rest = behind;
+                // As deep as loops may lie in each other.
+                times * pointers(body)
+            }
+        };
+        nodes = rest;
+    }
+    sum
+}

@@ -1,17 +1,31 @@
-//! What a program prints: lines `figure NAME VALUE` are what it measured itself; all others are check values, which
-//! are the same in every program that did the same work.
+//! What a workload prints for `heapwood bench`, and what is understood of it; programs for other memory managers print the
+//! same. Lines `figure NAME VALUE` are what it measured itself; all others are check values, which are the same in every
+//! program that did the same work.
 
+use crate::workload::Line;
 use std::fmt;
+
+/// A step as it is printed.
+pub fn print(line: &Line) -> String {
+    let figures = line.figures.iter().map(|(name, value)| format!("\nfigure {name} {value}"));
+    line.check.clone() + &figures.collect::<String>()
+}
 
 /// What one run printed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Said {
-    pub(crate) checks: Vec<String>,
-    pub(crate) figures: Vec<(String, f64)>,
+pub struct Said {
+    /// The check values, in order.
+    pub checks: Vec<String>,
+    /// Names and values.
+    pub figures: Vec<(String, f64)>,
 }
 
 impl Said {
-    pub(crate) fn parse(stdout: &str) -> Result<Said, String> {
+    /// What was printed.
+    ///
+    /// # Errors
+    /// There is no check value, or a figure is none.
+    pub fn parse(stdout: &str) -> Result<Said, String> {
         let mut said = Said { checks: Vec::new(), figures: Vec::new() };
         for line in stdout.lines() {
             match line.strip_prefix("figure ") {
@@ -31,7 +45,7 @@ impl Said {
     }
 
     /// The first line that is not the same.
-    pub(crate) fn differs_from<'a>(&'a self, other: &'a Said) -> Option<Difference<'a>> {
+    pub fn differs_from<'a>(&'a self, other: &'a Said) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
         let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
@@ -42,7 +56,7 @@ impl Said {
 
 /// A check value that two programs do not have alike.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Difference<'a> {
+pub struct Difference<'a> {
     line: usize,
     here: Option<&'a str>,
     there: Option<&'a str>,
@@ -64,6 +78,19 @@ impl fmt::Display for Difference<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_printed_is_understood() {
+        let line = Line {
+            text: "for people".into(),
+            check: "churn ops 3".into(),
+            figures: vec![("mops", 2.5), ("gap_us", 1e9)],
+            fields: serde_json::Value::Null,
+        };
+        let said = Said::parse(&(print(&line) + "\n")).unwrap();
+        assert_eq!(said.checks, ["churn ops 3"]);
+        assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1e9)]);
+    }
 
     #[test]
     fn checks_and_figures_are_told_apart() {
