@@ -1,7 +1,7 @@
 //! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
 
 use clap::{Parser, Subcommand};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::arguments::a_picture;
 use heapwood_report::header::today;
 use heapwood_report::legible::legible;
@@ -140,10 +140,13 @@ pub(crate) struct Output {
 
 impl Output {
     /// Whether what the subcommand of that name measures can be kept: nothing of that name may be there yet.
-    pub(crate) fn check(&self, command: &str) -> Result<(), Failure> {
+    pub(crate) fn check(&self, command: &str) -> Result<(), CommandError> {
         for file in self.files(command).iter().flatten() {
             if file.exists() {
-                return Err(Failure::run(format!("{} is there already: rename it first", legible(file))));
+                return Err(CommandError::run(format!(
+                    "{} is there already: rename it first",
+                    legible(file)
+                )));
             }
             check_writable(file, "result")?;
         }
@@ -155,7 +158,7 @@ impl Output {
         &self,
         command: &str,
         report: &(impl Serialize + fmt::Display),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let text = report.to_string();
         match self.json {
             true => json(report)?,
@@ -163,7 +166,7 @@ impl Output {
         }
         if let Some([to_text, to_json]) = self.files(command) {
             write_file(&to_text, "result", &text)?;
-            let json = serde_json::to_string_pretty(report).map_err(Failure::run)?;
+            let json = serde_json::to_string_pretty(report).map_err(CommandError::run)?;
             write_file(&to_json, "result", json + "\n")?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::patterns::{self, Pattern};
 use crate::timing::{Clock, rounds};
 use heapwood_report::header::shell_word;
 use heapwood_report::tables::{number, show, table};
-use heapwood_report::{Failure, Header, Progress, Spread};
+use heapwood_report::{CommandError, Header, Progress, Spread};
 use serde::Serialize;
 use std::fmt;
 
@@ -30,12 +30,16 @@ struct Row {
     quoted_go_1_26_best_bits_per_ns: Option<f64>,
 }
 
-pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
+pub(crate) fn run(args: &Decode) -> Result<(), CommandError> {
     let mut patterns = patterns::all()?;
     patterns.retain(|pattern| pattern.name.contains(&args.only));
     if patterns.is_empty() {
         let names: Vec<&str> = patterns::all()?.iter().map(|pattern| pattern.name).collect();
-        return Err(Failure::usage(format!("no pattern is called {:?}: {}", args.only, names.join(", "))));
+        return Err(CommandError::usage(format!(
+            "no pattern is called {:?}: {}",
+            args.only,
+            names.join(", ")
+        )));
     }
     let (bar, clock) = (Progress::new(), Clock::new());
     rounds(args.runs.k, &bar, 1, |measuring| {

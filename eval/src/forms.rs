@@ -18,7 +18,7 @@ use heapwood_os::region::Zeroed;
 use heapwood_os::{HUGE_PAGE, MappedArray, Reservation, SYSTEM};
 use heapwood_pages::PAGE_SIZE;
 use heapwood_report::tables::{number, show, table};
-use heapwood_report::{Failure, Header, Progress, Spread};
+use heapwood_report::{CommandError, Header, Progress, Spread};
 use serde::Serialize;
 use std::fmt;
 use std::hint::black_box;
@@ -308,18 +308,18 @@ fn fill<'a, F: Form>(
     size: usize,
     shapes: &'a [Shape],
     layouts: &[u16],
-) -> Result<Option<Filled<'a>>, Failure> {
-    fn array<T: Zeroed>(len: usize) -> Result<MappedArray<T>, Failure> {
-        let array = MappedArray::new(&SYSTEM, len).map_err(Failure::run)?;
-        array.commit(0..len).map_err(Failure::run)?;
+) -> Result<Option<Filled<'a>>, CommandError> {
+    fn array<T: Zeroed>(len: usize) -> Result<MappedArray<T>, CommandError> {
+        let array = MappedArray::new(&SYSTEM, len).map_err(CommandError::run)?;
+        array.commit(0..len).map_err(CommandError::run)?;
         Ok(array)
     }
     let Some(plain) = SizeClass::of(size).filter(|_| size >= F::LEAST) else { return Ok(None) };
     let Some(class) = SizeClass::of(size + F::HEADER) else { return Ok(None) };
     assert!(F::TAIL == 0 || class.span_pages().0 == 1, "bits in a span are found by the page");
     // Objects have huge pages, tables of this size have none: as in the heap.
-    let memory = Reservation::new(&SYSTEM, HEAP, HUGE_PAGE).map_err(Failure::run)?;
-    memory.commit(0..HEAP).map_err(Failure::run)?;
+    let memory = Reservation::new(&SYSTEM, HEAP, HUGE_PAGE).map_err(CommandError::run)?;
+    memory.commit(0..HEAP).map_err(CommandError::run)?;
     memory.advise_huge(0..HEAP);
     let (marks, entries) = (array(HEAP / GRANULE / 64)?, array(HEAP / PAGE_SIZE)?);
     let heap = Heap { memory, side: array(F::SIDE + WORD)?, marks, entries, shapes, class };
@@ -346,7 +346,7 @@ fn fill<'a, F: Form>(
     (1..count).for_each(|k| order.swap(k, random(&mut state, k + 1)));
     let sum = visit::<F>(&heap, &order);
     if sum != expected {
-        return Err(Failure::run(format!("{} finds other pointers", std::any::type_name::<F>())));
+        return Err(CommandError::run(format!("{} finds other pointers", std::any::type_name::<F>())));
     }
     let share = plain.span_pages().bytes() as f64 / plain.span_cells() as f64;
     let bytes = (HEAP + F::SIDE) as f64 / count as f64 - share;
@@ -363,12 +363,12 @@ impl Filled<'_> {
         }
     }
 
-    fn find(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+    fn find(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         let (ns, sum) = clock.time(|| (self.visit)(&self.heap, &self.order));
         if measuring {
             self.find_ns.push(ns / self.order.len() as f64);
         }
-        if sum == self.sum { Ok(()) } else { Err(Failure::run("objects changed their pointers")) }
+        if sum == self.sum { Ok(()) } else { Err(CommandError::run("objects changed their pointers")) }
     }
 }
 
@@ -401,7 +401,7 @@ struct Figures {
 /// The forms, as the tables call them.
 const FORMS: [&str; 6] = ["0", "1", "2", "3", "3b", "4"];
 
-pub(crate) fn run(args: &Forms) -> Result<(), Failure> {
+pub(crate) fn run(args: &Forms) -> Result<(), CommandError> {
     let (bar, clock) = (Progress::new(), Clock::new());
     let mut sizes = Vec::new();
     for size in [64, 96, 256, 512, 1024, 2048] {
@@ -415,7 +415,13 @@ pub(crate) fn run(args: &Forms) -> Result<(), Failure> {
     args.output.show("forms", &Report { header, sizes })
 }
 
-fn measure(size: usize, pointers: usize, runs: u32, bar: &Progress, clock: &Clock) -> Result<Row, Failure> {
+fn measure(
+    size: usize,
+    pointers: usize,
+    runs: u32,
+    bar: &Progress,
+    clock: &Clock,
+) -> Result<Row, CommandError> {
     let mut state = size as u64;
     let shapes = draw(size / WORD, pointers, &mut state);
     let layouts: Vec<u16> = (0..HEAP / size).map(|_| random(&mut state, shapes.len()) as u16).collect();

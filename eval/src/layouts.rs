@@ -24,12 +24,12 @@ use crate::patterns;
 use crate::timing::{Clock, rounds};
 use forms::Forms;
 pub(crate) use forms::unroll;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use objects::Objects;
 use report::Report;
 
-pub(crate) fn run(args: &Layouts) -> Result<(), Failure> {
+pub(crate) fn run(args: &Layouts) -> Result<(), CommandError> {
     let (bar, clock) = (Progress::new(), Clock::new());
     let mut patterns = patterns::all()?;
     patterns.retain(|pattern| pattern.go.is_some());

@@ -8,7 +8,7 @@ use heapwood_gc::{Config, Mutator, ObjectType};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::clock;
 use heapwood_report::tables::{number, show, table};
-use heapwood_report::{Failure, Header, Progress, Spread};
+use heapwood_report::{CommandError, Header, Progress, Spread};
 use serde::Serialize;
 use std::fmt;
 
@@ -49,7 +49,7 @@ struct Outcome {
     refused: usize,
 }
 
-pub(crate) fn run(args: &Limit) -> Result<(), Failure> {
+pub(crate) fn run(args: &Limit) -> Result<(), CommandError> {
     let bar = Progress::new();
     let mut cases = Vec::new();
     for lists in [256, 1] {
@@ -83,17 +83,17 @@ fn allocate(m: &Mutator, ty: ObjectType) -> Option<usize> {
 }
 
 /// Makes garbage in a heap of which so many percent of the limit are alive; `None` if they do not fit.
-fn garbage(limit: Option<usize>, percent: usize, lists: usize) -> Result<Option<Outcome>, Failure> {
+fn garbage(limit: Option<usize>, percent: usize, lists: usize) -> Result<Option<Outcome>, CommandError> {
     // Roots that the heap reads until it goes.
     let mut heads = vec![0usize; lists];
     let mut config = Config::DEFAULT.conservative_stacks(false).background_release(false);
     config.limit = limit;
     let attached = Attached::alone(config)?;
     let (heap, m) = (attached.heap(), attached.mutator());
-    let ty = TypeDescriptor::masked(OBJECT, &[1]).map_err(Failure::run)?;
-    let ty = heap.register(&ty).map_err(Failure::run)?;
+    let ty = TypeDescriptor::masked(OBJECT, &[1]).map_err(CommandError::run)?;
+    let ty = heap.register(&ty).map_err(CommandError::run)?;
     // SAFETY: the slots are dropped after the heap; they change between collections only.
-    unsafe { heap.add_root_slots(heads.as_ptr(), lists) }.map_err(Failure::run)?;
+    unsafe { heap.add_root_slots(heads.as_ptr(), lists) }.map_err(CommandError::run)?;
     for n in 0..LIMIT / 100 * percent / OBJECT {
         let Some(object) = allocate(m, ty) else { return Ok(None) };
         // SAFETY: the object is new, and has a word; the slot is a root.

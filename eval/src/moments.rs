@@ -3,7 +3,7 @@
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, SharedPages, Snapshot, SnapshotError};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
 use heapwood_report::page_samples::SampleFile;
 use serde::Serialize;
@@ -43,7 +43,7 @@ impl Source {
 }
 
 /// All moments of the files, in order.
-pub(crate) fn all(files: &[PathBuf]) -> Result<Vec<Moment>, Failure> {
+pub(crate) fn all(files: &[PathBuf]) -> Result<Vec<Moment>, CommandError> {
     let mut moments = Vec::new();
     for path in files {
         moments.extend(read(path)?);
@@ -52,19 +52,19 @@ pub(crate) fn all(files: &[PathBuf]) -> Result<Vec<Moment>, Failure> {
 }
 
 /// One moment of each file.
-pub(crate) fn named(files: &[PathBuf], name: &str) -> Result<Vec<Moment>, Failure> {
+pub(crate) fn named(files: &[PathBuf], name: &str) -> Result<Vec<Moment>, CommandError> {
     let pick = |path: &PathBuf| {
         let moments = read(path)?;
         let names: Vec<String> = moments.iter().map(|m| m.source.moment.clone()).collect();
         moments.into_iter().find(|m| m.source.moment == name).ok_or_else(|| {
             let (file, names) = (legible(path), names.iter().map(legible).collect::<Vec<_>>().join(", "));
-            Failure::run(format!("{file} has no moment {name:?}; choose with --moment one of: {names}"))
+            CommandError::run(format!("{file} has no moment {name:?}; choose with --moment one of: {names}"))
         })
     };
     files.iter().map(pick).collect()
 }
 
-fn read(path: &Path) -> Result<Vec<Moment>, Failure> {
+fn read(path: &Path) -> Result<Vec<Moment>, CommandError> {
     let (program, moments) = SampleFile::read(path)?;
     let moment = |(moment, sample): (String, Snapshot)| {
         Pages::from_snapshot(&SYSTEM, &sample).map_err(|why| contradiction(path, &moment, why))?;
@@ -81,8 +81,8 @@ fn read(path: &Path) -> Result<Vec<Moment>, Failure> {
     moments.into_iter().map(moment).collect()
 }
 
-fn contradiction(path: &Path, moment: &str, why: SnapshotError) -> Failure {
-    Failure::run(format!(
+fn contradiction(path: &Path, moment: &str, why: SnapshotError) -> CommandError {
+    CommandError::run(format!(
         "{}, moment {}: no heap has such pages: {why}; make the sample again with heapwood run NAME --page-sample FILE",
         legible(path),
         legible(moment)

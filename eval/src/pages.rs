@@ -31,7 +31,7 @@ use crate::args::Pages;
 use crate::timing::{Clock, rounds};
 use frees::Orders;
 use heapwood_pages::PageCount;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_report::legible::complain;
 use heapwood_report::machine::available_memory;
@@ -47,7 +47,7 @@ use threads::Threads;
 /// How many heaps of a size there are at once: three that stay, and one that is made anew in every round.
 const AT_ONCE: u64 = 4;
 
-pub(crate) fn run(args: &Pages) -> Result<(), Failure> {
+pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
     let bar = Progress::new();
     let clock = Clock::new();
     let (mut heaps, skipped) = make(&args.heaps(), &bar)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Pages) -> Result<(), Failure> {
 }
 
 /// The heaps of these sizes, and those whose tables cannot be had.
-fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Failure> {
+fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), CommandError> {
     let (mut heaps, mut skipped) = (Vec::new(), Vec::new());
     for &bytes in sizes {
         let size = PageCount::from_bytes(bytes);
@@ -92,7 +92,7 @@ fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Fa
         }
     }
     if heaps.is_empty() {
-        return Err(Failure::run("no heap could be made"));
+        return Err(CommandError::run("no heap could be made"));
     }
     Ok((heaps, skipped))
 }
@@ -120,7 +120,7 @@ struct Heap {
 }
 
 impl Heap {
-    fn new(size: PageCount) -> Result<Heap, Failure> {
+    fn new(size: PageCount) -> Result<Heap, CommandError> {
         let (checkerboard, others) = std::thread::scope(|scope| {
             // It takes as long as the others together.
             let checkerboard = scope.spawn(|| states::checkerboard(size));
@@ -128,7 +128,8 @@ impl Heap {
             let others = random.and_then(|random| Ok((random, states::random_runs(size, mix::MOST_RUNS)?)));
             (checkerboard.join(), others)
         });
-        let checkerboard = checkerboard.map_err(|_| Failure::run("a thread ended before its time"))??;
+        let checkerboard =
+            checkerboard.map_err(|_| CommandError::run("a thread ended before its time"))??;
         let (random, (runs, some)) = others?;
         Ok(Heap {
             size,
@@ -145,7 +146,7 @@ impl Heap {
     }
 
     /// One pass of everything.
-    fn round(&mut self, clock: &Clock) -> Result<(), Failure> {
+    fn round(&mut self, clock: &Clock) -> Result<(), CommandError> {
         let Heap { size, record, orders, checkerboard, random, mix } = self;
         let mut heap = Fresh::<Bare>::new(*size);
         fresh::bare(&mut heap, *size, clock, record)?;

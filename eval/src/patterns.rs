@@ -6,7 +6,7 @@ use crate::layouts::unroll;
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::reference::Old;
 use heapwood_layout::program::{BuildError, Builder, Program};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// Room for a program; a literal of 120,000 bits has 15,000 bytes.
@@ -33,7 +33,7 @@ struct Both {
 
 type Built = Result<Both, BuildError>;
 
-pub(crate) fn all() -> Result<Vec<Pattern>, Failure> {
+pub(crate) fn all() -> Result<Vec<Pattern>, CommandError> {
     let cases: [(&str, Option<f64>, Built); 15] = [
         ("2^20 ones", Some(7.3), array(some([true]), 1 << 20)),
         ("2^20 alternating", Some(7.2), array(some([true, false]), 1 << 19)),
@@ -85,14 +85,16 @@ fn node(words: u64) -> Built {
 }
 
 impl Pattern {
-    fn new(name: &'static str, go: Option<f64>, built: Built) -> Result<Pattern, Failure> {
-        let Both { program, old } = built.map_err(Failure::run)?;
-        let (program, old) = (program.try_finish().map_err(Failure::run)?, Old::Seq(old));
+    fn new(name: &'static str, go: Option<f64>, built: Built) -> Result<Pattern, CommandError> {
+        let Both { program, old } = built.map_err(CommandError::run)?;
+        let (program, old) = (program.try_finish().map_err(CommandError::run)?, Old::Seq(old));
         let out = unroll(&program.program());
         let mut again = vec![0u64; out.len()];
         old.decode(&mut again, 0);
         if out != again {
-            return Err(Failure::run(format!("{name}: the older form has other pointers than the program")));
+            return Err(CommandError::run(format!(
+                "{name}: the older form has other pointers than the program"
+            )));
         }
         let (words, bytes) = (program.words(), program.bytes().to_vec());
         Ok(Pattern { name, words, bytes, go, old, out, decode: Series::new(), older: Series::new() })

@@ -15,7 +15,7 @@ use crate::args::{Replay, Request};
 use crate::moments::{self, Moment};
 use crate::timing::{Clock, Enough, Series, rounds};
 use drain::{Drain, Drained};
-use heapwood_report::{Failure, Header, Progress};
+use heapwood_report::{CommandError, Header, Progress};
 use report::{Report, Row, SampleReport};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// One pass: nanoseconds an allocation.
-    fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+    fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         let sample = &self.moment.sample;
         let mut pages = self.drain.make(sample)?;
         let pass = clock.pass(
@@ -53,7 +53,7 @@ impl Case<'_> {
     }
 }
 
-pub(crate) fn run(args: &Replay) -> Result<(), Failure> {
+pub(crate) fn run(args: &Replay) -> Result<(), CommandError> {
     let moments = moments::all(&args.files)?;
     let mut cases = Vec::new();
     for moment in moments.iter().filter(|moment| moment.source.free_pages > 0) {

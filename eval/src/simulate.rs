@@ -26,11 +26,11 @@ mod report;
 use crate::args::Simulate;
 use crate::moments::{self, Moment};
 use cost::Cost;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::output::{check_writable, write_picture};
 use report::{Report, SampleReport};
 
-pub(crate) fn run(args: &Simulate) -> Result<(), Failure> {
+pub(crate) fn run(args: &Simulate) -> Result<(), CommandError> {
     let moments = moments::named(&args.files, &args.moment)?;
     if let Some(path) = &args.plot {
         check_writable(path, "picture")?;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Simulate) -> Result<(), Failure> {
         let caches = mutators::simulate(&sample, &args.mutators)?;
         Ok(SampleReport { source, releases, live_pages, caches })
     };
-    let samples = moments.into_iter().map(simulate).collect::<Result<_, Failure>>()?;
+    let samples = moments.into_iter().map(simulate).collect::<Result<_, CommandError>>()?;
     let report = Report { cost, steps_per_ms: args.steps_per_ms, samples };
     if let Some(path) = &args.plot {
         write_picture(path, plot::draw(&report))?;

@@ -8,7 +8,7 @@ use heapwood_gc::{Config, Heap, ObjectType};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use heapwood_report::tables::{number, show, table};
-use heapwood_report::{Failure, Header, Progress, Spread};
+use heapwood_report::{CommandError, Header, Progress, Spread};
 use serde::Serialize;
 use std::fmt;
 use std::sync::RwLock;
@@ -33,7 +33,7 @@ struct Row {
     pause_us: Spread,
 }
 
-pub(crate) fn run(args: &Stops) -> Result<(), Failure> {
+pub(crate) fn run(args: &Stops) -> Result<(), CommandError> {
     let bar = Progress::new();
     let mut cases = Vec::new();
     for threads in [1, 64, 1000] {
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &Stops) -> Result<(), Failure> {
 }
 
 /// Pauses with so many idle threads, each of which has used `used` of so many types.
-fn pauses(threads: usize, types: usize, used: usize, runs: u32, bar: &Progress) -> Result<Row, Failure> {
-    let heap = Heap::create(&SYSTEM, CONFIG).map_err(Failure::run)?;
+fn pauses(threads: usize, types: usize, used: usize, runs: u32, bar: &Progress) -> Result<Row, CommandError> {
+    let heap = Heap::create(&SYSTEM, CONFIG).map_err(CommandError::run)?;
     let registered = (0..types).map(|n| register(&heap, n)).collect::<Result<Vec<_>, _>>()?;
     let (ready, all) = mpsc::channel();
     let gate = RwLock::new(());
@@ -66,12 +66,14 @@ fn pauses(threads: usize, types: usize, used: usize, runs: u32, bar: &Progress) 
                 Ok(idler) => idlers.push(idler),
                 // The others go when the gate opens.
                 Err(e) => {
-                    return Err(Failure::run(format!("thread {thread} of {threads} cannot be started: {e}")));
+                    return Err(CommandError::run(format!(
+                        "thread {thread} of {threads} cannot be started: {e}"
+                    )));
                 }
             }
         }
         // Every thread says once that it is idle, or why not.
-        all.iter().take(threads).collect::<Result<(), Failure>>()?;
+        all.iter().take(threads).collect::<Result<(), CommandError>>()?;
         let row = collect(&heap, runs, bar);
         drop(held);
         row.map(|(first_us, pause_us)| Row { threads, types, used, first_us, pause_us })
@@ -82,11 +84,11 @@ fn pauses(threads: usize, types: usize, used: usize, runs: u32, bar: &Progress) 
 fn idle<'t>(
     heap: &Heap,
     mut types: impl Iterator<Item = &'t ObjectType>,
-    ready: &Sender<Result<(), Failure>>,
+    ready: &Sender<Result<(), CommandError>>,
     gate: &RwLock<()>,
 ) {
     let used = Attached::to(heap).and_then(|attached| {
-        types.try_for_each(|&ty| attached.mutator().allocate(ty).map(drop).map_err(Failure::run))?;
+        types.try_for_each(|&ty| attached.mutator().allocate(ty).map(drop).map_err(CommandError::run))?;
         Ok(attached)
     });
     let waited = used.and_then(|attached| {
@@ -94,7 +96,7 @@ fn idle<'t>(
             let _ = ready.send(Ok(()));
             drop(gate.read());
         };
-        attached.mutator().blocking(wait).map_err(Failure::run)
+        attached.mutator().blocking(wait).map_err(CommandError::run)
     });
     if let Err(failure) = waited {
         let _ = ready.send(Err(failure));
@@ -102,11 +104,11 @@ fn idle<'t>(
 }
 
 /// The first pause of a heap and the later ones, in microseconds.
-fn collect(heap: &Heap, runs: u32, bar: &Progress) -> Result<(f64, Spread), Failure> {
+fn collect(heap: &Heap, runs: u32, bar: &Progress) -> Result<(f64, Spread), CommandError> {
     let attached = Attached::to(heap)?;
     let (mut last, mut first, mut pauses) = (0, 0.0, Series::new());
     rounds(runs, bar, 1, |measuring| {
-        attached.mutator().collect().map_err(Failure::run)?;
+        attached.mutator().collect().map_err(CommandError::run)?;
         let total = heap.stats().pause_total_ns;
         let us = (total - last) as f64 / 1e3;
         last = total;
@@ -122,10 +124,10 @@ fn collect(heap: &Heap, runs: u32, bar: &Progress) -> Result<(f64, Spread), Fail
 }
 
 /// The type of some number, of 1 or 1.1 KiB and more, with a bit for each of 14 in a word and a half.
-fn register(heap: &Heap, n: usize) -> Result<ObjectType, Failure> {
+fn register(heap: &Heap, n: usize) -> Result<ObjectType, CommandError> {
     let masks = [1 | (n as u64) << 1, 0];
-    let descriptor = TypeDescriptor::masked(1024 + n / 8192 * 128, &masks).map_err(Failure::run)?;
-    heap.register(&descriptor).map_err(Failure::run)
+    let descriptor = TypeDescriptor::masked(1024 + n / 8192 * 128, &masks).map_err(CommandError::run)?;
+    heap.register(&descriptor).map_err(CommandError::run)
 }
 
 impl fmt::Display for Report {

@@ -4,7 +4,7 @@
 //! Invariant: what is divided by operations took long enough for the clock not to count, and every stretch does as much
 //! work as the one before; if one does not, nothing is reported.
 
-use heapwood_report::{Failure, Progress, Spread};
+use heapwood_report::{CommandError, Progress, Spread};
 use std::time::{Duration, Instant};
 
 /// Makes a round that warms up, and then so many that are measured: `round` is told which it is. It advances the bar by
@@ -13,8 +13,8 @@ pub(crate) fn rounds(
     runs: u32,
     bar: &Progress,
     steps: usize,
-    mut round: impl FnMut(bool) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut round: impl FnMut(bool) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     bar.expect((u64::from(runs) + 1) * steps as u64);
     (0..=runs).try_for_each(|k| round(k > 0))
 }
@@ -52,13 +52,13 @@ impl Clock {
         state: &mut S,
         operations: usize,
         mut work: impl FnMut(&mut S) -> usize,
-        mut undo: impl FnMut(&mut S) -> Result<(), Failure>,
-    ) -> Result<Pass, Failure> {
+        mut undo: impl FnMut(&mut S) -> Result<(), CommandError>,
+    ) -> Result<Pass, CommandError> {
         let (begin, mut ns, mut stretches) = (Instant::now(), 0.0, 0);
         loop {
             let (took, done) = self.time(|| work(state));
             if done != operations {
-                return Err(Failure::run(format!(
+                return Err(CommandError::run(format!(
                     "a pass that is repeated did {done} operations instead of {operations}"
                 )));
             }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(seen, [false, true, true, true]);
         assert!(
             rounds(3, &Progress::new(), 1, |measuring| match measuring {
-                true => Err(Failure::run("no")),
+                true => Err(CommandError::run("no")),
                 false => Ok(()),
             })
             .is_err()

@@ -10,7 +10,7 @@ use heapwood_heap::Scan;
 use heapwood_layout::program::{Builder, Program, ProgramBuf};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_report::tables::{number, show, table};
-use heapwood_report::{Failure, Header, Progress, Spread};
+use heapwood_report::{CommandError, Header, Progress, Spread};
 use serde::Serialize;
 use std::fmt;
 use std::hint::black_box;
@@ -77,7 +77,7 @@ struct Timing {
     clock: Clock,
 }
 
-pub(crate) fn run(args: &Types) -> Result<(), Failure> {
+pub(crate) fn run(args: &Types) -> Result<(), CommandError> {
     let timing = Timing { runs: args.runs.k, bar: Progress::new(), clock: Clock::new() };
     let mut marked = Vec::new();
     for words in [10, 32, 66, 130, 200, 256] {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Types) -> Result<(), Failure> {
     let scanned = scanned(&timing)?;
     timing.bar.show("many layouts".into());
     let few = [100, 1000, 4000].into_iter().map(|layouts| few(&timing.clock, layouts));
-    let few = few.collect::<Result<_, Failure>>()?;
+    let few = few.collect::<Result<_, CommandError>>()?;
     timing.bar.finish();
     let header = Header::now(format!("heapwood-eval types --runs {}", args.runs.k), args.runs.k);
     args.output.show("types", &Report { header, marked, shared, scanned, few })
@@ -125,22 +125,26 @@ fn every_other(words: u64) -> Named {
     ("every other", Builder::<64>::new().array(pair.body(), 2, words / 2).finish())
 }
 
-fn masked(heap: &Heap, program: &ProgramBuf<64>) -> Result<ObjectType, Failure> {
+fn masked(heap: &Heap, program: &ProgramBuf<64>) -> Result<ObjectType, CommandError> {
     let words = program.words() as usize;
     let mut bits = vec![0; words.div_ceil(64)];
     program.program().decode(&mut bits, 0);
-    let descriptor = TypeDescriptor::masked(words * WORD, &bits).map_err(Failure::run)?;
-    heap.register(&descriptor).map_err(Failure::run)
+    let descriptor = TypeDescriptor::masked(words * WORD, &bits).map_err(CommandError::run)?;
+    heap.register(&descriptor).map_err(CommandError::run)
 }
 
-fn programmed(heap: &Heap, program: &ProgramBuf<64>) -> Result<ObjectType, Failure> {
+fn programmed(heap: &Heap, program: &ProgramBuf<64>) -> Result<ObjectType, CommandError> {
     let bytes = program.words() as usize * WORD;
-    Ok(heap.register_program(bytes, program.bytes()).map_err(Failure::run)?.0)
+    Ok(heap.register_program(bytes, program.bytes()).map_err(CommandError::run)?.0)
 }
 
 impl Timing {
     /// Marks a chain of objects of so many words, linked by their last; nanoseconds an object.
-    fn mark(&self, words: u64, ty: impl Fn(&Heap) -> Result<ObjectType, Failure>) -> Result<Spread, Failure> {
+    fn mark(
+        &self,
+        words: u64,
+        ty: impl Fn(&Heap) -> Result<ObjectType, CommandError>,
+    ) -> Result<Spread, CommandError> {
         self.bar.show(format!("marking objects of {words} words"));
         // A root that the heap reads until it goes.
         let mut head = vec![0usize].into_boxed_slice();
@@ -148,9 +152,9 @@ impl Timing {
         let (heap, n) = (attached.heap(), CHAIN / words as usize);
         let ty = ty(heap)?;
         // SAFETY: the word stays where it is until the heap has gone.
-        unsafe { heap.add_root_slots(head.as_ptr(), 1) }.map_err(Failure::run)?;
+        unsafe { heap.add_root_slots(head.as_ptr(), 1) }.map_err(CommandError::run)?;
         for _ in 0..n {
-            let object = attached.mutator().allocate(ty).map_err(Failure::run)?.as_ptr() as usize;
+            let object = attached.mutator().allocate(ty).map_err(CommandError::run)?.as_ptr() as usize;
             // SAFETY: the last word of the object, and a word of the box; volatile, since the collector reads it.
             unsafe {
                 ((object + ty.size - WORD) as *mut usize).write(head[0]);
@@ -160,16 +164,16 @@ impl Timing {
         let ns = self.collections(&attached, n)?;
         match heap.stats().live_objects == n {
             true => Ok(ns),
-            false => Err(Failure::run("a chain lost objects")),
+            false => Err(CommandError::run("a chain lost objects")),
         }
     }
 
     /// Collections, each over so many.
-    fn collections(&self, attached: &Attached<HeapBox>, n: usize) -> Result<Spread, Failure> {
+    fn collections(&self, attached: &Attached<HeapBox>, n: usize) -> Result<Spread, CommandError> {
         let mut series = Series::new();
         rounds(self.runs, &self.bar, 1, |measuring| {
             let (ns, collected) = self.clock.time(|| attached.mutator().collect());
-            collected.map_err(Failure::run)?;
+            collected.map_err(CommandError::run)?;
             if measuring {
                 series.push(ns / n as f64);
             }
@@ -180,19 +184,20 @@ impl Timing {
     }
 
     /// Scans an array of elements that a program describes, all of whose pointers are null.
-    fn scan(&self, what: &'static str, element: Program<'_>) -> Result<Scanned, Failure> {
+    fn scan(&self, what: &'static str, element: Program<'_>) -> Result<Scanned, CommandError> {
         self.bar.show(format!("scanning {what}"));
         let mut root = vec![0usize].into_boxed_slice();
         let attached = Attached::alone(QUIET)?;
         let heap = attached.heap();
         let bytes = element.words() as usize * WORD;
         let (elements, size) = (ARRAY / bytes, ARRAY / bytes * bytes);
-        let (_, program) = heap.register_program(bytes, element.bytes()).map_err(Failure::run)?;
+        let (_, program) = heap.register_program(bytes, element.bytes()).map_err(CommandError::run)?;
         // SAFETY: the word stays where it is as long as the heap.
-        unsafe { heap.add_root_slots(root.as_ptr(), 1) }.map_err(Failure::run)?;
+        unsafe { heap.add_root_slots(root.as_ptr(), 1) }.map_err(CommandError::run)?;
         let m = attached.mutator();
-        let shape = m.shape_for(size, Scan::Program { header: 0, program }).map_err(Failure::run)?;
-        let array = m.allocate_zeroed(ObjectType { size, shape }).map_err(Failure::run)?.as_ptr() as usize;
+        let shape = m.shape_for(size, Scan::Program { header: 0, program }).map_err(CommandError::run)?;
+        let array =
+            m.allocate_zeroed(ObjectType { size, shape }).map_err(CommandError::run)?.as_ptr() as usize;
         for page in (0..size).step_by(4096) {
             // SAFETY: a word of the array; written, or it would be passed by.
             unsafe { ((array + page) as *mut usize).write_volatile(0) };
@@ -204,7 +209,7 @@ impl Timing {
     }
 }
 
-fn scanned(timing: &Timing) -> Result<Vec<Scanned>, Failure> {
+fn scanned(timing: &Timing) -> Result<Vec<Scanned>, CommandError> {
     let mut mixed = 1u64;
     let mut bits = || {
         mixed = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29) + 1;
@@ -224,13 +229,13 @@ fn scanned(timing: &Timing) -> Result<Vec<Scanned>, Failure> {
 }
 
 /// Objects of so many layouts of 16 words, 4 of each, and then many of one of them.
-fn few(clock: &Clock, layouts: u64) -> Result<Few, Failure> {
+fn few(clock: &Clock, layouts: u64) -> Result<Few, CommandError> {
     let attached = Attached::alone(QUIET)?;
     let (heap, m) = (attached.heap(), attached.mutator());
     let register = |k: u64| {
         let mask = [(k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20 & 0xffff) | 1 << 15 | (k & 0x7fff)];
-        let descriptor = TypeDescriptor::masked(16 * WORD, &mask).map_err(Failure::run)?;
-        heap.register(&descriptor).map_err(Failure::run)
+        let descriptor = TypeDescriptor::masked(16 * WORD, &mask).map_err(CommandError::run)?;
+        heap.register(&descriptor).map_err(CommandError::run)
     };
     let types: Vec<ObjectType> = (0..layouts).map(register).collect::<Result<_, _>>()?;
     let (few_ns, done) =
@@ -244,9 +249,9 @@ fn few(clock: &Clock, layouts: u64) -> Result<Few, Failure> {
     Ok(Few { layouts, few_ns: few_ns / (4 * layouts) as f64, pages_in_use, own_ns: own_ns / 1e6 })
 }
 
-fn allocate(m: &Mutator, ty: ObjectType, n: usize) -> Result<(), Failure> {
+fn allocate(m: &Mutator, ty: ObjectType, n: usize) -> Result<(), CommandError> {
     for _ in 0..n {
-        black_box(m.allocate(ty).map_err(Failure::run)?);
+        black_box(m.allocate(ty).map_err(CommandError::run)?);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub mod replacements;
 pub mod trees;
 pub mod workload;
 
-pub use workload::{Figure, Line, N, OutOfRange, Workload};
+pub use workload::{Figure, Line, N, OutOfRangeError, Workload};
 
 /// Every workload, in the order they are shown in.
 pub const ALL: &[&Workload] =

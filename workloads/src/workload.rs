@@ -58,20 +58,20 @@ pub struct Line {
 
 /// An N that a workload does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfRange {
+pub struct OutOfRangeError {
     workload: &'static str,
     n: N,
     given: u64,
 }
 
-impl fmt::Display for OutOfRange {
+impl fmt::Display for OutOfRangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutOfRange { workload, n, given } = self;
+        let OutOfRangeError { workload, n, given } = self;
         write!(f, "{workload} takes a {} of 1 to {} (usually {}), not {given}", n.unit, n.most, n.usual)
     }
 }
 
-impl std::error::Error for OutOfRange {}
+impl std::error::Error for OutOfRangeError {}
 
 impl Workload {
     /// The workload of that name.
@@ -80,10 +80,10 @@ impl Workload {
     }
 
     /// `n` if the workload takes it, its usual number if there is none.
-    pub fn check(&self, n: Option<u64>) -> Result<u64, OutOfRange> {
+    pub fn check(&self, n: Option<u64>) -> Result<u64, OutOfRangeError> {
         match n.unwrap_or(self.n.usual) {
             n if (1..=self.n.most).contains(&n) => Ok(n),
-            given => Err(OutOfRange { workload: self.name, n: self.n, given }),
+            given => Err(OutOfRangeError { workload: self.name, n: self.n, given }),
         }
     }
 }

@@ -26,7 +26,7 @@ mod tables;
 use crate::args::Bench;
 use crate::room::check_size;
 use children::Children;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_report::legible::complain;
 use heapwood_report::output::{check_writable, json, write_picture};
@@ -34,9 +34,9 @@ use manifest::Manifest;
 use programs::Program;
 use report::Report;
 
-pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
+pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
     let workload = args.workload;
-    let n = workload.check(args.n).map_err(Failure::usage)?;
+    let n = workload.check(args.n).map_err(CommandError::usage)?;
     check_size(workload, n, None)?;
     let asked = args.peers();
     // Where no peer is wanted, their sources need not be there.

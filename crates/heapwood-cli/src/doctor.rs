@@ -25,7 +25,7 @@ use crate::system::probe::{self, Advice};
 use finding::Finding;
 use heapwood_os::usage;
 use heapwood_os::{Kernel, SYSTEM};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::machine::MEMINFO;
 use heapwood_report::output::json;
 use heapwood_report::say;
@@ -41,7 +41,7 @@ struct Report {
 /// What a file says, or why it says nothing.
 type Text = std::io::Result<String>;
 
-pub(crate) fn run(args: &Doctor) -> Result<(), Failure> {
+pub(crate) fn run(args: &Doctor) -> Result<(), CommandError> {
     let report = Report { findings: examine() };
     if args.json {
         json(&report)?;

@@ -13,19 +13,19 @@ mod source;
 use crate::args::{Check, Layout, Show};
 use facts::{Accepted, Refused, Shown};
 use heapwood_layout::program::{Program, text};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::output::json;
 use heapwood_report::say;
 use source::Source;
 
-pub(crate) fn run(command: &Layout) -> Result<(), Failure> {
+pub(crate) fn run(command: &Layout) -> Result<(), CommandError> {
     match command {
         Layout::Show(args) => show(args),
         Layout::Check(args) => check(args),
     }
 }
 
-fn show(args: &Show) -> Result<(), Failure> {
+fn show(args: &Show) -> Result<(), CommandError> {
     let source = Source::find(&args.what, args.words)?;
     match Program::check(&source.bytes, source.words) {
         Ok(program) if args.json => json(&Shown::of(&source, &program)),
@@ -40,12 +40,12 @@ fn show(args: &Show) -> Result<(), Failure> {
             if !args.json {
                 say!("{}", text::describe(&source.bytes));
             }
-            Err(Failure::run(format!("{}: {wrong}", source.name)))
+            Err(CommandError::run(format!("{}: {wrong}", source.name)))
         }
     }
 }
 
-fn check(args: &Check) -> Result<(), Failure> {
+fn check(args: &Check) -> Result<(), CommandError> {
     let source = Source::file(&args.file, args.words)?;
     match Program::check(&source.bytes, source.words) {
         Ok(program) if args.json => json(&Accepted::of(&program)),
@@ -57,7 +57,7 @@ fn check(args: &Check) -> Result<(), Failure> {
             if args.json {
                 json(&Refused::of(&wrong))?;
             }
-            Err(Failure::run(format!("{}: {wrong}", source.name)))
+            Err(CommandError::run(format!("{}: {wrong}", source.name)))
         }
     }
 }

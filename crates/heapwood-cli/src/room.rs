@@ -3,7 +3,7 @@
 
 use heapwood::Config;
 use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::size::show;
 use heapwood_workloads::Workload;
 
@@ -21,7 +21,7 @@ struct Room {
 
 /// Refuses what cannot be held here even once: by the machine, by the control groups of this process, or by a heap with
 /// this window, or the usual one, in the address space of this process.
-pub(crate) fn check_size(workload: &Workload, n: u64, reserve: Option<usize>) -> Result<(), Failure> {
+pub(crate) fn check_size(workload: &Workload, n: u64, reserve: Option<usize>) -> Result<(), CommandError> {
     let least = (workload.least_bytes)(n);
     let room = Room {
         machine: physical_memory(),
@@ -31,7 +31,7 @@ pub(crate) fn check_size(workload: &Workload, n: u64, reserve: Option<usize>) ->
     };
     let Some(has) = room.lacks(least) else { return Ok(()) };
     let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
-    Err(Failure::run(format!(
+    Err(CommandError::run(format!(
         "{} with a {} of {n} would need {least} of memory, but {has}",
         workload.name, workload.n.unit
     )))

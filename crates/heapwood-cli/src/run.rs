@@ -7,7 +7,7 @@ use crate::room::check_size;
 use heapwood::{AllocError, Heap, HeapError};
 use heapwood_heap::MIN_WINDOW;
 use heapwood_os::Request;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::legible::complain;
 use heapwood_report::output::check_writable;
 use heapwood_report::page_samples::SampleFile;
@@ -15,9 +15,9 @@ use heapwood_report::say;
 use heapwood_workloads::{Line, protocol};
 use std::io::Write;
 
-pub(crate) fn run(args: &Run) -> Result<(), Failure> {
+pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
     let (workload, format) = (args.workload, args.format());
-    let n = workload.check(args.n).map_err(Failure::usage)?;
+    let n = workload.check(args.n).map_err(CommandError::usage)?;
     let config = args.heap.config();
     check_size(workload, n, config.reserve)?;
     // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let figures = clock.stop(m, figures::Run { workload: workload.name, n, config }, lines);
     match format {
         Format::Text => figures.print(),
-        Format::Json => say!("{}", serde_json::to_string(&figures).map_err(Failure::run)?),
+        Format::Json => say!("{}", serde_json::to_string(&figures).map_err(CommandError::run)?),
         Format::Peer => {}
     }
     if let Some(path) = &args.page_sample {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     }
     match heap.stats().barrier_violations {
         0 => Ok(()),
-        n => Err(Failure::run(format!("verify: {n} stores went around the write barrier"))),
+        n => Err(CommandError::run(format!("verify: {n} stores went around the write barrier"))),
     }
 }
 
@@ -59,17 +59,17 @@ fn show_line(line: &Line, format: Format) {
 }
 
 /// Why there is no heap to run on, with the next step as this command takes it.
-fn no_heap(why: HeapError) -> Failure {
+fn no_heap(why: HeapError) -> CommandError {
     match why {
-        HeapError::UnknownStack => Failure::run(
+        HeapError::UnknownStack => CommandError::run(
             "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
              proc /proc first",
         ),
         // Below the smallest window there is nothing to ask for.
         HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_WINDOW => {
-            Failure::run(format!("{e} (--reserve SIZE)"))
+            CommandError::run(format!("{e} (--reserve SIZE)"))
         }
-        _ => Failure::run(why),
+        _ => CommandError::run(why),
     }
 }
 

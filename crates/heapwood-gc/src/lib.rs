@@ -16,7 +16,7 @@
 //! | `types` | the types of objects |
 //! | `background` | the thread that gives memory back, and sweeps for it |
 //! | `collect` | one collection; when the next is due; what the process leaves a heap |
-//! | [`observe`] | figures, snapshots of the pages, the checks of verify mode |
+//! | `observe` | figures, snapshots of the pages, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
@@ -38,7 +38,7 @@ mod heap;
 pub mod inject;
 mod mark;
 pub mod mutator;
-pub mod observe;
+mod observe;
 pub mod options;
 mod roots;
 pub mod size;
@@ -55,7 +55,7 @@ pub use heap::{Heap, HeapBox};
 #[cfg(feature = "inspect")]
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
-pub use mutator::{CLIENT_WORDS, Client, Mutator};
+pub use mutator::{Client, Mutator};
 pub use observe::stats::{self, STATISTICS, Stats};
 pub use options::{Config, OPTIONS, OptionInfo};
 pub use roots::{Frame, Handle, RootToken};

@@ -168,6 +168,18 @@ fn forget(heap: &Heap) -> NonNull<Mutator> {
     mutator
 }
 
+/// A thread that forgot its attachment, and whose heap is dropped before it ends: what it may still use stays.
+#[test]
+fn a_heap_outlives_the_thread_that_forgot_to_detach() {
+    let thread = std::thread::spawn(|| {
+        let heap = heap(PRECISE);
+        new(&attach(&heap), node_type(&heap));
+        core::mem::forget(attach(&heap));
+        drop(heap);
+    });
+    thread.join().unwrap();
+}
+
 /// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
 #[test]
 fn a_stop_that_waits_names_the_thread() {

@@ -1,4 +1,4 @@
-//! Why something was refused: memory, a shape, a program. Each error says what was asked for and what can be done; showing
+//! Why something was refused (memory, a shape, a program), or is wrong. Each error says what was asked for and what can be done; showing
 //! one asks the system nothing.
 
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
@@ -6,6 +6,7 @@ use crate::layout::shape_id::MAX_OWN_SHAPES;
 use core::fmt;
 use heapwood_layout::program::NestError;
 use heapwood_os::OsError;
+use heapwood_pages::PageIndex;
 
 /// Why memory could not be handed out now. A collector has an answer for each, so this is all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,3 +149,20 @@ impl fmt::Display for RegisterProgramError {
 }
 
 impl core::error::Error for RegisterProgramError {}
+
+/// The first thing found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidationError {
+    /// The page it was found at.
+    pub page: PageIndex,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for ValidationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}: {}", self.page.0, self.what)
+    }
+}
+
+impl core::error::Error for ValidationError {}

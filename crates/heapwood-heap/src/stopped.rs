@@ -5,7 +5,8 @@
 use crate::address::ObjectRef;
 #[cfg(feature = "inspect")]
 use crate::check::snapshot;
-use crate::check::walker::{Invalid, Walker};
+use crate::check::walker::Walker;
+use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
 use crate::marks::MarkSide;
 use crate::pages::page_heap::PageHeap;
@@ -82,7 +83,7 @@ impl<'s> Stopped<'s> {
     ///
     /// # Errors
     /// The first thing found wrong.
-    pub fn is_valid(&self) -> Result<(), Invalid> {
+    pub fn is_valid(&self) -> Result<(), ValidationError> {
         Walker::new(self.sweeper, self.shapes).run()
     }
 

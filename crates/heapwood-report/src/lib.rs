@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`program`] | from a command line to an exit code |
 //! | [`arguments`] | values that command lines of both have |
-//! | [`failure`] | messages and exit codes |
+//! | [`error`] | messages and exit codes |
 //! | [`legible`] | messages on standard error, and the names in them |
 //! | [`output`] | lines for standard output, and files |
 //! | [`input`] | files that are read whole |
@@ -21,7 +21,7 @@
 
 pub mod arguments;
 pub mod bars;
-pub mod failure;
+pub mod error;
 pub mod header;
 pub mod input;
 pub mod legible;
@@ -37,7 +37,7 @@ pub mod tables;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use failure::Failure;
+pub use error::CommandError;
 pub use header::Header;
 pub use progress::Progress;
 pub use spread::Spread;

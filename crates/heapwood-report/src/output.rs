@@ -1,7 +1,7 @@
 //! Lines for standard output, and files. If a line cannot be written (a full disk), the program ends with the reason:
 //! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::legible::{complain, legible};
 use serde::Serialize;
 use std::fmt::{Arguments, Display};
@@ -31,7 +31,7 @@ macro_rules! say {
 ///
 /// # Errors
 /// It cannot, and why.
-pub fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
+pub fn check_writable(path: &Path, what: &str) -> Result<(), CommandError> {
     let is_new = !path.exists();
     let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
     open.map(drop).map_err(|e| cannot_write(path, what, e))?;
@@ -40,15 +40,15 @@ pub fn check_writable(path: &Path, what: &str) -> Result<(), Failure> {
 }
 
 /// That it cannot.
-fn cannot_write(path: &Path, what: &str, why: impl Display) -> Failure {
-    Failure::run(format!("the {what} cannot be written to {}: {why}", legible(path)))
+fn cannot_write(path: &Path, what: &str, why: impl Display) -> CommandError {
+    CommandError::run(format!("the {what} cannot be written to {}: {why}", legible(path)))
 }
 
 /// Writes a file; `what` it is goes into the message.
 ///
 /// # Errors
 /// It cannot be written, and why.
-pub fn write_file(path: &Path, what: &str, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub fn write_file(path: &Path, what: &str, content: impl AsRef<[u8]>) -> Result<(), CommandError> {
     std::fs::write(path, content).map_err(|e| cannot_write(path, what, e))
 }
 
@@ -56,7 +56,7 @@ pub fn write_file(path: &Path, what: &str, content: impl AsRef<[u8]>) -> Result<
 ///
 /// # Errors
 /// It could not be drawn or cannot be written, and why.
-pub fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result<(), Failure> {
+pub fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result<(), CommandError> {
     let svg = drawn.map_err(|e| cannot_write(path, "picture", e))?;
     write_file(path, "picture", svg)
 }
@@ -65,7 +65,7 @@ pub fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result
 ///
 /// # Errors
 /// It cannot be made; JSON has no place for some values.
-pub fn json(of: &impl Serialize) -> Result<(), Failure> {
-    line(format_args!("{}", serde_json::to_string(of).map_err(Failure::run)?));
+pub fn json(of: &impl Serialize) -> Result<(), CommandError> {
+    line(format_args!("{}", serde_json::to_string(of).map_err(CommandError::run)?));
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! first word. Invariant: what was written is read back as it was, and a file that is something else is refused with what
 //! is wrong.
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::input::read_at_most;
 use crate::legible::legible;
 use crate::output::write_file;
@@ -70,8 +70,8 @@ impl SampleFile {
     ///
     /// # Errors
     /// It cannot be written, and why.
-    pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let text = serde_json::to_string(self).map_err(Failure::run)?;
+    pub fn write(&self, path: &Path) -> Result<(), CommandError> {
+        let text = serde_json::to_string(self).map_err(CommandError::run)?;
         write_file(path, "page sample", text + "\n")
     }
 
@@ -79,15 +79,16 @@ impl SampleFile {
     ///
     /// # Errors
     /// It cannot be read, or is no page sample, and why.
-    pub fn read(path: &Path) -> Result<(String, Vec<(String, Snapshot)>), Failure> {
+    pub fn read(path: &Path) -> Result<(String, Vec<(String, Snapshot)>), CommandError> {
         let wrong = |why: String| {
-            Failure::run(format!(
+            CommandError::run(format!(
                 "{} is no page sample (made by heapwood run NAME --page-sample FILE): {why}",
                 legible(path)
             ))
         };
-        let text = read_at_most(path, MOST_BYTES)
-            .map_err(|e| Failure::run(format!("the page sample {} cannot be read: {e}", legible(path))))?;
+        let text = read_at_most(path, MOST_BYTES).map_err(|e| {
+            CommandError::run(format!("the page sample {} cannot be read: {e}", legible(path)))
+        })?;
         let file: SampleFile = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
         if file.format != FORMAT || file.page_bytes != PAGE_SIZE {
             return Err(wrong(format!(

@@ -1,7 +1,7 @@
 //! A program from its command line to its exit code. Whatever is wrong with the command line is said before anything
 //! runs. Exit codes: 0 done, 1 what was asked for failed, 2 the command line is wrong, 128 + n signal n ended it.
 
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::legible::{self, escaped};
 use crate::output::written;
 use clap::Parser;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// Parses the command line and runs the program that is called so. Call it first in `main`.
-pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), CommandError>) -> ExitCode {
     restore_broken_pipe();
     legible::name(name);
     let args = match A::try_parse() {

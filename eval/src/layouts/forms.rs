@@ -7,7 +7,7 @@ use crate::timing::{Clock, Series};
 use heapwood_layout::program::reference::{self, Old};
 use heapwood_layout::program::{Nest, Node, Piece, Program, ProgramBuf};
 use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// Objects begin at all bits of a word, one after the other: this far apart, which is odd.
@@ -57,8 +57,8 @@ pub(super) fn mask(element: &Program<'_>) -> [u64; MASK_BLOCKS] {
 }
 
 impl Forms {
-    pub(super) fn new(ty: &'static Type) -> Result<Forms, Failure> {
-        let program = ty.program().map_err(Failure::run)?;
+    pub(super) fn new(ty: &'static Type) -> Result<Forms, CommandError> {
+        let program = ty.program().map_err(CommandError::run)?;
         let room = ty.words() + 128;
         let mut forms = Forms {
             ty,
@@ -87,10 +87,10 @@ impl Forms {
     }
 
     /// Whether all forms have the same bits, wherever they begin.
-    fn compare(&mut self) -> Result<(), Failure> {
+    fn compare(&mut self) -> Result<(), CommandError> {
         let bits = reference::bits(&self.program.program());
         let differs = |form: &str| {
-            Failure::run(format!("{}: {form} has other pointers than the program", self.ty.name))
+            CommandError::run(format!("{}: {form} has other pointers than the program", self.ty.name))
         };
         for start in [0, APART, 63] {
             let room = self.out.len();
@@ -116,11 +116,11 @@ impl Forms {
                 return Err(differs("the older form"));
             }
         }
-        let nest = Nest::compile(self.program.program(), &mut self.nodes).map_err(Failure::run)?;
+        let nest = Nest::compile(self.program.program(), &mut self.nodes).map_err(CommandError::run)?;
         let expected = bits.iter().enumerate().filter(|(_, bit)| **bit).map(|(i, _)| i as u64);
         let (count, sum) = expected.fold((0, 0), |(count, sum), i| (count + 1, sum + i));
         if find(&nest) != sum {
-            return Err(Failure::run(format!("{}: the nest has other pointers", self.ty.name)));
+            return Err(CommandError::run(format!("{}: the nest has other pointers", self.ty.name)));
         }
         self.pointers = count;
         Ok(())

@@ -10,7 +10,7 @@ use crate::timing::{Clock, Series};
 use heapwood_gc::{AllocError, Config, HeapBox, Mutator, ObjectType};
 use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
@@ -61,7 +61,7 @@ pub(super) struct Objects {
 }
 
 /// Whose mutator writes every cell whole.
-fn heap() -> Result<Attached<HeapBox>, Failure> {
+fn heap() -> Result<Attached<HeapBox>, CommandError> {
     let attached = Attached::alone(CONFIG)?;
     // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
     unsafe { attached.mutator().write_values_whole() };
@@ -69,7 +69,7 @@ fn heap() -> Result<Attached<HeapBox>, Failure> {
 }
 
 impl Objects {
-    pub(super) fn new(types: &'static [Type]) -> Result<Objects, Failure> {
+    pub(super) fn new(types: &'static [Type]) -> Result<Objects, CommandError> {
         let (own, mixed) = (heap()?, heap()?);
         mixed.heap().space().set_always_shared(true);
         let pairs = types.iter().map(|ty| Pair::new(&own, &mixed, ty)).collect::<Result<_, _>>()?;
@@ -77,7 +77,7 @@ impl Objects {
     }
 
     /// A stretch of every type.
-    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         let Objects { own, mixed, pairs } = self;
         let mutator = own.mutator();
         for pair in pairs {
@@ -106,7 +106,7 @@ impl Objects {
                 let (space, shape) = (mixed.heap().space(), rare.typed.shape);
                 let mut cells = [ObjectRef::new(0); CELLS];
                 for cell in &mut cells {
-                    *cell = mixed.mutator().allocate(rare.typed).map_err(Failure::run)?.into();
+                    *cell = mixed.mutator().allocate(rare.typed).map_err(CommandError::run)?.into();
                 }
                 rare.write_ns.round(clock, measuring, |times| {
                     for k in 0..times {
@@ -121,10 +121,10 @@ impl Objects {
 }
 
 impl Pair {
-    fn new(own: &Attached<HeapBox>, mixed: &Attached<HeapBox>, ty: &Type) -> Result<Pair, Failure> {
+    fn new(own: &Attached<HeapBox>, mixed: &Attached<HeapBox>, ty: &Type) -> Result<Pair, CommandError> {
         let (typed, zeroed) = Self::typed(own, ty)?;
-        let bare = TypeDescriptor::no_pointers(typed.size).map_err(Failure::run)?;
-        let bare = own.heap().register(&bare).map_err(Failure::run)?;
+        let bare = TypeDescriptor::no_pointers(typed.size).map_err(CommandError::run)?;
+        let bare = own.heap().register(&bare).map_err(CommandError::run)?;
         let span =
             SizeClass::of(typed.size).map(|class| SpanCost { cells: class.span_cells(), ns: Series::new() });
         let rare = Rare::new(mixed, ty)?;
@@ -133,19 +133,19 @@ impl Pair {
     }
 
     /// The type in a heap, and whether its objects are made zeros.
-    fn typed(heap: &Attached<HeapBox>, ty: &Type) -> Result<(ObjectType, bool), Failure> {
+    fn typed(heap: &Attached<HeapBox>, ty: &Type) -> Result<(ObjectType, bool), CommandError> {
         let (mutator, heap) = (heap.mutator(), heap.heap());
-        let (size, element) = (ty.words() * WORD, ty.element().map_err(Failure::run)?);
+        let (size, element) = (ty.words() * WORD, ty.element().map_err(CommandError::run)?);
         let element_bytes = ty.element_words() * WORD;
         Ok(match (kind(ty), ty.elements) {
             (Kind::Mask, 1) => {
                 let described =
-                    TypeDescriptor::masked(size, &unroll(&element.program())).map_err(Failure::run)?;
+                    TypeDescriptor::masked(size, &unroll(&element.program())).map_err(CommandError::run)?;
                 // Small objects come as they are, to be written by whoever asked for them; large ones do not.
-                (heap.register(&described).map_err(Failure::run)?, SizeClass::of(size).is_none())
+                (heap.register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
             }
             (Kind::Program, 1) => {
-                let typed = heap.register_program(size, element.bytes()).map_err(Failure::run)?.0;
+                let typed = heap.register_program(size, element.bytes()).map_err(CommandError::run)?.0;
                 (typed, SizeClass::of(size).is_none())
             }
             (kind, _) => {
@@ -154,12 +154,13 @@ impl Pair {
                         Scan::Slice { header: 0, words: ty.element_words(), mask: mask(&element.program()) }
                     }
                     Kind::Program => {
-                        let (_, program) =
-                            heap.register_program(element_bytes, element.bytes()).map_err(Failure::run)?;
+                        let (_, program) = heap
+                            .register_program(element_bytes, element.bytes())
+                            .map_err(CommandError::run)?;
                         Scan::Program { header: 0, program }
                     }
                 };
-                let shape = mutator.shape_for(size, scan).map_err(Failure::run)?;
+                let shape = mutator.shape_for(size, scan).map_err(CommandError::run)?;
                 (ObjectType { size, shape }, true)
             }
         })
@@ -169,22 +170,22 @@ impl Pair {
 impl Rare {
     /// The type in a heap in which types share spans; `None` if this one does not even there. What is written for it was
     /// found to be its pointers.
-    fn new(mixed: &Attached<HeapBox>, ty: &Type) -> Result<Option<Rare>, Failure> {
+    fn new(mixed: &Attached<HeapBox>, ty: &Type) -> Result<Option<Rare>, CommandError> {
         let (typed, _) = Pair::typed(mixed, ty)?;
         if SizeClass::of(typed.size).is_none() {
             return Ok(None);
         }
-        let object = mixed.mutator().allocate(typed).map_err(Failure::run)?.as_ptr() as usize;
+        let object = mixed.mutator().allocate(typed).map_err(CommandError::run)?.as_ptr() as usize;
         let space = mixed.heap().space();
         let span = space.find_span(Address::new(object)).expect("an object lies in a span");
-        let expected = unroll(&ty.program().map_err(Failure::run)?.program());
+        let expected = unroll(&ty.program().map_err(CommandError::run)?.program());
         // SAFETY: only asked of an object that was allocated just now, in a span of numbers.
         let number = || unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape();
         match space.shape(span.shape()).kind() {
             ScanKind::Numbered if number() == typed.shape => {}
             ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
             ScanKind::Bits | ScanKind::Numbered => {
-                return Err(Failure::run(format!("{}: a heap writes another layout", ty.name)));
+                return Err(CommandError::run(format!("{}: a heap writes another layout", ty.name)));
             }
             _ => return Ok(None),
         }
@@ -223,7 +224,7 @@ fn time(
     times: usize,
     ty: ObjectType,
     allocate: impl Fn(ObjectType) -> Result<NonNull<u8>, AllocError>,
-) -> Result<f64, Failure> {
+) -> Result<f64, CommandError> {
     let (mutator, heap) = (attached.mutator(), attached.heap());
     let some = |times: usize| {
         for _ in 0..times {
@@ -236,13 +237,14 @@ fn time(
         mutator.collect().expect("this thread's own mutator");
         heap.space().finish_sweep();
         // A layout has spans of its own once it has filled one that it shares.
-        some(SizeClass::of(ty.size).map_or(1, |class| class.span_cells() * SPANS)).map_err(Failure::run)?;
+        some(SizeClass::of(ty.size).map_or(1, |class| class.span_cells() * SPANS))
+            .map_err(CommandError::run)?;
         let collections = heap.stats().collections;
         let (took, done) = clock.time(|| some(times));
-        done.map_err(Failure::run)?;
+        done.map_err(CommandError::run)?;
         ns = took;
         if heap.stats().collections != collections {
-            return Err(Failure::run("a collection came while allocation was timed"));
+            return Err(CommandError::run("a collection came while allocation was timed"));
         }
     }
     Ok(ns / times as f64)

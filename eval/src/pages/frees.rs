@@ -8,7 +8,7 @@ use crate::draw::Draw;
 use crate::timing::Clock;
 use heapwood_os::LEAST_KERNEL_PAGE;
 use heapwood_pages::{PageCount, PageIndex};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 
 /// How many runs are freed in one visit.
 pub(super) const BATCH: usize = 64;
@@ -56,10 +56,10 @@ pub(super) fn round<A: Allocator>(
     how: How,
     clock: &Clock,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     // Before anything is timed, the kernel puts memory behind all of the scavenger's index.
     let mut pages = (0..full_size).step_by(INDEX_PAGES);
-    pages.try_for_each(|page| full.give(PageIndex(page), ONE)).map_err(Failure::run)?;
+    pages.try_for_each(|page| full.give(PageIndex(page), ONE)).map_err(CommandError::run)?;
     while full.take(ONE).is_ok() {}
     for (what, order) in [
         (What::FreeAscending, &orders.ascending),
@@ -84,7 +84,7 @@ fn stream<A: Allocator>(
     clock: &Clock,
     record: &mut Record,
     work: impl FnMut(&mut A) -> usize,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let pass = clock.pass(PASS, full, order.len(), work, |full| {
         while full.take(ONE).is_ok() {}
         full.new_cycle();

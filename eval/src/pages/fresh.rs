@@ -5,7 +5,7 @@ use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::timing::{Clock, Pass};
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// How many pages at once.
@@ -36,7 +36,7 @@ pub(super) fn bare(
     size: PageCount,
     clock: &Clock,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     for pages in SIZES {
         stream(fresh, size, clock, record, (pages, How::Bare), |heap, _, count| heap.allocate(count))?;
     }
@@ -49,7 +49,7 @@ pub(super) fn shared(
     size: PageCount,
     clock: &Clock,
     record: &mut Record,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     for pages in SIZES {
         stream(fresh, size, clock, record, (pages, How::Lock), |heap, _, count| {
             heap.allocate_uncached(count)
@@ -85,7 +85,7 @@ fn stream<A: Allocator>(
     record: &mut Record,
     (pages, how): (usize, How),
     take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
     let count = PageCount(pages);
     let most = (size.0 / pages).min(MOST).min(MOST_PAGES / pages);

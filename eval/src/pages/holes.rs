@@ -7,7 +7,7 @@ use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Pages, Shared};
 use crate::timing::Clock;
 use heapwood_pages::{PageCache, PageCount};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// The pairs of a pass.
@@ -33,7 +33,7 @@ impl Holes {
         how: How,
         clock: &Clock,
         record: &mut Record,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let stream = Stream { state: self.state, what: What::Allocate, pages, how };
         let count = PageCount(pages);
         let Some((_, taken)) = self.taken.iter().find(|(of, _)| *of == stream) else {
@@ -54,7 +54,7 @@ impl Holes {
         Ok(())
     }
 
-    fn try_out(&self, count: PageCount, how: How) -> Result<Vec<Pages>, Failure> {
+    fn try_out(&self, count: PageCount, how: How) -> Result<Vec<Pages>, CommandError> {
         let (mut cache, mut taken) = (PageCache::EMPTY, Vec::new());
         while taken.len() < MOST {
             let run = match how {
@@ -71,7 +71,12 @@ impl Holes {
     }
 
     /// Allocates where there is room, and frees the same run.
-    pub(super) fn pair(&mut self, pages: usize, clock: &Clock, record: &mut Record) -> Result<(), Failure> {
+    pub(super) fn pair(
+        &mut self,
+        pages: usize,
+        clock: &Clock,
+        record: &mut Record,
+    ) -> Result<(), CommandError> {
         let stream = Stream { state: self.state, what: What::AllocateAndFree, pages, how: How::Lock };
         let count = black_box(PageCount(pages));
         let work = |heap: &mut Shared| {
@@ -88,9 +93,9 @@ impl Holes {
     }
 }
 
-fn give_back(heap: &Shared, cache: &mut PageCache, taken: &[Pages]) -> Result<(), Failure> {
+fn give_back(heap: &Shared, cache: &mut PageCache, taken: &[Pages]) -> Result<(), CommandError> {
     heap.flush(cache);
-    let changed = |why| Failure::run(format!("a stream that is repeated took other pages: {why}"));
+    let changed = |why| CommandError::run(format!("a stream that is repeated took other pages: {why}"));
     taken.chunks(64).try_for_each(|batch| heap.free_batch(batch)).map_err(changed)
 }
 

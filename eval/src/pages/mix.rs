@@ -7,7 +7,7 @@ use super::states::{Bare, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;
 use heapwood_pages::PageCount;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// The most runs of which one is chosen.
@@ -39,7 +39,7 @@ impl Mix {
         Mix { heap, now: runs.clone(), runs, pairs, done: Vec::new() }
     }
 
-    pub(super) fn round(&mut self, clock: &Clock, record: &mut Record) -> Result<(), Failure> {
+    pub(super) fn round(&mut self, clock: &Clock, record: &mut Record) -> Result<(), CommandError> {
         let stream = Stream { state: State::RandomRuns, what: What::Mix, pages: LONGEST, how: How::Bare };
         if self.done.is_empty() {
             self.try_out()?;
@@ -55,7 +55,7 @@ impl Mix {
         Ok(())
     }
 
-    fn try_out(&mut self) -> Result<(), Failure> {
+    fn try_out(&mut self) -> Result<(), CommandError> {
         let Mix { heap, now, pairs, done, .. } = self;
         for &pair in &*pairs {
             let at = pair.0 as usize;
@@ -67,10 +67,10 @@ impl Mix {
     }
 
     /// Undoes a pass, the last pair first.
-    fn undo(&mut self) -> Result<(), Failure> {
+    fn undo(&mut self) -> Result<(), CommandError> {
         for &((first, count), allocated) in self.done.iter().rev() {
-            self.heap.free(allocated.0, allocated.1).map_err(Failure::run)?;
-            self.heap.claim(first, count).map_err(Failure::run)?;
+            self.heap.free(allocated.0, allocated.1).map_err(CommandError::run)?;
+            self.heap.claim(first, count).map_err(CommandError::run)?;
         }
         self.now.copy_from_slice(&self.runs);
         Ok(())
@@ -91,8 +91,8 @@ fn step(heap: &mut Bare, runs: &mut [Pages], (at, pages): (u32, u32)) -> Option<
     Some(())
 }
 
-fn differs() -> Failure {
-    Failure::run("a run that is in use could not be freed, or what was freed not be taken")
+fn differs() -> CommandError {
+    CommandError::run("a run that is in use could not be freed, or what was freed not be taken")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::frees::BATCH;
 use super::states::{Bare, Pages, Shared, fresh};
 use crate::timing::Clock;
 use heapwood_pages::{PageCache, PageCount};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Spread;
 use serde::Serialize;
 use std::hint::black_box;
@@ -58,17 +58,17 @@ pub(super) struct Outcome {
 }
 
 impl Sharing {
-    pub(super) fn new() -> Result<Sharing, Failure> {
+    pub(super) fn new() -> Result<Sharing, CommandError> {
         let each = SIZES.into_iter().flat_map(|pages| [(pages, false), (pages, true)]);
         let case = |(pages, cached)| {
             let plan = Plan::new(PageCount(pages), cached)?;
             Ok(Case { pages, cached, visits: plan.visits(cached)?, plan, ns: Vec::new() })
         };
-        Ok(Sharing(each.map(case).collect::<Result<_, Failure>>()?))
+        Ok(Sharing(each.map(case).collect::<Result<_, CommandError>>()?))
     }
 
     /// Every case once.
-    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         for case in &mut self.0 {
             let ns = case.plan.inside(clock, case.cached)? / case.visits as f64;
             if measuring {
@@ -101,7 +101,7 @@ impl Outcome {
 }
 
 impl Plan {
-    fn new(count: PageCount, cached: bool) -> Result<Plan, Failure> {
+    fn new(count: PageCount, cached: bool) -> Result<Plan, CommandError> {
         let mut heap: Bare = fresh(HEAP)?;
         let mut plan = Plan { refills: Vec::new(), rest: PageCache::EMPTY, spans: Vec::new() };
         loop {
@@ -129,29 +129,32 @@ impl Plan {
     }
 
     /// What the shared allocator counts.
-    fn visits(&self, cached: bool) -> Result<u64, Failure> {
+    fn visits(&self, cached: bool) -> Result<u64, CommandError> {
         let heap: Shared = fresh(HEAP)?;
         let before = heap.stats().lock_acquisitions;
         let mut cache = PageCache::EMPTY;
         for &(first, count) in &self.spans {
             let run = if cached { heap.allocate(&mut cache, count) } else { heap.allocate_uncached(count) };
-            if run.map_err(Failure::run)?.first != first {
+            if run.map_err(CommandError::run)?.first != first {
                 return Err(differs());
             }
         }
         if cached {
             heap.flush(&mut cache);
-            self.spans.chunks(BATCH).try_for_each(|batch| heap.free_batch(batch)).map_err(Failure::run)?;
+            self.spans
+                .chunks(BATCH)
+                .try_for_each(|batch| heap.free_batch(batch))
+                .map_err(CommandError::run)?;
         } else {
             let mut spans = self.spans.iter();
-            spans.try_for_each(|&(first, count)| heap.free(first, count)).map_err(Failure::run)?;
+            spans.try_for_each(|&(first, count)| heap.free(first, count)).map_err(CommandError::run)?;
         }
         let figures = heap.stats();
         if figures.free == HEAP { Ok(figures.lock_acquisitions - before) } else { Err(differs()) }
     }
 
     /// How long the bare allocator takes for what the visits do.
-    fn inside(&self, clock: &Clock, cached: bool) -> Result<f64, Failure> {
+    fn inside(&self, clock: &Clock, cached: bool) -> Result<f64, CommandError> {
         let mut heap: Bare = fresh(HEAP)?;
         let count = self.spans.first().map_or(PageCount(0), |&(_, count)| black_box(count));
         let (ns, well) = clock.time(|| match cached {
@@ -175,8 +178,8 @@ impl Plan {
     }
 }
 
-fn differs() -> Failure {
-    Failure::run("spans handed out again are not those handed out before")
+fn differs() -> CommandError {
+    CommandError::run("spans handed out again are not those handed out before")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use heapwood_pages::{
     AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, PageRun,
     ReleasePolicy, SharedPages,
 };
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_workloads::random::Random;
 
 pub(super) type Bare = PageAllocator<Bits48>;
@@ -35,7 +35,7 @@ pub(super) fn tables_bytes(size: PageCount) -> u64 {
 
 /// What both kinds of allocators have.
 pub(super) trait Allocator: Sized {
-    fn made_of(pages: Bare) -> Result<Self, Failure>;
+    fn made_of(pages: Bare) -> Result<Self, CommandError>;
     /// Without a page cache.
     fn take(&mut self, count: PageCount) -> Result<PageRun, AllocateError>;
     fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError>;
@@ -43,7 +43,7 @@ pub(super) trait Allocator: Sized {
     fn flush(&mut self, cache: &mut PageCache);
     /// Has the kernel put memory behind what tables a heap of pages never used has not touched yet, so that no stream
     /// pays for that.
-    fn touch(&mut self) -> Result<(), Failure>;
+    fn touch(&mut self) -> Result<(), CommandError>;
     /// A collection begins, as far as the pages know of it.
     fn new_cycle(&mut self);
 }
@@ -71,10 +71,10 @@ macro_rules! forward {
 
 impl Allocator for Bare {
     forward!(PageAllocator, allocate);
-    fn made_of(pages: Bare) -> Result<Self, Failure> {
+    fn made_of(pages: Bare) -> Result<Self, CommandError> {
         Ok(pages)
     }
-    fn touch(&mut self) -> Result<(), Failure> {
+    fn touch(&mut self) -> Result<(), CommandError> {
         Ok(())
     }
     fn new_cycle(&mut self) {}
@@ -82,17 +82,17 @@ impl Allocator for Bare {
 
 impl Allocator for Shared {
     forward!(SharedPages, allocate_uncached);
-    fn made_of(pages: Bare) -> Result<Self, Failure> {
-        SharedPages::over(&SYSTEM, pages).map_err(Failure::run)
+    fn made_of(pages: Bare) -> Result<Self, CommandError> {
+        SharedPages::over(&SYSTEM, pages).map_err(CommandError::run)
     }
-    fn touch(&mut self) -> Result<(), Failure> {
+    fn touch(&mut self) -> Result<(), CommandError> {
         // A note in the index, which growing does not write: a page is used, freed and released again.
-        let first = self.take(ONE).map_err(Failure::run)?.first;
-        self.give(first, ONE).map_err(Failure::run)?;
+        let first = self.take(ONE).map_err(CommandError::run)?.first;
+        self.give(first, ONE).map_err(CommandError::run)?;
         let policy = ReleasePolicy { most: ONE, huge_pages: false };
         match self.scavenge(Effort::Full, policy, |_, _| true) {
             Some((ONE, true)) => Ok(()),
-            _ => Err(Failure::run("a page that was used could not be released")),
+            _ => Err(CommandError::run("a page that was used could not be released")),
         }
     }
     fn new_cycle(&mut self) {
@@ -101,9 +101,9 @@ impl Allocator for Shared {
 }
 
 /// A heap of pages that were never used.
-pub(super) fn fresh<A: Allocator>(size: PageCount) -> Result<A, Failure> {
-    let mut pages = Bare::new(&SYSTEM, size).map_err(Failure::run)?;
-    pages.grow(PageIndex(0), size).map_err(Failure::run)?;
+pub(super) fn fresh<A: Allocator>(size: PageCount) -> Result<A, CommandError> {
+    let mut pages = Bare::new(&SYSTEM, size).map_err(CommandError::run)?;
+    pages.grow(PageIndex(0), size).map_err(CommandError::run)?;
     let mut pages = A::made_of(pages)?;
     pages.touch()?;
     Ok(pages)
@@ -130,7 +130,7 @@ impl<A: Allocator> Fresh<A> {
 
     /// Makes heaps ready, with at least so many pages never used, or all their pages if they have fewer. Large ones
     /// there is one of.
-    pub(super) fn make(&mut self, heaps: usize, pages: usize) -> Result<(), Failure> {
+    pub(super) fn make(&mut self, heaps: usize, pages: usize) -> Result<(), CommandError> {
         if !self.is_large() || self.size.0 - self.next < pages {
             // First the old tables go.
             self.heaps.clear();
@@ -145,7 +145,7 @@ impl<A: Allocator> Fresh<A> {
 
     /// A pass has used pages below `end`, and the cache is left: takes what lies between on a large heap, so that the
     /// next pass begins with a chunk.
-    pub(super) fn used(&mut self, end: usize, cache: &mut PageCache) -> Result<(), Failure> {
+    pub(super) fn used(&mut self, end: usize, cache: &mut PageCache) -> Result<(), CommandError> {
         if !self.is_large() {
             *cache = PageCache::EMPTY;
             return Ok(());
@@ -153,7 +153,7 @@ impl<A: Allocator> Fresh<A> {
         for heap in &mut self.heaps {
             heap.flush(cache);
             self.next = loop {
-                let page = heap.take(ONE).map_err(Failure::run)?.first.0;
+                let page = heap.take(ONE).map_err(CommandError::run)?.first.0;
                 if page >= end && page % CHUNK == CHUNK - 1 {
                     break page + 1;
                 }
@@ -163,12 +163,12 @@ impl<A: Allocator> Fresh<A> {
     }
 
     /// A heap with all pages in use.
-    pub(super) fn into_full(mut self) -> Result<A, Failure> {
+    pub(super) fn into_full(mut self) -> Result<A, CommandError> {
         let left = if self.is_large() { self.size.0 - self.next } else { self.size.0 };
         self.make(1, left)?;
-        let mut heap = self.heaps.pop().ok_or_else(|| Failure::run("no heap was made"))?;
+        let mut heap = self.heaps.pop().ok_or_else(|| CommandError::run("no heap was made"))?;
         if left > 0 {
-            heap.take(PageCount(left)).map_err(Failure::run)?;
+            heap.take(PageCount(left)).map_err(CommandError::run)?;
         }
         Ok(heap)
     }
@@ -178,9 +178,9 @@ impl<A: Allocator> Fresh<A> {
 type Free = [u64; CHUNK / 64];
 
 /// A heap that has the holes that `free` says, chunk by chunk.
-fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Bare, Failure> {
+fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Bare, CommandError> {
     let mut pages: Bare = fresh(size)?;
-    pages.allocate(size).map_err(Failure::run)?;
+    pages.allocate(size).map_err(CommandError::run)?;
     let mut runs = Vec::with_capacity(CHUNK);
     for chunk in 0..size.0 / CHUNK {
         runs.clear();
@@ -193,13 +193,13 @@ fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Ba
                 bits &= u64::MAX.checked_shl(first + count).unwrap_or(0);
             }
         }
-        pages.free_batch(&runs).map_err(Failure::run)?;
+        pages.free_batch(&runs).map_err(CommandError::run)?;
     }
     Ok(pages)
 }
 
 /// Every even page is free, and the last 64 are, which are the only run.
-pub(super) fn checkerboard(size: PageCount) -> Result<Shared, Failure> {
+pub(super) fn checkerboard(size: PageCount) -> Result<Shared, CommandError> {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let last = size.0 / CHUNK - 1;
     Shared::made_of(with_holes(size, |chunk| {
@@ -212,7 +212,7 @@ pub(super) fn checkerboard(size: PageCount) -> Result<Shared, Failure> {
 }
 
 /// Each page is free with a probability of 102/1024.
-pub(super) fn random_pages(size: PageCount) -> Result<Shared, Failure> {
+pub(super) fn random_pages(size: PageCount) -> Result<Shared, CommandError> {
     let mut random = Random::new();
     Shared::made_of(with_holes(size, |_| core::array::from_fn(|_| one_in_ten(&mut random)))?)
 }
@@ -229,7 +229,7 @@ fn one_in_ten(random: &mut Random) -> u64 {
 }
 
 /// Runs of 1 to 16 pages, of which one in ten is free; and some of those in use, at most `most`, from all over the heap.
-pub(super) fn random_runs(size: PageCount, most: usize) -> Result<(Bare, Vec<Pages>), Failure> {
+pub(super) fn random_runs(size: PageCount, most: usize) -> Result<(Bare, Vec<Pages>), CommandError> {
     // A run has 8.5 pages on average, somewhat less where chunks cut them.
     let every = (size.0 / 8).div_ceil(most);
     let (mut random, mut some, mut met) = (Random::new(), Vec::new(), 0usize);

@@ -5,7 +5,7 @@ use super::frees::BATCH;
 use super::states::{Pages, Shared, fresh};
 use crate::timing::Clock;
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Spread;
 use serde::Serialize;
 use std::sync::Barrier;
@@ -54,7 +54,7 @@ pub(super) struct Outcome {
 }
 
 impl Threads {
-    pub(super) fn new() -> Result<Threads, Failure> {
+    pub(super) fn new() -> Result<Threads, CommandError> {
         let most = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST);
         let mut cases = Vec::new();
         for pages in SIZES {
@@ -68,7 +68,7 @@ impl Threads {
     }
 
     /// Every case once.
-    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), Failure> {
+    pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         for case in &mut self.cases {
             let (ns, visits) = case.pass(clock, &self.heap)?;
             if measuring {
@@ -94,7 +94,7 @@ impl Threads {
 
 impl Case {
     /// Nanoseconds and visits.
-    fn pass(&self, clock: &Clock, heap: &Shared) -> Result<(f64, f64), Failure> {
+    fn pass(&self, clock: &Clock, heap: &Shared) -> Result<(f64, f64), CommandError> {
         let (count, barrier) = (PageCount(self.pages), Barrier::new(self.threads));
         let before = heap.stats().lock_acquisitions;
         let one = || {
@@ -114,12 +114,13 @@ impl Case {
         let visits = heap.stats().lock_acquisitions - before;
         let mut sum = 0.0;
         for result in results {
-            let (ns, mut cache) = result.map_err(|_| Failure::run("a thread ended before its time"))??;
+            let (ns, mut cache) =
+                result.map_err(|_| CommandError::run("a thread ended before its time"))??;
             heap.flush(&mut cache);
             sum += ns;
         }
         if heap.stats().free != HEAP {
-            return Err(Failure::run("threads on one heap have lost pages"));
+            return Err(CommandError::run("threads on one heap have lost pages"));
         }
         let operations = (self.threads * OPERATIONS) as f64;
         Ok((sum / self.threads as f64, 1000.0 * visits as f64 / operations))
@@ -131,14 +132,14 @@ fn fill_and_empty(
     heap: &Shared,
     held: &mut Vec<Pages>,
     mut allocate: impl FnMut() -> Result<PageRun, AllocateError>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     for _ in 0..TIMES {
         for _ in 0..HELD {
-            let PageRun { first, count, .. } = allocate().map_err(Failure::run)?;
+            let PageRun { first, count, .. } = allocate().map_err(CommandError::run)?;
             held.push((first, count));
         }
         for batch in held.chunks(BATCH) {
-            heap.free_batch(batch).map_err(Failure::run)?;
+            heap.free_batch(batch).map_err(CommandError::run)?;
         }
         held.clear();
     }

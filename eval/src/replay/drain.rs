@@ -9,7 +9,7 @@ use crate::draw::Draw;
 use crate::moments::Pages;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun, Snapshot};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::hint::black_box;
 
 /// How many sizes are drawn, then repeated; a power of two.
@@ -42,8 +42,8 @@ impl Drain {
     }
 
     /// An allocator of the sample's pages.
-    pub(crate) fn make(&self, sample: &Snapshot) -> Result<Pages, Failure> {
-        Pages::from_snapshot(&SYSTEM, sample).map_err(Failure::run)
+    pub(crate) fn make(&self, sample: &Snapshot) -> Result<Pages, CommandError> {
+        Pages::from_snapshot(&SYSTEM, sample).map_err(CommandError::run)
     }
 
     /// Allocates until nothing is left, and returns how often.
@@ -57,7 +57,7 @@ impl Drain {
     }
 
     /// What comes of it, without a clock.
-    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, Failure> {
+    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, CommandError> {
         let pages = self.make(sample)?;
         let allocations = self.all(&pages);
         let figures = pages.stats();

@@ -5,7 +5,7 @@ use crate::args::Simulate;
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::{HUGE_PAGE, Kernel, OsError, Reservation, SYSTEM};
 use heapwood_pages::PAGE_SIZE;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use serde::Serialize;
 
 /// How often each size is tried; the median counts.
@@ -25,19 +25,19 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// As the command line says, or measured.
-    pub(crate) fn of(args: &Simulate) -> Result<Cost, Failure> {
+    pub(crate) fn of(args: &Simulate) -> Result<Cost, CommandError> {
         match (args.cost_base_ns, args.cost_page_ns) {
             (Some(base_ns), Some(page_ns)) => Ok(Cost { base_ns, page_ns, measured: false }),
             _ => Cost::measure(),
         }
     }
 
-    fn measure() -> Result<Cost, Failure> {
+    fn measure() -> Result<Cost, CommandError> {
         let mut points = Vec::new();
         for pages in SIZES {
             let mut ns = give_back_ns(pages * PAGE_SIZE, TRIES).map_err(|e| {
                 let instead = "set them with --cost-base-ns 1000 --cost-page-ns 200, for example";
-                Failure::run(format!("what a release costs cannot be measured: {e}; {instead}"))
+                CommandError::run(format!("what a release costs cannot be measured: {e}; {instead}"))
             })?;
             ns.sort_unstable();
             points.push((pages as f64, ns[TRIES / 2] as f64));

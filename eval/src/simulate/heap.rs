@@ -6,7 +6,7 @@ use super::policies::Policy;
 use heapwood_os::SYSTEM;
 use heapwood_pages::scavenge::HUGE_PAGES;
 use heapwood_pages::{Bits48, ChunkIndex, Geometry, PageAllocator, PageCount, PageIndex, Snapshot};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages of a chunk.
@@ -72,8 +72,8 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    pub(crate) fn new(sample: &Snapshot, policy: Policy) -> Result<Heap, Failure> {
-        let pages = PageAllocator::from_snapshot(&SYSTEM, &with_room(sample)).map_err(Failure::run)?;
+    pub(crate) fn new(sample: &Snapshot, policy: Policy) -> Result<Heap, CommandError> {
+        let pages = PageAllocator::from_snapshot(&SYSTEM, &with_room(sample)).map_err(CommandError::run)?;
         let mut heap = Heap { pages, policy, chunks: BTreeMap::new(), order: BTreeSet::new() };
         for chunk in &sample.chunks {
             heap.look_at(chunk.chunk.0);
@@ -114,12 +114,12 @@ impl Heap {
 
     /// Takes the first run of `count` pages, at most a chunk's; the heap grows if there is none. Returns the first page,
     /// and how many of them had been released here.
-    pub(crate) fn allocate(&mut self, count: PageCount) -> Result<(PageIndex, usize), Failure> {
+    pub(crate) fn allocate(&mut self, count: PageCount) -> Result<(PageIndex, usize), CommandError> {
         let run = match self.pages.allocate(count) {
             Ok(run) => run,
             Err(_) => {
                 self.grow()?;
-                self.pages.allocate(count).map_err(Failure::run)?
+                self.pages.allocate(count).map_err(CommandError::run)?
             }
         };
         let mut refaults = 0;
@@ -131,17 +131,17 @@ impl Heap {
         Ok((run.first, refaults))
     }
 
-    pub(crate) fn free(&mut self, first: PageIndex, count: PageCount) -> Result<(), Failure> {
-        self.pages.free(first, count).map_err(Failure::run)?;
+    pub(crate) fn free(&mut self, first: PageIndex, count: PageCount) -> Result<(), CommandError> {
+        self.pages.free(first, count).map_err(CommandError::run)?;
         self.look_at_all(first, count);
         Ok(())
     }
 
     /// Adds a chunk above the highest.
-    fn grow(&mut self) -> Result<(), Failure> {
+    fn grow(&mut self) -> Result<(), CommandError> {
         let next = self.chunks.last_key_value().map_or(0, |(index, _)| index + 1);
         let first = ChunkIndex(next).first_page::<Bits48>();
-        self.pages.grow(first, PageCount(CHUNK_PAGES)).map_err(Failure::run)?;
+        self.pages.grow(first, PageCount(CHUNK_PAGES)).map_err(CommandError::run)?;
         self.look_at(next);
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::draw::Draw;
 use crate::moments::Pages;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{ChunkSnapshot, PAGE_SIZE, PageCache, PageCount, PageIndex, Snapshot};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use serde::Serialize;
 
 /// How often as many pages are allocated as are in use. The first half only makes the heap old.
@@ -40,7 +40,7 @@ pub(crate) fn live_pages(sample: &Snapshot) -> usize {
 }
 
 /// For each number of mutators; nothing if the sample has too few pages for a program.
-pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Added>, Failure> {
+pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Added>, CommandError> {
     if live_pages(sample) == 0 {
         return Ok(Vec::new());
     }
@@ -84,7 +84,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(sample: &Snapshot, mutators: usize) -> Result<Turns, Failure> {
+    fn new(sample: &Snapshot, mutators: usize) -> Result<Turns, CommandError> {
         let mut draw = Draw::new();
         let live = Live::new(sample, 0, || draw.mixed_run());
         let exist = |words: (&u64, &u64)| (!(words.0 & words.1)).count_ones() as usize;
@@ -93,7 +93,7 @@ impl Turns {
         let mut chunks: Vec<(usize, usize)> = sample.chunks.iter().map(chunk).collect();
         chunks.sort_unstable();
         Ok(Turns {
-            pages: Pages::from_snapshot(&SYSTEM, &with_room(sample)).map_err(Failure::run)?,
+            pages: Pages::from_snapshot(&SYSTEM, &with_room(sample)).map_err(CommandError::run)?,
             caches: vec![PageCache::EMPTY; mutators],
             live,
             draw,
@@ -103,7 +103,7 @@ impl Turns {
         })
     }
 
-    fn play(mut self) -> Result<Outcome, Failure> {
+    fn play(mut self) -> Result<Outcome, CommandError> {
         let (mut footprint, mut cached) = (0, 0);
         for round in 0..ROUNDS {
             let mut allocated = 0;
@@ -120,20 +120,20 @@ impl Turns {
     }
 
     /// Frees so much that a run fits below the most, and allocates it; returns how many pages.
-    fn turn(&mut self) -> Result<usize, Failure> {
+    fn turn(&mut self) -> Result<usize, CommandError> {
         let size = self.draw.mixed_run().min(self.most);
         // Drawn without caches as well, so that all else is drawn alike.
         let whose = self.draw.below(self.caches.len().max(1));
         while self.live.pages() + size > self.most {
             let Some((first, count)) = self.live.take(&mut self.draw) else { break };
-            self.pages.free(first, count).map_err(Failure::run)?;
+            self.pages.free(first, count).map_err(CommandError::run)?;
         }
         let first = match self.allocate(whose, PageCount(size)) {
             Some(first) => first,
             None => {
                 self.grow()?;
                 let found = self.allocate(whose, PageCount(size));
-                found.ok_or_else(|| Failure::run("a heap that has grown has no room for a run"))?
+                found.ok_or_else(|| CommandError::run("a heap that has grown has no room for a run"))?
             }
         };
         self.live.add(first, PageCount(size));
@@ -149,9 +149,9 @@ impl Turns {
     }
 
     /// Adds a chunk above the highest.
-    fn grow(&mut self) -> Result<(), Failure> {
+    fn grow(&mut self) -> Result<(), CommandError> {
         let next = self.chunks.last().map_or(0, |(index, _)| index + 1);
-        self.pages.grow(PageIndex(next * CHUNK_PAGES), PageCount(CHUNK_PAGES)).map_err(Failure::run)?;
+        self.pages.grow(PageIndex(next * CHUNK_PAGES), PageCount(CHUNK_PAGES)).map_err(CommandError::run)?;
         self.chunks.push((next, CHUNK_PAGES));
         self.grown += CHUNK_PAGES;
         Ok(())

@@ -10,7 +10,7 @@ use super::live::{Live, Sizes};
 use super::policies::Policy;
 use crate::draw::Draw;
 use heapwood_pages::{PageCount, Snapshot};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use serde::Serialize;
 
 /// A busy heap is given up after so many times what the slowest policy took on the idle one.
@@ -45,7 +45,11 @@ pub(crate) struct Outcome {
 }
 
 /// All policies, idle and then busy; the program frees and allocates so often in a millisecond of releasing.
-pub(crate) fn simulate(sample: &Snapshot, cost: Cost, steps_per_ms: u32) -> Result<Vec<Outcome>, Failure> {
+pub(crate) fn simulate(
+    sample: &Snapshot,
+    cost: Cost,
+    steps_per_ms: u32,
+) -> Result<Vec<Outcome>, CommandError> {
     let idle = |policy| release_all(sample, policy, cost, None, f64::INFINITY);
     let mut outcomes = Policy::ALL.into_iter().map(idle).collect::<Result<Vec<_>, _>>()?;
     let slowest = outcomes.iter().filter_map(|o| o.all_ms).fold(0.0, f64::max);
@@ -62,7 +66,7 @@ fn release_all(
     cost: Cost,
     mut program: Option<Program>,
     patience_ms: f64,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, CommandError> {
     let mut heap = Heap::new(sample, policy)?;
     let (backed, releasable) = (heap.backed(), heap.releasable());
     let mut outcome = Outcome {
@@ -152,7 +156,7 @@ impl Program {
     }
 
     /// What it does while a release takes so long; returns how many released pages it used again.
-    fn run_for(&mut self, ns: f64, heap: &mut Heap) -> Result<usize, Failure> {
+    fn run_for(&mut self, ns: f64, heap: &mut Heap) -> Result<usize, CommandError> {
         self.due += ns * self.steps_per_ns;
         let mut refaults = 0;
         while self.due >= 1.0 {
@@ -163,7 +167,7 @@ impl Program {
     }
 
     /// Frees so much that a run fits below the most, and allocates it.
-    fn step(&mut self, heap: &mut Heap) -> Result<usize, Failure> {
+    fn step(&mut self, heap: &mut Heap) -> Result<usize, CommandError> {
         let size = self.sizes.draw(&mut self.draw);
         while self.live.pages() + size > self.most {
             let Some((first, count)) = self.live.take(&mut self.draw) else { return Ok(0) };

@@ -3,7 +3,7 @@
 
 use super::children::Children;
 use super::manifest::{Manifest, Peer};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,9 +35,9 @@ pub(crate) fn build<'a>(
     manifest: &Manifest,
     chosen: &[&'a Peer],
     folder: Option<&Path>,
-) -> Result<Built<'a>, Failure> {
+) -> Result<Built<'a>, CommandError> {
     let folder = folder.map_or_else(|| default_folder(&manifest.folder), Path::to_path_buf);
-    let folder = std::path::absolute(&folder).map_err(Failure::run)?;
+    let folder = std::path::absolute(&folder).map_err(CommandError::run)?;
     let reasons = make(children, manifest, chosen, &folder)?;
     let mut built = Built { ready: Vec::new(), skipped: Vec::new() };
     for &peer in chosen {
@@ -78,7 +78,7 @@ fn make(
     manifest: &Manifest,
     chosen: &[&Peer],
     folder: &Path,
-) -> Result<Reasons, Failure> {
+) -> Result<Reasons, CommandError> {
     let mut units: Vec<&str> = chosen.iter().map(|p| p.unit.as_str()).collect();
     units.sort_unstable();
     units.dedup();
@@ -92,11 +92,13 @@ fn make(
     command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
     let made = match children.run(&mut command)? {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Reasons::NoMake),
-        Err(e) => return Err(Failure::run(format!("make, which builds the peers, cannot be started: {e}"))),
+        Err(e) => {
+            return Err(CommandError::run(format!("make, which builds the peers, cannot be started: {e}")));
+        }
         Ok(made) => made,
     };
     if let Some(why) = made.failure() {
-        return Err(Failure::run(format!("the peers could not be built: make: {why}")));
+        return Err(CommandError::run(format!("the peers could not be built: make: {why}")));
     }
     Ok(Reasons::Units(made.stdout.lines().filter_map(skipped).map(|(u, w)| (u.into(), w.into())).collect()))
 }

@@ -6,7 +6,7 @@
 use crate::system::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::usage::Usage;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read};
 use std::process::{Command, ExitStatus, Stdio};
@@ -34,10 +34,10 @@ pub(crate) struct Ended {
 
 impl Children {
     /// From here on, a signal to end this command ends its child first.
-    pub(crate) fn new() -> Result<Children, Failure> {
+    pub(crate) fn new() -> Result<Children, CommandError> {
         let state = Arc::new(Mutex::new(State::default()));
         let mut signals =
-            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::run)?;
+            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::run)?;
         let shared = state.clone();
         std::thread::spawn(move || {
             for signal in signals.forever() {
@@ -52,7 +52,7 @@ impl Children {
     /// # Errors
     ///
     /// The inner one if the program cannot be started, the outer one if a signal asks this command to end.
-    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Ended>, Failure> {
+    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Ended>, CommandError> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut state = lock(&self.state);
         check(&state)?;
@@ -109,8 +109,8 @@ fn interrupt(state: &Mutex<State>, signal: i32) {
     }
 }
 
-fn check(state: &State) -> Result<(), Failure> {
-    state.signal.map_or(Ok(()), |signal| Err(Failure::interrupted(signal)))
+fn check(state: &State) -> Result<(), CommandError> {
+    state.signal.map_or(Ok(()), |signal| Err(CommandError::interrupted(signal)))
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

@@ -5,7 +5,7 @@
 use super::programs::Program;
 use super::rounds::Rounds;
 use heapwood::Config;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use serde::Serialize;
 
 /// How near is near enough when searching; what is reported as equal may be twice as far.
@@ -24,7 +24,7 @@ pub(crate) struct Found {
 }
 
 /// Finds the percentage and has Heapwood take part with it from now on.
-pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'a>, Failure> {
+pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'a>, CommandError> {
     let find = |rounds: &Rounds<'_>, name: &str| {
         rounds
             .entries
@@ -33,15 +33,16 @@ pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'
             .map(|e| e.program.clone())
     };
     let Some(program) = find(rounds, peer) else {
-        return Err(Failure::run(format!("--equal-rss {peer}: it did not run")));
+        return Err(CommandError::run(format!("--equal-rss {peer}: it did not run")));
     };
     let heapwood = rounds.entries[0].program.clone();
     let rss = |rounds: &mut Rounds<'_>, program: &Program| {
         rounds.show(format!("equal RSS: {} {}", program.name, program.version));
         let run = rounds.once(program)?.map_err(|why| program.failed(why))?;
-        Ok::<u64, Failure>(run.used.max_rss_bytes)
+        Ok::<u64, CommandError>(run.used.max_rss_bytes)
     };
-    let mut seen = (0..PEER_RUNS).map(|_| rss(rounds, &program)).collect::<Result<Vec<u64>, Failure>>()?;
+    let mut seen =
+        (0..PEER_RUNS).map(|_| rss(rounds, &program)).collect::<Result<Vec<u64>, CommandError>>()?;
     seen.sort_unstable();
     let found = search(seen[PEER_RUNS / 2], |percent| rss(rounds, &heapwood.with_percent(percent)))?;
     rounds.add_after_heapwood(heapwood.with_percent(found.percent));

@@ -2,7 +2,7 @@
 //! each workload; this module alone knows its format.
 
 use crate::args::NO_PEER;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -49,15 +49,16 @@ impl Peer {
 }
 
 impl Manifest {
-    pub(crate) fn load(folder: Option<&Path>) -> Result<Manifest, Failure> {
+    pub(crate) fn load(folder: Option<&Path>) -> Result<Manifest, CommandError> {
         let given = folder.is_some();
         let folder = folder.unwrap_or(Path::new(SOURCES));
         let path = folder.join("peers.toml");
         let text = std::fs::read_to_string(&path).map_err(|e| {
             let hint = if given { "" } else { "; --peers-dir DIR says where the peers' sources are now" };
-            Failure::run(format!("the list of peers {} cannot be read: {e}{hint}", legible(&path)))
+            CommandError::run(format!("the list of peers {} cannot be read: {e}{hint}", legible(&path)))
         })?;
-        let wrong = |why: &dyn std::fmt::Display| Failure::run(format!("{} is wrong: {why}", legible(&path)));
+        let wrong =
+            |why: &dyn std::fmt::Display| CommandError::run(format!("{} is wrong: {why}", legible(&path)));
         let file: File = toml::from_str(&text).map_err(|e| wrong(&e))?;
         for (k, peer) in file.peer.iter().enumerate() {
             if peer.programs.values().any(Vec::is_empty) {
@@ -76,7 +77,11 @@ impl Manifest {
     }
 
     /// The peers that have the workload: all of them, or those asked for.
-    pub(crate) fn choose(&self, workload: &str, asked: Option<&[String]>) -> Result<Vec<&Peer>, Failure> {
+    pub(crate) fn choose(
+        &self,
+        workload: &str,
+        asked: Option<&[String]>,
+    ) -> Result<Vec<&Peer>, CommandError> {
         let able: Vec<&Peer> = self.peers.iter().filter(|p| p.programs.contains_key(workload)).collect();
         let Some(asked) = asked else { return Ok(able) };
         let mut wanted = Vec::new();
@@ -92,7 +97,7 @@ impl Manifest {
         Ok(able.into_iter().filter(|p| wanted.contains(&p.name.as_str())).collect())
     }
 
-    fn unknown(&self, name: &str, workload: &str, able: &[&Peer]) -> Failure {
+    fn unknown(&self, name: &str, workload: &str, able: &[&Peer]) -> CommandError {
         let exists = self.peers.iter().any(|p| p.is_called(name) || p.is_of_family(name));
         let mut message = match exists {
             true => format!("the peer {name} has no {workload}; those that have it:"),
@@ -101,15 +106,15 @@ impl Manifest {
         for peer in able {
             message += &format!("\n  {:<14} {}", peer.name, peer.about);
         }
-        Failure::usage(message)
+        CommandError::usage(message)
     }
 
     /// The one peer of that name, which must be among the chosen.
-    pub(crate) fn one_of<'a>(&self, chosen: &[&'a Peer], name: &str) -> Result<&'a str, Failure> {
+    pub(crate) fn one_of<'a>(&self, chosen: &[&'a Peer], name: &str) -> Result<&'a str, CommandError> {
         chosen.iter().find(|p| p.is_called(name)).map(|p| p.name.as_str()).ok_or_else(|| {
             let names: Vec<&str> = chosen.iter().map(|p| p.name.as_str()).collect();
             let names = if names.is_empty() { "none".into() } else { names.join(", ") };
-            Failure::usage(format!(
+            CommandError::usage(format!(
                 "--equal-rss {}: not one of the peers that would run: {names}",
                 legible(name)
             ))
@@ -121,7 +126,7 @@ impl Manifest {
 mod tests {
     use super::*;
 
-    fn names(chosen: Result<Vec<&Peer>, Failure>) -> Vec<&str> {
+    fn names(chosen: Result<Vec<&Peer>, CommandError>) -> Vec<&str> {
         chosen.unwrap().iter().map(|p| p.name.as_str()).collect()
     }
 

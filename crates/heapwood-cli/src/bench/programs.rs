@@ -2,7 +2,7 @@
 
 use super::build::Ready;
 use super::children::Children;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
 use heapwood_workloads::Workload;
 use std::ffi::OsString;
@@ -28,9 +28,9 @@ pub(crate) struct Program {
 
 impl Program {
     /// This very command, running the workload as a peer would.
-    pub(crate) fn heapwood(workload: &Workload, n: u64) -> Result<Program, Failure> {
+    pub(crate) fn heapwood(workload: &Workload, n: u64) -> Result<Program, CommandError> {
         let path = std::env::current_exe().map_err(|e| {
-            Failure::run(format!("this command does not find itself, to run it as a child: {e}"))
+            CommandError::run(format!("this command does not find itself, to run it as a child: {e}"))
         })?;
         let args = ["run", "--as-peer", workload.name, &n.to_string()].map(OsString::from).into();
         let version = env!("CARGO_PKG_VERSION").into();
@@ -53,7 +53,7 @@ impl Program {
         ready: &Ready<'_>,
         workload: &Workload,
         n: u64,
-    ) -> Result<Program, Failure> {
+    ) -> Result<Program, CommandError> {
         let peer = ready.peer;
         let [file, args @ ..] = &peer.programs[workload.name][..] else {
             unreachable!("the manifest has no empty programs")
@@ -84,7 +84,7 @@ impl Program {
     }
 
     /// What is said if it cannot be run, or not to a good end.
-    pub(crate) fn failed(&self, why: impl std::fmt::Display) -> Failure {
-        Failure::run(format!("{} ({}) failed: {why}", self.name, legible(&self.path)))
+    pub(crate) fn failed(&self, why: impl std::fmt::Display) -> CommandError {
+        CommandError::run(format!("{} ({}) failed: {why}", self.name, legible(&self.path)))
     }
 }

@@ -8,7 +8,7 @@ use super::rounds::{Entry, Rounds, Run};
 use crate::args::{Bench, NO_PEER};
 use heapwood_report::header::shell_word;
 use heapwood_report::spread::p_value;
-use heapwood_report::{Failure, Header, Spread};
+use heapwood_report::{CommandError, Header, Spread};
 use heapwood_workloads::{Figure, Workload};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl Report {
         rounds: Rounds<'_>,
         tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
-    ) -> Result<Report, Failure> {
+    ) -> Result<Report, CommandError> {
         let entries = &rounds.entries;
         let base = &entries[0];
         let good = entries.iter().filter(|e| e.failed.is_none());
@@ -107,9 +107,9 @@ impl Report {
     }
 
     /// What is said at the end if not every program did what it should.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<CommandError> {
         let each: Vec<String> = self.failed.iter().map(|f| format!("{} failed: {}", f.name, f.why)).collect();
-        (!each.is_empty()).then(|| Failure::run(each.join("\nheapwood: ")))
+        (!each.is_empty()).then(|| CommandError::run(each.join("\nheapwood: ")))
     }
 }
 
@@ -160,10 +160,10 @@ impl Row {
 }
 
 impl EqualRss {
-    fn of(tuned: Tuned<'_>, results: &[Row]) -> Result<EqualRss, Failure> {
+    fn of(tuned: Tuned<'_>, results: &[Row]) -> Result<EqualRss, CommandError> {
         let rss = |name: &str| {
             let row = results.iter().find(|row| row.name == name);
-            let gone = || Failure::run(format!("--equal-rss {}: {name} failed on the way", tuned.peer));
+            let gone = || CommandError::run(format!("--equal-rss {}: {name} failed on the way", tuned.peer));
             row.map(|row| row.max_rss_bytes.median).ok_or_else(gone)
         };
         let ratio = rss(super::programs::EQUAL_RSS)? / rss(tuned.peer)?;

@@ -5,7 +5,7 @@
 use super::children::Children;
 use super::programs::{HEAPWOOD, Program};
 use heapwood_os::usage::Usage;
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_workloads::Workload;
 use heapwood_workloads::protocol::Said;
@@ -62,13 +62,13 @@ impl<'a> Rounds<'a> {
         self.bar.show(what);
     }
 
-    pub(crate) fn warm_up(&mut self) -> Result<(), Failure> {
+    pub(crate) fn warm_up(&mut self) -> Result<(), CommandError> {
         self.bar.expect(self.entries.len() as u64);
         self.round("warm-up").map(drop)
     }
 
     /// Makes so many rounds.
-    pub(crate) fn measure(&mut self, rounds: u32) -> Result<(), Failure> {
+    pub(crate) fn measure(&mut self, rounds: u32) -> Result<(), CommandError> {
         self.bar.expect(rounds as u64 * self.entries.iter().filter(|e| e.failed.is_none()).count() as u64);
         for round in 1..=rounds {
             for (k, run) in self.round(&format!("round {round} of {rounds}"))? {
@@ -78,7 +78,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    fn round(&mut self, what: &str) -> Result<Vec<(usize, Run)>, Failure> {
+    fn round(&mut self, what: &str) -> Result<Vec<(usize, Run)>, CommandError> {
         let mut runs = Vec::new();
         for k in 0..self.entries.len() {
             if self.entries[k].failed.is_some() {
@@ -97,7 +97,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Runs a program. The inner error is why it failed; the outer one, why nothing more is to be run.
-    pub(crate) fn once(&mut self, program: &Program) -> Result<Result<Run, String>, Failure> {
+    pub(crate) fn once(&mut self, program: &Program) -> Result<Result<Run, String>, CommandError> {
         let ended = match self.children.run(&mut program.command())? {
             Ok(ended) => ended,
             Err(e) => return Ok(Err(format!("it cannot be started: {e}"))),
@@ -111,7 +111,7 @@ impl<'a> Rounds<'a> {
         };
         let expected = self.expected.get_or_insert_with(|| said.clone());
         if let Some(difference) = said.differs_from(expected) {
-            return Err(Failure::run(format!(
+            return Err(CommandError::run(format!(
                 "{} did not do the same work, so nothing is compared: {difference}",
                 program.name
             )));

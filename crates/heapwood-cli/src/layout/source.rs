@@ -3,7 +3,7 @@
 
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Op, Ops};
-use heapwood_report::Failure;
+use heapwood_report::CommandError;
 use heapwood_report::input::read_at_most;
 use heapwood_report::legible::legible;
 use std::ffi::OsStr;
@@ -37,7 +37,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Of a file, or of a type if there is no such file.
-    pub(super) fn find(what: &OsStr, words: Option<u64>) -> Result<Source, Failure> {
+    pub(super) fn find(what: &OsStr, words: Option<u64>) -> Result<Source, CommandError> {
         let path = Path::new(what);
         let no_file = match read_at_most(path, MOST_BYTES) {
             Ok(bytes) => return Self::of_file(path, &bytes, words),
@@ -47,24 +47,26 @@ impl Source {
         let (bytes, of_type) = of_type(what).map_err(|no_type| {
             let some: String = name.chars().take(MOST_LETTERS).collect();
             let more = if some.len() < name.len() { " (and more)" } else { "" };
-            Failure::usage(format!("{some:?}{more} is neither a file: {no_file}; nor a type: {no_type}"))
+            CommandError::usage(format!("{some:?}{more} is neither a file: {no_file}; nor a type: {no_type}"))
         })?;
         if words.is_some() {
-            return Err(Failure::usage("--words goes with a file only: a type has the words that it says"));
+            return Err(CommandError::usage(
+                "--words goes with a file only: a type has the words that it says",
+            ));
         }
         Ok(Source { from: From::Type, name, bytes, words: of_type })
     }
 
     /// Of a file.
-    pub(super) fn file(path: &Path, words: Option<u64>) -> Result<Source, Failure> {
+    pub(super) fn file(path: &Path, words: Option<u64>) -> Result<Source, CommandError> {
         let bytes = read_at_most(path, MOST_BYTES)
-            .map_err(|e| Failure::run(format!("{} cannot be read: {e}", legible(path))))?;
+            .map_err(|e| CommandError::run(format!("{} cannot be read: {e}", legible(path))))?;
         Self::of_file(path, &bytes, words)
     }
 
-    fn of_file(path: &Path, content: &[u8], words: Option<u64>) -> Result<Source, Failure> {
+    fn of_file(path: &Path, content: &[u8], words: Option<u64>) -> Result<Source, CommandError> {
         let name = legible(path);
-        let bytes = bytes_of(content).map_err(|why| Failure::run(format!("{name}: {why}")))?;
+        let bytes = bytes_of(content).map_err(|why| CommandError::run(format!("{name}: {why}")))?;
         let words = words.unwrap_or_else(|| emitted(&bytes));
         Ok(Source { from: From::File, name, bytes, words })
     }

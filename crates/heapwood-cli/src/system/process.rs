@@ -72,7 +72,7 @@ pub(crate) fn reap(Pid(pid): Pid) -> io::Result<(ExitStatus, Usage)> {
 
 /// Ends every process of the group that the process leads, at once. It must not have been reaped.
 pub(crate) fn kill_group(Pid(leader): Pid) {
-    // SAFETY: killpg takes numbers. Failure means that the group has ended by itself.
+    // SAFETY: killpg takes numbers. CommandError means that the group has ended by itself.
     unsafe { libc::killpg(leader, libc::SIGKILL) };
 }
 

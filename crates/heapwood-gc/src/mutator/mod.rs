@@ -6,7 +6,7 @@
 //! | `mod` | the mutator: the frozen prefix, the bumps, what every use of it checks first |
 //! | `stop` | the handshake that stops it, word by word, and its model |
 //! | `safepoint` | where it stops, and regions during which it counts as stopped |
-//! | [`barrier`] | its stores of pointers into objects |
+//! | `barrier` | its stores of pointers into objects |
 //! | `recent` | the shapes it looked up before |
 //! | `registry` | all mutators of a heap |
 //!
@@ -14,7 +14,7 @@
 //! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
 //! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
 
-pub mod barrier;
+mod barrier;
 mod recent;
 pub(crate) mod registry;
 mod safepoint;
@@ -68,7 +68,7 @@ pub struct Mutator {
 pub type Client = UnsafeCell<[usize; CLIENT_WORDS]>;
 
 /// How many words that are.
-pub const CLIENT_WORDS: usize = 40;
+const CLIENT_WORDS: usize = 40;
 
 /// Offset of the poll flag.
 pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);

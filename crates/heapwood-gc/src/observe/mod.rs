@@ -20,5 +20,5 @@ mod verify;
 pub(crate) use record::{Record, Times};
 #[cfg(feature = "inspect")]
 pub(crate) use snapshot::PageSnapshots;
-pub use stats::Stats;
+pub(crate) use stats::Stats;
 pub(crate) use verify::Verify;

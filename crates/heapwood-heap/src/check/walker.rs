@@ -1,33 +1,16 @@
 //! The walker: checks a heap that stands still against itself. Page entries against descriptors, lists against entries,
 //! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
 
+use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
-use core::fmt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-/// The first thing found wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// The page it was found at.
-    pub page: PageIndex,
-    /// What is wrong there.
-    pub what: &'static str,
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "page {}: {}", self.page.0, self.what)
-    }
-}
-
-impl core::error::Error for Invalid {}
-
-fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), Invalid> {
-    if ok { Ok(()) } else { Err(Invalid { page, what }) }
+fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), ValidationError> {
+    if ok { Ok(()) } else { Err(ValidationError { page, what }) }
 }
 
 /// A walk over a heap that stands still.
@@ -44,7 +27,7 @@ impl<'h> Walker<'h> {
     }
 
     /// Checks everything that can be recomputed.
-    pub(crate) fn run(mut self) -> Result<(), Invalid> {
+    pub(crate) fn run(mut self) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let (mut central, end) = (self.sweeper.lock(), heap.spans().end());
         let pages_agree = heap.pages().is_valid().is_ok();
@@ -66,7 +49,7 @@ impl<'h> Walker<'h> {
         check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
     }
 
-    fn lists(&mut self, central: &mut Central) -> Result<(), Invalid> {
+    fn lists(&mut self, central: &mut Central) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
@@ -89,8 +72,8 @@ impl<'h> Walker<'h> {
     fn list(
         &mut self,
         list: SpanList,
-        each: impl Fn(&Span, PageIndex) -> Result<(), Invalid>,
-    ) -> Result<(), Invalid> {
+        each: impl Fn(&Span, PageIndex) -> Result<(), ValidationError>,
+    ) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
         let (mut rest, mut last) = (list, None);
         while let Some(page) = rest.first() {
@@ -106,14 +89,14 @@ impl<'h> Walker<'h> {
         check(last == list.last(), last.unwrap_or(spans.end()), "a list ends before its tail")
     }
 
-    fn free_page(&self, page: PageIndex) -> Result<(), Invalid> {
+    fn free_page(&self, page: PageIndex) -> Result<(), ValidationError> {
         let (marks, start) = (self.sweeper.heap().marks(), self.sweeper.heap().spans().address_of(page));
         let clear = marks.count_allocated(start, start + PAGE_SIZE) == 0;
         check(clear, page, "a free page has allocation bits")?;
         check(marks.marks_clear(start, start + PAGE_SIZE), page, "a free page has mark bits")
     }
 
-    fn span(&self, page: PageIndex, span: &Span) -> Result<(), Invalid> {
+    fn span(&self, page: PageIndex, span: &Span) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let (spans, marks) = (heap.spans(), heap.marks());
         let entry = spans.entry(page);

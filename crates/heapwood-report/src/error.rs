@@ -6,26 +6,26 @@ use std::process::ExitCode;
 
 /// A message for the user and the exit code that goes with it.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandError {
     /// What is said on standard error.
     pub message: String,
     code: u8,
 }
 
-impl Failure {
+impl CommandError {
     /// What was asked for did not work out.
     pub fn run(why: impl Display) -> Self {
-        Failure { message: why.to_string(), code: 1 }
+        CommandError { message: why.to_string(), code: 1 }
     }
 
     /// The command line asks for something that does not exist.
     pub fn usage(why: impl Display) -> Self {
-        Failure { message: why.to_string(), code: 2 }
+        CommandError { message: why.to_string(), code: 2 }
     }
 
     /// A signal ended it.
     pub fn interrupted(signal: i32) -> Self {
-        Failure {
+        CommandError {
             message: "interrupted; every program it had started was ended".into(),
             code: 128 + signal as u8,
         }
