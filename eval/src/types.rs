@@ -157,7 +157,7 @@ impl Timing {
             let object = attached.mutator().allocate(ty).map_err(CommandError::run)?.as_ptr() as usize;
             // SAFETY: the last word of the object, and a word of the box; volatile, since the collector reads it.
             unsafe {
-                ((object + ty.size - WORD) as *mut usize).write(head[0]);
+                ((object + ty.size() - WORD) as *mut usize).write(head[0]);
                 (&raw mut head[0]).write_volatile(object);
             }
         }
@@ -195,9 +195,8 @@ impl Timing {
         // SAFETY: the word stays where it is as long as the heap.
         unsafe { heap.add_root_slots(root.as_ptr(), 1) }.map_err(CommandError::run)?;
         let m = attached.mutator();
-        let shape = m.shape_for(size, Scan::Program { header: 0, program }).map_err(CommandError::run)?;
-        let array =
-            m.allocate_zeroed(ObjectType { size, shape }).map_err(CommandError::run)?.as_ptr() as usize;
+        let ty = m.type_for(size, Scan::Program { header: 0, program }).map_err(CommandError::run)?;
+        let array = m.allocate_zeroed(ty).map_err(CommandError::run)?.as_ptr() as usize;
         for page in (0..size).step_by(4096) {
             // SAFETY: a word of the array; written, or it would be passed by.
             unsafe { ((array + page) as *mut usize).write_volatile(0) };

@@ -26,7 +26,7 @@ fn object(m: &Mutator, ty: TypeNumber, zeroed: bool) -> Result<NonNull<u8>, Erro
 
 fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
     let size = n.max(1);
-    let ty = ObjectType { size, shape: ShapeId::no_pointers(SizeClass::of(size)) };
+    let ty = ObjectType::no_pointers(size);
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
@@ -40,9 +40,8 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
     let element = match element {
         Description::Short(element) => element,
         Description::Program(_, program) => {
-            let size = size.max(1);
-            let shape = m.shape_for(size, Scan::Program { header: 0, program })?;
-            return Ok(m.allocate_zeroed(ObjectType { size, shape })?);
+            let ty = m.type_for(size.max(1), Scan::Program { header: 0, program })?;
+            return Ok(m.allocate_zeroed(ty)?);
         }
     };
     if let Layout::NoPointers = element.layout() {
@@ -50,11 +49,10 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
     }
     let size = size.max(1);
     let scan = slice_scan(&element, 0).ok_or(Error::ArrayOfTraced)?;
-    let shape = match scan {
-        Scan::Layout(Layout::Conservative) => ShapeId::conservative(SizeClass::of(size)),
-        scan => m.shape_for(size, scan)?,
-    };
-    Ok(m.allocate(ObjectType { size, shape })?)
+    Ok(m.allocate(match scan {
+        Scan::Layout(Layout::Conservative) => ObjectType::conservative(size),
+        scan => m.type_for(size, scan)?,
+    })?)
 }
 
 /// The slow half of `hw_alloc`.

@@ -125,7 +125,7 @@ impl TypeTable {
     }
 
     fn number(&self, index: u32) -> TypeNumber {
-        index << SHAPE_BITS | self.entry(index).object.shape.index() as u32
+        index << SHAPE_BITS | self.entry(index).object.shape().index() as u32
     }
 
     /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.

@@ -46,24 +46,24 @@ impl Mutator {
     pub fn allocate(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
         match ty.cell_size() {
             Some(cell) => {
-                let object = self.reserve(ty.shape, cell)?;
+                let object = self.reserve(ty.shape(), cell)?;
                 // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                unsafe { self.bump(ty.shape).commit(object, cell) };
+                unsafe { self.bump(ty.shape()).commit(object, cell) };
                 Ok(object)
             }
-            None => self.allocate_large(ty.shape, ty.size, false),
+            None => self.allocate_large(ty.shape(), ty.size(), false),
         }
     }
 
     /// Allocates an object of zeros. May collect.
     pub fn allocate_zeroed(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
         if ty.cell_size().is_none() {
-            return self.allocate_large(ty.shape, ty.size, true);
+            return self.allocate_large(ty.shape(), ty.size(), true);
         }
         let object = self.allocate(ty)?;
-        if self.heap().space().shape(ty.shape).kind() == ScanKind::NoPointers {
+        if self.heap().space().shape(ty.shape()).kind() == ScanKind::NoPointers {
             // SAFETY: the object is new, of this size, and known to this thread alone.
-            unsafe { object.as_ptr().write_bytes(0, ty.size) };
+            unsafe { object.as_ptr().write_bytes(0, ty.size()) };
         }
         Ok(object)
     }

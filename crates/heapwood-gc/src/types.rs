@@ -5,16 +5,41 @@ use crate::error::TypeError;
 use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass, Space};
 use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
-/// A type as a heap knows it: its size and its shape.
+/// A type as a heap knows it: its size and its shape, which fit each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectType {
-    /// Bytes of an object.
-    pub size: usize,
-    /// The shape its objects have.
-    pub shape: ShapeId,
+    size: usize,
+    shape: ShapeId,
 }
 
 impl ObjectType {
+    /// The type of objects of `size` bytes, not 0, of this shape.
+    pub(crate) const fn new(size: usize, shape: ShapeId) -> Self {
+        ObjectType { size, shape }
+    }
+
+    /// Objects of `size` bytes, not 0, without pointers.
+    pub const fn no_pointers(size: usize) -> Self {
+        Self::new(size, ShapeId::no_pointers(SizeClass::of(size)))
+    }
+
+    /// Objects of `size` bytes, not 0, of which any word may be a pointer.
+    pub const fn conservative(size: usize) -> Self {
+        Self::new(size, ShapeId::conservative(SizeClass::of(size)))
+    }
+
+    /// Bytes of an object.
+    #[inline(always)]
+    pub const fn size(self) -> usize {
+        self.size
+    }
+
+    /// The shape its objects have.
+    #[inline(always)]
+    pub const fn shape(self) -> ShapeId {
+        self.shape
+    }
+
     /// The bytes of its cells; `None` if each object has pages of its own.
     pub fn cell_size(self) -> Option<usize> {
         SizeClass::of(self.size).map(SizeClass::cell_size)

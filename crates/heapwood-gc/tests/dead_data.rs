@@ -86,8 +86,7 @@ fn a_dropped_large_array_goes() {
     fn build(heap: &Heap, m: &Mutator) {
         let element = heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap();
         let size = 20_000 * WORD;
-        let shape = m.shape_for(size, slice_scan(&element, 0).unwrap()).unwrap();
-        let array = black_box(new(m, ObjectType { size, shape }));
+        let array = black_box(new(m, m.type_for(size, slice_scan(&element, 0).unwrap()).unwrap()));
         let node = node_type(heap);
         for i in 0..20_000 {
             let child = new(m, node);
@@ -147,7 +146,7 @@ fn unaligned_ranges_cover_their_whole_words() {
 #[inline(never)]
 fn parent_before_children(mutator: &Mutator, parent: ObjectType, node: ObjectType) -> usize {
     let object = black_box(new(mutator, parent));
-    for i in 0..parent.size / WORD {
+    for i in 0..parent.size() / WORD {
         // Collects: the parent is caught with i children, and is not new afterwards.
         let child = new(mutator, node);
         put(child, 2, i * 3 + 1);

@@ -36,11 +36,11 @@ fn churn(kernel: &'static Coarse, config: Config) {
     for round in 0..4 {
         for i in 0..200 {
             let object = new(&mutator, large);
-            for word in [0, 1, 2, 1000, large.size / WORD - 1] {
+            for word in [0, 1, 2, 1000, large.size() / WORD - 1] {
                 assert_eq!(get(object, word), 0, "word {word} of a new object, round {round}");
             }
             put(object, 2, i);
-            put(object, large.size / WORD - 1, i);
+            put(object, large.size() / WORD - 1, i);
             // Every other is dropped.
             if i % 2 == 0 {
                 put(object, 0, roots.get(0));
@@ -57,7 +57,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
         let (mut at, mut left) = (roots.get(0), 100 * (round + 1));
         while at != 0 {
             left -= 1;
-            assert_eq!((get(at, 2), get(at, large.size / WORD - 1)), (left % 100 * 2, left % 100 * 2));
+            assert_eq!((get(at, 2), get(at, large.size() / WORD - 1)), (left % 100 * 2, left % 100 * 2));
             at = get(at, 0);
         }
         assert_eq!(left, 0);

@@ -49,7 +49,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
     let (program, _) = heap.register_program(701 * WORD, program.bytes()).unwrap();
     let slice = |bytes| {
         let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
-        ObjectType { size: bytes, shape: mutator.shape_for(bytes, scan).unwrap() }
+        mutator.type_for(bytes, scan).unwrap()
     };
     vec![
         Sort { number: None, ..plain("pairs", pair, 1, 0) },
@@ -72,7 +72,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
 impl Sort {
     fn bytes(&self) -> usize {
         let one =
-            |ty: ObjectType| ty.cell_size().unwrap_or(ty.size.next_multiple_of(heapwood_pages::PAGE_SIZE));
+            |ty: ObjectType| ty.cell_size().unwrap_or(ty.size().next_multiple_of(heapwood_pages::PAGE_SIZE));
         self.nodes * (one(self.ty) + self.boxed.map_or(0, |(_, ty)| one(ty)))
     }
 

@@ -46,7 +46,7 @@ fn verify_mode_leaves_no_run_to_a_blocked_thread() {
     let mutator = attach(&heap);
     let node = node_type(&heap);
     new(&mutator, node);
-    assert!(mutator.bump(node.shape).room() > 0);
+    assert!(mutator.bump(node.shape()).room() > 0);
     mutator.blocking(|| assert_eq!(refused(&mutator, node), MisuseError::Blocked)).unwrap();
     new(&mutator, node);
 }

@@ -85,11 +85,11 @@ fn play(config: Config, seed: u64, rounds: usize) {
             let elements = random.below(4);
             let (object, words, first) = if elements == 0 {
                 let object = mutator.allocate(described.ty).unwrap().as_ptr() as usize;
-                (object, described.ty.size / WORD, 0)
+                (object, described.ty.size() / WORD, 0)
             } else {
                 slice(&mutator, described, elements)
             };
-            let element = described.ty.size / WORD;
+            let element = described.ty.size() / WORD;
             let mut edges = BTreeMap::new();
             let targets: Vec<usize> = model.keys().copied().collect();
             for start in (first..words).step_by(element) {
@@ -143,9 +143,9 @@ fn play(config: Config, seed: u64, rounds: usize) {
 
 /// A slice of so many elements after a word of length; where its first element begins.
 fn slice(mutator: &Mutator, described: &Described, elements: usize) -> (usize, usize, usize) {
-    let bytes = WORD + elements * described.ty.size;
-    let shape = mutator.shape_for(bytes, Scan::Program { header: 1, program: described.id }).unwrap();
-    let object = mutator.allocate_zeroed(ObjectType { size: bytes, shape }).unwrap().as_ptr() as usize;
+    let bytes = WORD + elements * described.ty.size();
+    let ty = mutator.type_for(bytes, Scan::Program { header: 1, program: described.id }).unwrap();
+    let object = mutator.allocate_zeroed(ty).unwrap().as_ptr() as usize;
     put(object, 0, elements);
     (object, bytes / WORD, 1)
 }

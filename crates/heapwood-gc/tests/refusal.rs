@@ -41,7 +41,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
                 let object = object.as_ptr() as usize;
                 put(object, 0, roots.get(0));
                 put(object, 2, n);
-                if ty.shape == types[0].shape {
+                if ty.shape() == types[0].shape() {
                     // A second edge, for which a stack of one has no room.
                     put(object, 1, roots.get(0));
                 }
@@ -59,7 +59,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
                 Err(_) => refused = Some(Refused::Handle),
             }
         }
-        used += ty.size;
+        used += ty.size();
         n += 1;
     }
     // Whatever was made before the refusal is there, and the heap is consistent.

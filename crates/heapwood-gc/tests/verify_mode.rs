@@ -165,18 +165,18 @@ fn freed_memory_is_clobbered() {
         keep.set(0, new(&mutator, ty));
         let dead = new(&mutator, ty);
         // SAFETY: the object is new and this large.
-        unsafe { (dead as *mut u8).write_bytes(0, ty.size) };
+        unsafe { (dead as *mut u8).write_bytes(0, ty.size()) };
         mutator.collect().unwrap();
         heap.space().finish_sweep();
         assert_eq!(heap.find(dead), None);
         // SAFETY: nobody else uses the heap, and its memory stays readable.
-        let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size) };
-        assert!(bytes.iter().all(|&b| b == CLOBBER), "{} bytes", ty.size);
+        let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size()) };
+        assert!(bytes.iter().all(|&b| b == CLOBBER), "{} bytes", ty.size());
         assert_eq!(CLOBBER, 0xDB);
         // A new object in the same place is zero where it has pointers.
         let again = new(&mutator, ty);
-        if ty.size != 999 && ty.size != 100_000 {
-            assert!((0..ty.size / WORD).all(|w| get(again, w) == 0));
+        if ty.size() != 999 && ty.size() != 100_000 {
+            assert!((0..ty.size() / WORD).all(|w| get(again, w) == 0));
         }
     }
 }

@@ -81,7 +81,7 @@ impl Objects {
         let Objects { own, mixed, pairs } = self;
         let mutator = own.mutator();
         for pair in pairs {
-            let n = times(pair.typed.size);
+            let n = times(pair.typed.size());
             let typed = time(clock, own, n, pair.typed, |ty| mutator.allocate(ty))?;
             let bare = match pair.zeroed {
                 true => time(clock, own, n, pair.bare, |ty| mutator.allocate_zeroed(ty))?,
@@ -91,7 +91,7 @@ impl Objects {
                 pair.typed_ns.push(typed);
                 pair.bare_ns.push(bare);
             }
-            if let (Some(span), Some(class)) = (&mut pair.span, SizeClass::of(pair.typed.size)) {
+            if let (Some(span), Some(class)) = (&mut pair.span, SizeClass::of(pair.typed.size())) {
                 let (spans, cell) = (times(class.span_pages().bytes()), class.cell_size());
                 let ns = time(clock, own, spans, pair.typed, |ty| use_up(mutator, ty, cell))?;
                 if measuring {
@@ -103,7 +103,7 @@ impl Objects {
                 if measuring {
                     rare.allocate_ns.push(ns);
                 }
-                let (space, shape) = (mixed.heap().space(), rare.typed.shape);
+                let (space, shape) = (mixed.heap().space(), rare.typed.shape());
                 let mut cells = [ObjectRef::new(0); CELLS];
                 for cell in &mut cells {
                     *cell = mixed.mutator().allocate(rare.typed).map_err(CommandError::run)?.into();
@@ -123,10 +123,10 @@ impl Objects {
 impl Pair {
     fn new(own: &Attached<HeapBox>, mixed: &Attached<HeapBox>, ty: &Type) -> Result<Pair, CommandError> {
         let (typed, zeroed) = Self::typed(own, ty)?;
-        let bare = TypeDescriptor::no_pointers(typed.size).map_err(CommandError::run)?;
+        let bare = TypeDescriptor::no_pointers(typed.size()).map_err(CommandError::run)?;
         let bare = own.heap().register(&bare).map_err(CommandError::run)?;
-        let span =
-            SizeClass::of(typed.size).map(|class| SpanCost { cells: class.span_cells(), ns: Series::new() });
+        let span = SizeClass::of(typed.size())
+            .map(|class| SpanCost { cells: class.span_cells(), ns: Series::new() });
         let rare = Rare::new(mixed, ty)?;
         let (typed_ns, bare_ns) = (Series::new(), Series::new());
         Ok(Pair { typed, bare, zeroed, typed_ns, bare_ns, span, rare })
@@ -160,8 +160,7 @@ impl Pair {
                         Scan::Program { header: 0, program }
                     }
                 };
-                let shape = mutator.shape_for(size, scan).map_err(CommandError::run)?;
-                (ObjectType { size, shape }, true)
+                (mutator.type_for(size, scan).map_err(CommandError::run)?, true)
             }
         })
     }
@@ -172,7 +171,7 @@ impl Rare {
     /// found to be its pointers.
     fn new(mixed: &Attached<HeapBox>, ty: &Type) -> Result<Option<Rare>, CommandError> {
         let (typed, _) = Pair::typed(mixed, ty)?;
-        if SizeClass::of(typed.size).is_none() {
+        if SizeClass::of(typed.size()).is_none() {
             return Ok(None);
         }
         let object = mixed.mutator().allocate(typed).map_err(CommandError::run)?.as_ptr() as usize;
@@ -182,7 +181,7 @@ impl Rare {
         // SAFETY: only asked of an object that was allocated just now, in a span of numbers.
         let number = || unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape();
         match space.shape(span.shape()).kind() {
-            ScanKind::Numbered if number() == typed.shape => {}
+            ScanKind::Numbered if number() == typed.shape() => {}
             ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
             ScanKind::Bits | ScanKind::Numbered => {
                 return Err(CommandError::run(format!("{}: a heap writes another layout", ty.name)));
@@ -204,8 +203,8 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 
 /// Takes a span, and all its cells at once.
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
-    let first = mutator.reserve_slow(ty.shape, cell)?;
-    let bump = mutator.bump(ty.shape);
+    let first = mutator.reserve_slow(ty.shape(), cell)?;
+    let bump = mutator.bump(ty.shape());
     // SAFETY: all that the run has, which nobody reads.
     unsafe { bump.commit(first, bump.room()) };
     Ok(first)
@@ -237,7 +236,7 @@ fn time(
         mutator.collect().expect("this thread's own mutator");
         heap.space().finish_sweep();
         // A layout has spans of its own once it has filled one that it shares.
-        some(SizeClass::of(ty.size).map_or(1, |class| class.span_cells() * SPANS))
+        some(SizeClass::of(ty.size()).map_or(1, |class| class.span_cells() * SPANS))
             .map_err(CommandError::run)?;
         let collections = heap.stats().collections;
         let (took, done) = clock.time(|| some(times));

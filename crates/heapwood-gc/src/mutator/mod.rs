@@ -23,6 +23,7 @@ mod stop;
 use crate::error::{AllocError, MisuseError};
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
+use crate::types::ObjectType;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -271,5 +272,14 @@ impl Mutator {
         let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
         self.recent
             .get(class, scan, || self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout))
+    }
+
+    /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.
+    ///
+    /// # Errors
+    /// The heap has no room for one layout more.
+    #[inline]
+    pub fn type_for(&self, bytes: usize, scan: Scan) -> Result<ObjectType, AllocError> {
+        Ok(ObjectType::new(bytes, self.shape_for(bytes, scan)?))
     }
 }

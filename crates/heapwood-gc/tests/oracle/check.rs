@@ -72,8 +72,9 @@ fn kind(world: &World, id: Id) -> &super::kinds::Kind {
 pub(crate) fn object(world: &World, id: Id) -> Outcome {
     let (object, kind) = (world.model.get(id), kind(world, id));
     let at = object.at.addr();
-    let fail = |what: String| Err(format!("the {} of {} bytes at {at:#x}: {what}", kind.name, kind.ty.size));
-    for inside in [at, at + kind.ty.size - 1] {
+    let fail =
+        |what: String| Err(format!("the {} of {} bytes at {at:#x}: {what}", kind.name, kind.ty.size()));
+    for inside in [at, at + kind.ty.size() - 1] {
         match world.mutator().find(inside) {
             Some(found) if found.base.get() == at && found.bytes == kind.reach() => {}
             other => return fail(format!("looking up {inside:#x} finds {other:x?}")),

@@ -37,17 +37,17 @@ pub(crate) struct Kind {
 
 impl Kind {
     pub(crate) fn words(&self) -> usize {
-        self.ty.size / WORD
+        self.ty.size() / WORD
     }
 
     /// What a collection counts for one object.
     pub(crate) fn counted_bytes(&self) -> usize {
-        self.ty.cell_size().unwrap_or_else(|| self.ty.size.next_multiple_of(heapwood_pages::PAGE_SIZE))
+        self.ty.cell_size().unwrap_or_else(|| self.ty.size().next_multiple_of(heapwood_pages::PAGE_SIZE))
     }
 
     /// The bytes from the first that a pointer may point at and still mean the object.
     pub(crate) fn reach(&self) -> usize {
-        self.ty.cell_size().unwrap_or(self.ty.size)
+        self.ty.cell_size().unwrap_or(self.ty.size())
     }
 }
 
@@ -65,7 +65,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn add(&mut self, name: &'static str, weight: usize, ty: ObjectType, slots: Vec<u32>, holds: Slots) {
-        let mut is_slot = vec![false; ty.size / WORD];
+        let mut is_slot = vec![false; ty.size() / WORD];
         slots.iter().for_each(|&s| is_slot[s as usize] = true);
         self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight });
     }
@@ -94,10 +94,10 @@ impl Maker<'_> {
         let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
         let scan = slice_scan(&described, header as u8).unwrap();
         let size = (header + words * n) * WORD;
-        let shape = self.mutator.shape_for(size, scan).unwrap();
-        assert_eq!(self.heap.space().shape(shape).kind(), ScanKind::Slice);
+        let ty = self.mutator.type_for(size, scan).unwrap();
+        assert_eq!(self.heap.space().shape(ty.shape()).kind(), ScanKind::Slice);
         let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words) as u32 + s));
-        self.add(name, weight, ObjectType { size, shape }, slots.collect(), Slots::Precise);
+        self.add(name, weight, ty, slots.collect(), Slots::Precise);
         if words == 1 {
             self.all.last_mut().unwrap().run_from = Some(header as u32);
         }
@@ -117,13 +117,13 @@ impl Maker<'_> {
         let (ty, id) = self.heap.register_program(words * WORD, program.bytes()).unwrap();
         let (header, n) = slice.unwrap_or((0, 1));
         let size = (header + words * n) * WORD;
-        let shape =
-            self.mutator.shape_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
-        assert_eq!(self.heap.space().shape(shape).kind(), ScanKind::Program);
-        assert!(slice.is_some() || (ObjectType { size, shape }) == ty);
+        let sliced =
+            self.mutator.type_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
+        assert_eq!(self.heap.space().shape(sliced.shape()).kind(), ScanKind::Program);
+        assert!(slice.is_some() || sliced == ty);
         let inside: Vec<usize> = (0..words).filter(|&w| composed.bits[w]).collect();
         let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words + s) as u32));
-        self.add(name, weight, ObjectType { size, shape }, slots.collect(), Slots::Precise);
+        self.add(name, weight, sliced, slots.collect(), Slots::Precise);
     }
 
     fn pointer_free(&mut self, name: &'static str, weight: usize, bytes: usize) {
@@ -133,7 +133,7 @@ impl Maker<'_> {
 
     fn conservative(&mut self, name: &'static str, weight: usize, words: usize) {
         let ty = self.heap.register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
-        assert_eq!(self.heap.space().shape(ty.shape).kind(), ScanKind::Conservative);
+        assert_eq!(self.heap.space().shape(ty.shape()).kind(), ScanKind::Conservative);
         let slots = (0..words as u32).filter(|w| w % 3 != 1).collect();
         self.add(name, weight, ty, slots, Slots::Ambiguous);
     }

@@ -197,9 +197,9 @@ impl World {
         let made = match self.rng.below(3) {
             0 if ty.cell_size().is_some() && !zeroed => {
                 let cell = ty.cell_size().unwrap_or(0);
-                self.mutator().reserve(ty.shape, cell).inspect(|&object| {
+                self.mutator().reserve(ty.shape(), cell).inspect(|&object| {
                     // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                    unsafe { self.mutator().bump(ty.shape).commit(object, cell) };
+                    unsafe { self.mutator().bump(ty.shape()).commit(object, cell) };
                 })
             }
             _ if zeroed => self.mutator().allocate_zeroed(ty),
@@ -304,7 +304,7 @@ impl World {
             0 => {
                 let block = self.rng.below(self.ranges.len());
                 let i = self.rng.below(self.ranges[block].means.len());
-                let size = self.kinds.all[self.model.get(id).kind].ty.size;
+                let size = self.kinds.all[self.model.get(id).kind].ty.size();
                 let offset = self.rng.below(size);
                 self.set_range(block, i, Word::To(Edge { to: id, offset }));
             }
@@ -494,7 +494,7 @@ impl World {
     /// Looks at one object between collections.
     fn look(&mut self) -> Outcome {
         let Some(id) = self.walk() else { return Ok(()) };
-        let (at, size) = (self.addr(id), self.kinds.all[self.model.get(id).kind].ty.size);
+        let (at, size) = (self.addr(id), self.kinds.all[self.model.get(id).kind].ty.size());
         if at % WORD != 0 || size == 0 {
             return Err(format!("an object of {size} bytes at {at:#x}"));
         }

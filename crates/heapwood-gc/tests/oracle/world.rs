@@ -200,7 +200,7 @@ impl World {
     /// The pointer that `object`'s slot may be made to hold so that it refers to `to`.
     pub(crate) fn edge(&mut self, object: Id, to: Id) -> Edge {
         let holds = self.kinds.all[self.model.get(object).kind].holds;
-        let size = self.kinds.all[self.model.get(to).kind].ty.size;
+        let size = self.kinds.all[self.model.get(to).kind].ty.size();
         let offset = if holds == Slots::Ambiguous && self.rng.one_in(2) { self.rng.below(size) } else { 0 };
         Edge { to, offset }
     }

@@ -12,7 +12,7 @@ fn steal(mutator: &Mutator, ty: ObjectType) {
     space.pointer_bits().for_each(0..8, |_| {});
     space.numbered_entry(ObjectRef::new(8));
     space.pages().snapshot();
-    mutator.bump(ty.shape).commit(NonNull::dangling(), 16);
+    mutator.bump(ty.shape()).commit(NonNull::dangling(), 16);
 }
 
 fn main() {}
