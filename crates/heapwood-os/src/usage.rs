@@ -65,12 +65,6 @@ pub fn memory_limit() -> Option<u64> {
     cgroup::memory_limit(c"/proc/self/cgroup", c"/proc/self/mountinfo", machine)
 }
 
-/// The bytes of address space that the process uses, as `ulimit -v` counts them; `None` without /proc.
-pub fn address_space_used() -> Option<u64> {
-    // The first number counts pages.
-    file::number(c"/proc/self/statm").map(|pages| pages * page_size() as u64)
-}
-
 /// The bytes of memory that are behind the process's addresses now; `None` without /proc.
 pub fn resident_memory() -> Option<u64> {
     let mut buffer = [0; 64];
@@ -101,7 +95,6 @@ fn limit(get: impl FnOnce(&mut libc::rlimit) -> i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SYSTEM;
 
     #[test]
     fn usage_grows_with_use() {
@@ -112,16 +105,6 @@ mod tests {
         assert!(after.minor_faults > before.minor_faults);
         assert!(after.max_rss_bytes >= before.max_rss_bytes);
         assert!(physical_memory() > 64 << 20);
-    }
-
-    #[test]
-    fn address_space_grows_with_reservations() {
-        let before = address_space_used().unwrap();
-        let reserved = crate::Reservation::new(&SYSTEM, 1 << 34, 1).unwrap();
-        // Other tests map and unmap meanwhile, but nothing of that size.
-        let grown = address_space_used().unwrap() - before;
-        assert!((15 << 30..17 << 30).contains(&grown), "{grown}");
-        drop(reserved);
     }
 
     #[test]

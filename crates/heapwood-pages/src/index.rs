@@ -35,7 +35,7 @@ const GRANULES: usize = if cfg!(loom) { BITS } else { 512 };
 const BITS: usize = usize::BITS as usize;
 
 /// The words of the chunks of a window.
-pub struct ScavengeIndex<G> {
+pub(crate) struct ScavengeIndex<G> {
     words: AtomicArray,
     chunks: usize,
     /// A bit for each granule of words that exists; none is taken away.
@@ -47,7 +47,7 @@ pub struct ScavengeIndex<G> {
 
 impl<G: Geometry> ScavengeIndex<G> {
     /// Reserves the words for a window of so many pages. None exists yet.
-    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let chunks = window.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
         let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
         Ok(ScavengeIndex {
@@ -62,7 +62,7 @@ impl<G: Geometry> ScavengeIndex<G> {
     }
 
     /// Makes the words of the chunks exist that have these pages. Needs the lock.
-    pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), OsError> {
+    pub(crate) fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), OsError> {
         let granule = |page: usize| page >> (G::LOG_CHUNK_PAGES + self.log_granule);
         for granule in granule(first.0)..=granule(first.0 + count.0.max(1) - 1) {
             if !self.exists(granule) {
@@ -89,14 +89,14 @@ impl<G: Geometry> ScavengeIndex<G> {
     }
 
     /// A new cycle begins.
-    pub fn new_cycle(&self) {
+    pub(crate) fn new_cycle(&self) {
         self.cycle.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes that pages of the chunk are about to be freed; `is_dense` tells whether it is dense before. It is asked
     /// at the first free of a cycle only. Needs the lock.
     #[inline]
-    pub fn note(&self, chunk: ChunkIndex, is_dense: impl FnOnce() -> bool) {
+    pub(crate) fn note(&self, chunk: ChunkIndex, is_dense: impl FnOnce() -> bool) {
         let Some(word) = self.word(chunk) else { return };
         let now = self.cycle.load(Ordering::Relaxed) & CYCLE;
         let before = word.load(Ordering::Relaxed);
@@ -113,19 +113,19 @@ impl<G: Geometry> ScavengeIndex<G> {
     }
 
     /// Takes the note away: there is nothing to release. Needs the lock.
-    pub fn clear(&self, chunk: ChunkIndex) {
+    pub(crate) fn clear(&self, chunk: ChunkIndex) {
         if let Some(word) = self.word(chunk) {
             word.store(word.load(Ordering::Relaxed) & !NOTED, Ordering::Relaxed);
         }
     }
 
     /// Whether there may be something to release.
-    pub fn is_noted(&self, chunk: ChunkIndex) -> bool {
+    pub(crate) fn is_noted(&self, chunk: ChunkIndex) -> bool {
         self.word(chunk).is_some_and(|word| word.load(Ordering::Relaxed) & NOTED != 0)
     }
 
     /// Whether the chunk was dense a short while ago.
-    pub fn is_resting(&self, chunk: ChunkIndex) -> bool {
+    pub(crate) fn is_resting(&self, chunk: ChunkIndex) -> bool {
         let now = self.cycle.load(Ordering::Relaxed);
         self.word(chunk).is_some_and(|word| {
             let word = word.load(Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl<G: Geometry> ScavengeIndex<G> {
 
     /// The highest chunk below `below` with a note that does not rest, or that may rest if `resting` says so. Needs no
     /// lock.
-    pub fn candidate(&self, below: ChunkIndex, resting: bool) -> Option<ChunkIndex> {
+    pub(crate) fn candidate(&self, below: ChunkIndex, resting: bool) -> Option<ChunkIndex> {
         let below = below.0.min(self.chunks);
         self.committed.iter().enumerate().rev().find_map(|(word, bits)| {
             let mut bits = bits.load(Ordering::Acquire);

@@ -19,7 +19,7 @@
 //! | [`cache`] | [`PageCache`]: pages set aside for one mutator |
 //! | `batch` | many frees with one update of the tree |
 //! | [`scavenge`] | which free pages to release, and what is known of them |
-//! | [`index`] | which chunks may have some, found without a lock |
+//! | `index` | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
 //! | `snapshot` | the pages as they were at one moment, and an allocator made from that (feature `inspect`) |
 //! | `inspect` | the state of each page, and pages that are taken because they are these (feature `inspect`) |
@@ -61,7 +61,7 @@ mod chunk;
 pub mod error;
 pub mod geometry;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
-pub mod index;
+mod index;
 #[cfg(feature = "inspect")]
 mod inspect;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
@@ -88,7 +88,7 @@ pub use error::{AllocateError, FreeError, GrowError, NewError, ValidationError};
 pub use error::{ClaimError, SnapshotError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use pacer::Pacer;
-pub use page::{LOG_PAGE_SIZE, PAGE_SIZE};
+pub use page::PAGE_SIZE;
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
 #[cfg(feature = "inspect")]
