@@ -175,7 +175,7 @@ macro_rules! config {
         /// ```
         ///
         /// Sizes are bytes. Values out of range are refused, by name, when a heap is made. With the defaults binary trees
-        /// take no more memory than in Go, and a quarter of the CPU time or less (docs/results/costs.md).
+        /// take about the memory that they take in Go, and a quarter of the CPU time or less (docs/results/peers.md).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Config {
