@@ -3,7 +3,7 @@
 //! at where other work runs on the machine.
 
 use crate::args::Decode;
-use crate::patterns::{self, Pattern};
+use crate::layouts::patterns::{self, Pattern};
 use crate::timing::{Clock, rounds};
 use heapwood_report::header::shell_word;
 use heapwood_report::tables::{number, show, table};

@@ -9,23 +9,22 @@
 //! | `forms` | a type in all forms, and the work with each |
 //! | `bits` | copying bits to a place, and what a heap writes into spans that types share |
 //! | `objects` | a heap that objects of the types are allocated from |
+//! | `patterns` | patterns of pointers, as programs and in the older form |
 //! | `report` | all that was measured, and its form for machines |
 //! | `tables` | its form for people |
 
 mod bits;
 mod forms;
 mod objects;
+pub(crate) mod patterns;
 mod report;
 mod tables;
 mod types;
 
 use crate::args::Layouts;
-use crate::patterns;
 use crate::timing::{Clock, rounds};
 use forms::Forms;
-pub(crate) use forms::unroll;
-use heapwood_report::CommandError;
-use heapwood_report::Progress;
+use heapwood_report::{CommandError, Progress};
 use objects::Objects;
 use report::Report;
 

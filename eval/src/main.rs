@@ -12,7 +12,6 @@
 //! | `replay` | `replay`: allocation out of samples, timed until nothing is left |
 //! | `simulate` | `simulate`: orders of release, and what caches add |
 //! | `layouts` | `layouts`: what it costs to say where pointers are |
-//! | `patterns` | patterns of pointers, as programs and in the older form |
 //! | `decode` | `decode`: how fast programs become bits |
 //! | `forms` | `forms`: ways for an object to say where its pointers are |
 //! | `types` | `types`: marking and allocation by the form of a layout |
@@ -28,7 +27,6 @@ mod layouts;
 mod limit;
 mod moments;
 mod pages;
-mod patterns;
 mod replay;
 mod simulate;
 mod stops;

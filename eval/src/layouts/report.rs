@@ -5,7 +5,7 @@ use super::forms::{Forms, Kind, kind};
 use super::objects::Objects;
 use super::types::Quoted;
 use crate::args::Layouts;
-use crate::patterns::Pattern;
+use crate::layouts::patterns::Pattern;
 use heapwood_layout::WORD;
 use heapwood_report::{Header, Spread};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 //! bit of a word on; beside what others measured with Go's programs of the same patterns, which is quoted and not made
 //! here. Invariant: both forms of a pattern have the same bits, which is looked at when it is made.
 
-use crate::layouts::unroll;
+use crate::layouts::forms::unroll;
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::reference::Old;
 use heapwood_layout::program::{BuildError, Builder, Program};
