@@ -14,6 +14,7 @@
 use crate::args::Forms;
 use crate::timing::{Clock, Series, rounds};
 use heapwood_heap::{GRANULE, SizeClass, prefetch};
+use heapwood_layout::WORD;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{HUGE_PAGE, MappedArray, Reservation, SYSTEM};
 use heapwood_pages::PAGE_SIZE;
@@ -23,7 +24,6 @@ use serde::Serialize;
 use std::fmt;
 use std::hint::black_box;
 
-const WORD: usize = size_of::<u64>();
 const HEAP: usize = 64 << 20;
 const LAYOUTS: usize = 1000;
 /// As the marker's.

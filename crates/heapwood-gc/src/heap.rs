@@ -18,7 +18,7 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
-use heapwood_layout::TypeDescriptor;
+use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
 #[cfg(feature = "inspect")]
@@ -245,12 +245,8 @@ impl Heap {
     /// # Safety
     /// 1. The range stays readable until the root is removed.
     pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
-        let start = start.next_multiple_of(size_of::<usize>());
-        self.collector.roots().table().lock().add(
-            RootKind::Range,
-            start,
-            end.saturating_sub(start) / size_of::<usize>(),
-        )
+        let start = start.next_multiple_of(WORD);
+        self.collector.roots().table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
     }
 
     /// Removes a root; false if the token names none.

@@ -5,8 +5,7 @@
 
 use super::queue::Marker;
 use heapwood_heap::Address;
-
-const WORD: usize = size_of::<usize>();
+use heapwood_layout::WORD;
 
 impl Marker<'_> {
     /// The object that `word` points to or into, if it exists.

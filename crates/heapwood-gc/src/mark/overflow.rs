@@ -8,6 +8,7 @@ use super::flagged::WORD_PAGES;
 use super::queue::Marker;
 use super::stack::Range;
 use heapwood_heap::ScanKind;
+use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 impl Marker<'_> {
@@ -82,10 +83,12 @@ impl Marker<'_> {
     fn scan_large_now(&mut self, addr: usize) {
         let entry = self.entry(addr);
         let span = self.span_of(addr);
-        let end = addr + span.object_bytes() / 8 * 8;
+        let end = addr + span.object_bytes() / WORD * WORD;
         let shape = self.space.shape(span.shape());
         let (header, number) = match shape.kind() {
-            ScanKind::Slice | ScanKind::Program => (shape.header as usize * 8, span.shape().index() as u32),
+            ScanKind::Slice | ScanKind::Program => {
+                (shape.header as usize * WORD, span.shape().index() as u32)
+            }
             ScanKind::Conservative => (0, 0),
             _ => return self.scan(addr, entry),
         };

@@ -6,6 +6,7 @@
 use crate::error::HandleError;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// How many handles a heap can have: their slots reserve 128 MiB of addresses, of which what is used is committed.
@@ -119,8 +120,8 @@ impl Handles {
     /// Frees a handle; false if it is not one that is held.
     pub(crate) fn free_handle(&mut self, handle: Handle) -> bool {
         let offset = (handle.0.as_ptr() as usize).wrapping_sub(self.slots.as_ptr() as usize);
-        let index = offset / size_of::<usize>();
-        if !offset.is_multiple_of(size_of::<usize>()) || index >= self.used {
+        let index = offset / WORD;
+        if !offset.is_multiple_of(WORD) || index >= self.used {
             return false;
         }
         if self.slot(index).load(Ordering::Relaxed) & 1 != 0 {
@@ -162,7 +163,7 @@ impl Handles {
     #[cfg(test)]
     fn for_each(&self, mut f: impl FnMut(usize)) {
         self.for_each_block(|address, words| {
-            let first = (address - self.slots.as_ptr() as usize) / size_of::<usize>();
+            let first = (address - self.slots.as_ptr() as usize) / WORD;
             for index in first..first + words {
                 let value = self.slot(index).load(Ordering::Relaxed);
                 if value & 1 == 0 && value != 0 {
@@ -201,7 +202,7 @@ mod tests {
             let mut seen = Vec::new();
             handles.for_each_block(|address, words| {
                 let offset = address - handles.slots.as_ptr() as usize;
-                seen.push((offset / size_of::<usize>() / BLOCK, words));
+                seen.push((offset / WORD / BLOCK, words));
             });
             seen
         };

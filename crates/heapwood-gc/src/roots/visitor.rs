@@ -7,9 +7,8 @@ use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use core::fmt;
 use core::ops::Range;
+use heapwood_layout::WORD;
 use heapwood_os::timed_lock::TimedGuard;
-
-const WORD: usize = size_of::<usize>();
 
 /// What a run of words that are roots belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
