@@ -41,14 +41,19 @@ impl Mutator {
         Ok(bump.peek(cell).expect("a refilled bump has a cell"))
     }
 
-    /// Allocates an object; its memory is zero where it may hold pointers. May collect.
+    /// Allocates an object of a type of this heap; its memory is zero where it may hold pointers. May collect.
+    ///
+    /// # Panics
+    /// If the type is another heap's, and this one has none of its number and size.
     #[inline]
     pub fn allocate(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
         match ty.cell_size() {
             Some(cell) => {
                 let object = self.reserve(ty.shape(), cell)?;
-                // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                unsafe { self.bump(ty.shape()).commit(object, cell) };
+                let bump = self.bump(ty.shape());
+                assert!(bump.cell_size() == cell, "the type is another heap's: register it with this one");
+                // SAFETY: it was reserved just now, is as large as the shape's cells, and zero where it may hold pointers.
+                unsafe { bump.commit(object, cell) };
                 Ok(object)
             }
             None => self.allocate_large(ty.shape(), ty.size(), false),

@@ -105,8 +105,11 @@ impl Deref for Attached<'_> {
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        // SAFETY: it is this thread's (a pointer is not sent), and not used afterwards.
-        unsafe { detach(self.mutator) };
+        // A guard that outlived its thread's mutators, in a thread-local value, has nothing left to do.
+        if mine().any(|mutator| core::ptr::eq(mutator, self.mutator.as_ptr())) {
+            // SAFETY: it is attached, and this thread's (a pointer is not sent); it is not used afterwards.
+            unsafe { detach(self.mutator) };
+        }
     }
 }
 

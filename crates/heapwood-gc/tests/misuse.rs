@@ -213,3 +213,31 @@ fn child_waits_for_a_thread() {
         done.store(true, Ordering::SeqCst);
     });
 }
+
+#[test]
+fn a_type_of_another_heap_is_refused_where_the_cells_differ() {
+    let (a, b) = (heap(PRECISE), heap(PRECISE));
+    let (small, large) = (masked(&a, 5, &[4]), masked(&b, 90, &[0, 70]));
+    assert_eq!(small.shape().index(), large.shape().index(), "each is the first of its heap");
+    let m = attach(&b);
+    // The first makes a run from which the others would be cut.
+    let _ = m.allocate(large).unwrap();
+    for _ in 0..2 {
+        let foreign = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| m.allocate(small)));
+        let said = *foreign.unwrap_err().downcast::<&str>().expect("a sentence");
+        assert!(said.contains("another heap's"), "{said}");
+    }
+    assert!(m.allocate(large).is_ok());
+}
+
+#[test]
+fn a_guard_that_outlives_its_threads_mutators_does_nothing() {
+    let heap = heap(PRECISE);
+    let first = Mutator::attach(&heap, None).unwrap().into_raw();
+    // SAFETY: what the thread's end would have done before a thread-local guard is dropped; the second comes too late.
+    let (ended, late) = unsafe { (Attached::from_raw(first), Attached::from_raw(first)) };
+    drop(ended);
+    drop(late);
+    assert_eq!(heap.mutators(), 0);
+    drop(attach(&heap));
+}

@@ -293,3 +293,23 @@ fn child_keeps_a_wild_pointer() {
         mutator.collect().unwrap();
     }
 }
+
+#[test]
+fn stores_are_noted_while_other_threads_make_the_heap_grow() {
+    for _ in 0..4 {
+        let heap = heap(VERIFY.min_heap(3 << 30));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let m = attach(&heap);
+                    for _ in 0..40 {
+                        let object = new(&m, heapwood_gc::ObjectType::conservative(4 << 20));
+                        for word in (0..(4 << 20) / 8).step_by(25_000) {
+                            link(&m, object, word, 0);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -118,7 +118,6 @@ impl Registry {
             *link = m.next.get();
         }
         self.attached.fetch_sub(1, Ordering::Relaxed);
-        m.owner.store(0, Ordering::Relaxed);
         // SAFETY: it has just left the list, and by contract 1 its thread uses it no more.
         unsafe { lists.keep(mutator) };
     }
@@ -138,6 +137,7 @@ impl Lists {
     unsafe fn keep(&mut self, mutator: NonNull<Mutator>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
+        m.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, so that whoever uses it after this is told.
         if self.spares >= SPARE && m.shared().stores().is_none() {
             drop(m.memory.take());

@@ -43,8 +43,9 @@ impl Verify {
 
     /// Makes room for the heap as it is now; one thread collects.
     fn commit(&self, space: &Space) {
-        let committed = self.committed.swap(space.extent(), Ordering::Relaxed);
-        if let Err(e) = self.copy.commit(committed / WORD..space.extent() / WORD) {
+        let extent = space.extent();
+        let committed = self.committed.swap(extent, Ordering::Relaxed);
+        if let Err(e) = self.copy.commit(committed / WORD..extent / WORD) {
             corrupt(format_args!("no memory for the tables of verify mode: {e}"));
         }
     }

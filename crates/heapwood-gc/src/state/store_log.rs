@@ -24,11 +24,16 @@ impl StoreLog {
     }
 
     fn commit(&self, space: &Space) {
+        // Once: others may make the heap grow meanwhile.
+        let extent = space.extent();
         let mut committed = self.committed.lock();
-        if let Err(e) = self.bits.commit(*committed / WORD / 64..space.extent() / WORD / 64) {
+        if extent <= *committed {
+            return;
+        }
+        if let Err(e) = self.bits.commit(*committed / WORD / 64..extent / WORD / 64) {
             corrupt(format_args!("no memory for the tables of verify mode: {e}"));
         }
-        *committed = space.extent();
+        *committed = extent;
     }
 
     /// The word with the bit of the `index`th word of the heap, and the bit.
@@ -48,7 +53,8 @@ impl StoreLog {
         };
         let (object, slot) = (object.get(), slot.get());
         let end = object + span.object_bytes();
-        if slot < object || slot + words * WORD > end || !slot.is_multiple_of(WORD) {
+        let fits = slot >= object && slot <= end && words <= (end - slot) / WORD;
+        if !fits || !slot.is_multiple_of(WORD) {
             corrupt(format_args!(
                 "a store to {slot:#x} names {object:#x} as its object, which ends at {end:#x}"
             ));
