@@ -1,7 +1,7 @@
 //! A cache that keeps what was used last: a table of chains, and a ring of entries in the order of their use, all in the
 //! heap. Entries lie on cycles, which reference counts would never free; what is evicted is unlinked on both sides, so that a
 //! word on the stack that looks like its address keeps one entry, and not all that were evicted after it.
-//! `cargo run --example cache`
+//! `cargo run -p heapwood --example cache`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
 use std::cell::Cell;

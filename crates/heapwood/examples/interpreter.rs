@@ -1,6 +1,6 @@
 //! A small language whose values live in a heap: expressions are parsed into objects, closures hold environments, both may
 //! form cycles. The parts are those of a larger one: values as an enum of words and `Gc`s, variables as objects with a
-//! cell, a parser and an evaluator that pass the mutator along. `cargo run --example interpreter`
+//! cell, a parser and an evaluator that pass the mutator along. `cargo run -p heapwood --example interpreter`
 //!
 //! ```text
 //! expression = number | name | "let" name "=" expression "in" expression

@@ -1,5 +1,5 @@
 //! A linked list that is built, reversed in place and walked: `Gc`, `GcCell`, and what a collection leaves.
-//! `cargo run --example list`
+//! `cargo run -p heapwood --example list`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Trace};
 

@@ -1,6 +1,6 @@
 //! Threads that share a structure: a dictionary is built by one thread, read by all, and each publishes what it found in a
 //! place of its own. `Root` carries objects from thread to thread, `blocking` lets a thread wait without keeping a
-//! collection waiting. `cargo run --example threads`
+//! collection waiting. `cargo run -p heapwood --example threads`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Root, Shared, Slice, Trace};
 
