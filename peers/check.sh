@@ -44,15 +44,18 @@ check() {
 
 # One line for each program of the manifest: peer, workload, program, command.
 awk '
+    BEGIN { threads = "false" }
     function flush() {
-        for (i = 1; i <= n; i++) print peer, program[i], "env" env, command[i]
+        for (i = 1; i <= n; i++) print peer, program[i], threads, "env" env, command[i]
         n = 0
         env = ""
+        threads = "false"
     }
     /^#/ || !NF { next }
     /^\[/ { table = $1; if (table == "[[peer]]") flush(); next }
     { gsub(/[][",]/, " ") }
     table == "[[peer]]" && $1 == "name" { peer = $3 }
+    table == "[[peer]]" && $1 == "threads" { threads = $3 }
     table == "[peer.env]" { env = env " " $1 "=" $3 }
     table == "[peer.programs]" {
         program[++n] = $1 " " $3
@@ -62,7 +65,7 @@ awk '
     END { flush() }' "$here/peers.toml" >"$scratch/runs"
 
 # shellcheck disable=SC2086 # the command is a list of words, and so is n
-while read -r peer workload program command; do
+while read -r peer workload program threads command; do
     echo "$programs" | grep -qx -e "$program" || continue
 
     versions=$($command --version </dev/null)
@@ -75,6 +78,10 @@ while read -r peer workload program command; do
     [ "$workload" != mark ] || n="$n --count"
 
     check "$peer $workload ($versions)" "$expected" $command $n
+    case $threads-$workload in
+    *-mark | false-*) ;;
+    true-*) check "$peer $workload --threads 2" "$expected" $command $n --threads 2 ;;
+    esac
     case $peer in
     libgc) check "$peer $workload --no-interior" "$expected" $command $n --no-interior ;;
     esac

@@ -32,6 +32,15 @@ compiles_ocaml() {
     return $status
 }
 
+compiles_d() {
+    folder=$(mktemp -d) || return 1
+    echo 'void main() {}' >"$folder/empty.d"
+    ldc2 -of="$folder/empty" -od="$folder" "$folder/empty.d" >/dev/null 2>&1
+    status=$?
+    rm -rf "$folder"
+    return $status
+}
+
 case ${1-} in
 go) GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null | at_least 1 26 ;;
 libgc) links '-include gc.h' -lgc ;;
@@ -42,6 +51,7 @@ java)
         javac --version 2>/dev/null | at_least 17 0
     ;;
 ocaml) compiles_ocaml ;;
+d) compiles_d ;;
 *)
     echo "have.sh: unknown unit: ${1-}" >&2
     exit 2

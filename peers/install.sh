@@ -22,6 +22,7 @@ have libgc || want libgc-dev
 have mimalloc || want libmimalloc-dev
 have java || want default-jdk-headless
 have ocaml || want ocaml-nox
+have d || want ldc libphobos2-ldc-shared-dev
 
 if [ -n "$missing" ]; then
     echo "installing:$missing"

@@ -47,10 +47,15 @@ pub(crate) enum Command {
     Forms(Forms),
     /// Marking and allocation by the form of a layout: masks, programs, spans that layouts share
     Types(Types),
+    /// What it costs to share a word or a lock, and how long a heap's lock is held
+    Shared(Shared),
     /// What a stop costs by itself: an empty heap collected with idle threads attached and types registered
     Stops(Stops),
     /// What the last percents of a limit cost: garbage made in a heap of 64 MiB of which part is alive
     Limit(Limit),
+    /// What a lock around every allocation costs, beside runs of cells that belong to the thread
+    #[command(after_help = ALLOCATION_HELP)]
+    Allocation(Allocation),
 }
 
 impl Command {
@@ -64,8 +69,10 @@ impl Command {
             Command::Decode(args) => ("decode", &args.output),
             Command::Forms(args) => ("forms", &args.output),
             Command::Types(args) => ("types", &args.output),
+            Command::Shared(args) => ("shared", &args.output),
             Command::Stops(args) => ("stops", &args.output),
             Command::Limit(args) => ("limit", &args.output),
+            Command::Allocation(args) => ("allocation", &args.output),
         }
     }
 }
@@ -116,6 +123,23 @@ With both costs set, the same file gives the same result.
 
 Exit codes: 0 done, 1 a sample cannot be read or contradicts itself or has no such moment, or the picture cannot be \
 written, 2 the command line is wrong.";
+
+const ALLOCATION_HELP: &str = "\
+The programs rand-large, rand-small and tree1, each thread doing the whole of one, with a lock around every allocation:
+  none       nothing, on one thread
+  owned      nothing, since every thread has memory of its own: the same as none on one, so that the two show what is chance
+  mutex      the standard library's
+  spin       a spin lock that yields after 100 looks
+  reader     the reader's side of the standard library's reader-writer lock: no allocation excludes another
+  monitor    a recursive mutex made lazily, and reached through an indirection and virtual calls
+  recursive  the same mutex, called directly
+Who waits for a lock counts as stopped, or the thread that holds it could not collect. Whichever is chosen, every thread has \
+runs of cells of its own: measured is the lock, not the cache lines that a shared free list would move, too.
+
+All of the document's: heapwood-eval allocation --iterations 1000,10000 --depth 18. The warm-up is made with the least of each \
+program.
+
+Exit codes: 0 done, 1 threads found different things or could not be had, 2 the command line is wrong.";
 
 /// How often everything is measured, after the warm-up.
 #[derive(clap::Args)]
@@ -290,6 +314,14 @@ pub(crate) struct Types {
 }
 
 #[derive(Parser)]
+pub(crate) struct Shared {
+    #[command(flatten)]
+    pub(crate) runs: Runs<11>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Parser)]
 pub(crate) struct Stops {
     #[command(flatten)]
     pub(crate) runs: Runs<51>,
@@ -303,6 +335,47 @@ pub(crate) struct Limit {
     pub(crate) runs: Runs<1>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Parser)]
+pub(crate) struct Allocation {
+    /// How often rand-large and rand-small overwrite their tables, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1000",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) iterations: Vec<u64>,
+
+    /// The depths of tree1, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "15",
+          value_parser = clap::value_parser!(u32).range(6..=24))]
+    pub(crate) depth: Vec<u32>,
+
+    /// On how many threads, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1,2,4",
+          value_parser = parse_threads)]
+    pub(crate) threads: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) runs: Runs<3>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl Allocation {
+    /// The command that would measure this again.
+    pub(crate) fn command(&self) -> String {
+        let list = |numbers: &[String]| numbers.join(",");
+        let [iterations, depth, threads] = [
+            self.iterations.iter().map(u64::to_string).collect::<Vec<_>>(),
+            self.depth.iter().map(u32::to_string).collect(),
+            self.threads.iter().map(usize::to_string).collect(),
+        ];
+        format!(
+            "heapwood-eval allocation --iterations {} --depth {} --threads {} --runs {}",
+            list(&iterations),
+            list(&depth),
+            list(&threads),
+            self.runs.k
+        )
+    }
 }
 
 /// How many pages a replay allocates at once.
@@ -325,6 +398,7 @@ impl fmt::Display for Request {
 /// As many pages as 48 bits of addresses have.
 const MOST_PAGES: usize = 1 << 35;
 const MOST_MUTATORS: usize = 4096;
+const MOST_THREADS: usize = 256;
 
 /// A chunk of pages.
 const LEAST_HEAP: usize = 4 << 20;
@@ -354,6 +428,13 @@ fn parse_mutators(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=MOST_MUTATORS) => Ok(count),
         _ => Err(format!("each is a number of mutators from 1 to {MOST_MUTATORS}, such as 1,8,64")),
+    }
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=MOST_THREADS) => Ok(count),
+        _ => Err(format!("each is a number of threads from 1 to {MOST_THREADS}, such as 1,2,4")),
     }
 }
 
@@ -390,10 +471,13 @@ mod tests {
         assert_eq!(parse_request("16"), Ok(Request::Pages(16)));
         assert_eq!(parse_request("mix"), Ok(Request::Mix));
         assert_eq!(parse_mutators("256"), Ok(256));
+        assert_eq!(parse_threads("256"), Ok(256));
+        assert!(parse_threads("257").is_err());
         assert_eq!(parse_cost("250.5"), Ok(250.5));
         for wrong in ["", "0", "-1", "some", "1.5", "99999999999999999999"] {
             assert!(parse_request(wrong).unwrap_err().contains("number of pages"), "{wrong}");
             assert!(parse_mutators(wrong).unwrap_err().contains("number of mutators"), "{wrong}");
+            assert!(parse_threads(wrong).unwrap_err().contains("number of threads"), "{wrong}");
         }
         for wrong in ["", "0", "-1", "NaN", "inf", "1e10"] {
             assert!(parse_cost(wrong).unwrap_err().contains("nanoseconds"), "{wrong}");

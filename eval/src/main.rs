@@ -15,9 +15,12 @@
 //! | `decode` | `decode`: how fast programs become bits |
 //! | `forms` | `forms`: ways for an object to say where its pointers are |
 //! | `types` | `types`: marking and allocation by the form of a layout |
+//! | `shared` | `shared`: what it costs to share a word or a lock |
 //! | `stops` | `stops`: what a stop costs by itself |
+//! | `allocation` | `allocation`: a lock around every allocation beside memory of the thread's own |
 //! | `limit` | `limit`: what the last percents of a limit cost |
 
+mod allocation;
 mod args;
 mod attached;
 mod decode;
@@ -28,6 +31,7 @@ mod limit;
 mod moments;
 mod pages;
 mod replay;
+mod shared;
 mod simulate;
 mod stops;
 mod timing;
@@ -48,8 +52,10 @@ fn main() -> ExitCode {
             Command::Decode(args) => decode::run(args),
             Command::Forms(args) => forms::run(args),
             Command::Types(args) => types::run(args),
+            Command::Shared(args) => shared::run(args),
             Command::Stops(args) => stops::run(args),
             Command::Limit(args) => limit::run(args),
+            Command::Allocation(args) => allocation::run(args),
         }
     })
 }

@@ -4,6 +4,7 @@
 #define PEERS_GAPS_H
 
 #include "common.h"
+#include "threads.h"
 
 struct gaps {
     uint64_t start, last, longest;
@@ -21,11 +22,12 @@ static inline void gaps_sample(struct gaps *gaps) {
 }
 
 static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
-                               const struct gaps *gaps) {
+                               const struct gaps *gaps, struct report *report) {
     double seconds = (double)(monotonic_ns() - gaps->start) / 1e9;
-    printf("%s ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, ops, checksum);
-    printf("figure longest_gap_us %.1f\n", (double)gaps->longest / 1e3);
-    printf("figure mops %.3f\n", (double)ops / seconds / 1e6);
+    fprintf(report->lines, "%s ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, ops, checksum);
+    report->has_figures = true;
+    report->longest_gap_us = (double)gaps->longest / 1e3;
+    report->mops = (double)ops / seconds / 1e6;
 }
 
 #endif

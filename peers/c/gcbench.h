@@ -6,6 +6,7 @@
 #define PEERS_GCBENCH_H
 
 #include "node.h"
+#include "threads.h"
 
 enum { MIN_DEPTH = 4, DEFAULT_DEPTH = 16, DEPTH_LIMIT = 30 };
 enum { ARRAY_ITEMS = 500000, ARRAY_SET = ARRAY_ITEMS / 2 };
@@ -44,8 +45,10 @@ static inline uint64_t build_many(uint64_t iterations, int depth,
     return nodes;
 }
 
-static void report_many(const char *how, uint64_t iterations, int depth, uint64_t nodes) {
-    printf("%s %" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", how, iterations, depth, nodes);
+static void report_many(struct report *report, const char *how, uint64_t iterations, int depth,
+                        uint64_t nodes) {
+    fprintf(report->lines, "%s %" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", how, iterations,
+            depth, nodes);
 }
 
 /* Ascending and one by one, so that every program rounds alike. */
@@ -57,12 +60,11 @@ static uint64_t bits_of_sum(const double *array) {
     return bits;
 }
 
-static void gcbench(int argc, char **argv) {
-    int max = (int)take_number(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT);
-    if (max < MIN_DEPTH) max = MIN_DEPTH;
+static void gcbench(uint64_t n, struct report *report) {
+    int max = n < MIN_DEPTH ? MIN_DEPTH : (int)n;
 
-    printf("stretch tree of depth %d nodes %" PRIu64 "\n", max + 2,
-           build_many(1, max + 2, bottom_up));
+    fprintf(report->lines, "stretch tree of depth %d nodes %" PRIu64 "\n", max + 2,
+            build_many(1, max + 2, bottom_up));
 
     struct arena arena = {};
     struct node *long_lived = top_down(&arena, max);
@@ -71,12 +73,15 @@ static void gcbench(int argc, char **argv) {
 
     for (int depth = MIN_DEPTH; depth <= max; depth += 2) {
         uint64_t iterations = 2 * tree_size(max + 2) / tree_size(depth);
-        report_many("top down", iterations, depth, build_many(iterations, depth, top_down));
-        report_many("bottom up", iterations, depth, build_many(iterations, depth, bottom_up));
+        report_many(report, "top down", iterations, depth,
+                    build_many(iterations, depth, top_down));
+        report_many(report, "bottom up", iterations, depth,
+                    build_many(iterations, depth, bottom_up));
     }
 
-    printf("long lived tree of depth %d nodes %" PRIu64 " array sum 0x%016" PRIx64 "\n", max,
-           count(long_lived), bits_of_sum(array));
+    fprintf(report->lines,
+            "long lived tree of depth %d nodes %" PRIu64 " array sum 0x%016" PRIx64 "\n", max,
+            count(long_lived), bits_of_sum(array));
     drop_array(array);
     drop_tree(&arena, long_lived);
 }

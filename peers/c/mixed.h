@@ -5,8 +5,7 @@
      WORDS_MEMORY(bytes), POINTERS_MEMORY(bytes), TABLE_MEMORY(bytes)
    for memory that may be uncleared, except that of the table, and
      RELEASE(p)
-   for what is no longer used; it may do nothing. The last three steps of its
-   main are fill_cache, run_phases and drop_cache. */
+   for what is no longer used; it may do nothing. */
 #ifndef PEERS_MIXED_H
 #define PEERS_MIXED_H
 
@@ -84,7 +83,8 @@ static inline struct document **fill_cache(uint64_t *rng) {
     return cache;
 }
 
-static inline void run_phases(struct document **cache, uint64_t ops, uint64_t *rng) {
+static inline void run_phases(struct document **cache, uint64_t ops, uint64_t *rng,
+                              struct report *report) {
     uint64_t checksum = 0;
     struct gaps gaps = gaps_start();
     for (uint64_t phase = 0; phase < PHASES; phase++) {
@@ -104,12 +104,20 @@ static inline void run_phases(struct document **cache, uint64_t ops, uint64_t *r
         }
         gaps_sample(&gaps);
     }
-    gaps_report("mixed", ops, checksum, &gaps);
+    gaps_report("mixed", ops, checksum, &gaps, report);
 }
 
 static inline void drop_cache(struct document **cache) {
     for (size_t i = 0; i < CACHE_SLOTS; i++) drop_document(cache[i]);
     RELEASE(cache);
+}
+
+static inline void mixed(uint64_t ops, struct report *report) {
+    uint64_t rng = SEED;
+    /* On the stack, where a conservative collector sees it. */
+    struct document **volatile cache = fill_cache(&rng);
+    run_phases(cache, ops, &rng, report);
+    drop_cache(cache);
 }
 
 #endif

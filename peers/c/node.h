@@ -10,6 +10,9 @@ struct node {
 #ifdef NODE_HAS_INTEGERS /* gcbench's node */
     int32_t i, j;
 #endif
+#ifdef NODE_HAS_ITEM /* tree1's node; the number wraps */
+    uint32_t item;
+#endif
 };
 
 /* What the nodes of one tree are taken from. It starts as zeroes, and is empty
@@ -19,7 +22,7 @@ struct arena;
 static struct node *new_node(struct arena *arena, struct node *left, struct node *right);
 static void drop_tree(struct arena *arena, struct node *tree);
 
-static struct node *bottom_up(struct arena *arena, int depth) {
+__attribute__((unused)) static struct node *bottom_up(struct arena *arena, int depth) {
     struct node *left = NULL, *right = NULL;
     if (depth > 0) {
         left = bottom_up(arena, depth - 1);
@@ -28,7 +31,7 @@ static struct node *bottom_up(struct arena *arena, int depth) {
     return new_node(arena, left, right);
 }
 
-static uint64_t count(const struct node *node) {
+__attribute__((unused)) static uint64_t count(const struct node *node) {
     if (node->left == NULL) return 1;
     return 1 + count(node->left) + count(node->right);
 }

@@ -4,6 +4,7 @@
 #define PEERS_TREES_H
 
 #include "node.h"
+#include "threads.h"
 
 enum { MIN_DEPTH = 4, DEFAULT_DEPTH = 21, DEPTH_LIMIT = 40 };
 
@@ -15,12 +16,12 @@ static uint64_t build_count_drop(int depth) {
     return nodes;
 }
 
-static void trees(int argc, char **argv) {
-    int max = (int)take_number(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT);
-    if (max < MIN_DEPTH + 2) max = MIN_DEPTH + 2;
+static void trees(uint64_t n, struct report *report) {
+    int max = n < MIN_DEPTH + 2 ? MIN_DEPTH + 2 : (int)n;
 
     uint64_t stretch = build_count_drop(max + 1);
-    printf("stretch tree of depth %d trees 1 nodes %" PRIu64 "\n", max + 1, stretch);
+    fprintf(report->lines, "stretch tree of depth %d trees 1 nodes %" PRIu64 "\n", max + 1,
+            stretch);
 
     struct arena arena = {};
     struct node *long_lived = bottom_up(&arena, max);
@@ -29,10 +30,12 @@ static void trees(int argc, char **argv) {
         uint64_t iterations = UINT64_C(1) << (max - depth + MIN_DEPTH);
         uint64_t nodes = 0;
         for (uint64_t i = 0; i < iterations; i++) nodes += build_count_drop(depth);
-        printf("%" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", iterations, depth, nodes);
+        fprintf(report->lines, "%" PRIu64 " trees of depth %d nodes %" PRIu64 "\n", iterations,
+                depth, nodes);
     }
 
-    printf("long lived tree of depth %d nodes %" PRIu64 "\n", max, count(long_lived));
+    fprintf(report->lines, "long lived tree of depth %d nodes %" PRIu64 "\n", max,
+            count(long_lived));
     drop_tree(&arena, long_lived);
 }
 

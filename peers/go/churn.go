@@ -3,10 +3,7 @@
 // while the collector works.
 package main
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 const tableSlots = 1_000_000
 
@@ -22,7 +19,7 @@ func newObject(r uint64) []uint64 {
 	return object
 }
 
-func churn(ops uint64) {
+func churn(ops uint64, report *report) {
 	rng := random(seed)
 
 	// What a Go user would write: a slice of slices. Each slot is a slice header
@@ -52,7 +49,6 @@ func churn(ops uint64) {
 	}
 	elapsed := time.Since(start)
 
-	fmt.Printf("churn ops %d checksum 0x%016x\n", ops, checksum)
-	fmt.Printf("figure longest_gap_us %.1f\n", float64(longest.Nanoseconds())/1e3)
-	fmt.Printf("figure mops %.3f\n", float64(ops)/elapsed.Seconds()/1e6)
+	report.printf("churn ops %d checksum 0x%016x\n", ops, checksum)
+	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

@@ -4,10 +4,7 @@
 // the cost of storing into objects that were allocated before.
 package main
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 const (
 	arrayItems = 500_000
@@ -69,11 +66,11 @@ func treeSize(depth int) uint64 {
 	return 2<<depth - 1
 }
 
-func gcbench(n int) {
+func gcbench(n int, report *report) {
 	maxDepth := max(n, minDepth)
 
 	stretchDepth := maxDepth + 2
-	fmt.Printf("stretch tree of depth %d nodes %d\n", stretchDepth, benchBottomUp(stretchDepth).count())
+	report.printf("stretch tree of depth %d nodes %d\n", stretchDepth, benchBottomUp(stretchDepth).count())
 
 	longLived := benchTopDown(maxDepth)
 	array := make([]float64, arrayItems)
@@ -83,9 +80,9 @@ func gcbench(n int) {
 
 	for depth := minDepth; depth <= maxDepth; depth += 2 {
 		iterations := 2 * treeSize(stretchDepth) / treeSize(depth)
-		fmt.Printf("top down %d trees of depth %d nodes %d\n",
+		report.printf("top down %d trees of depth %d nodes %d\n",
 			iterations, depth, buildMany(iterations, depth, benchTopDown))
-		fmt.Printf("bottom up %d trees of depth %d nodes %d\n",
+		report.printf("bottom up %d trees of depth %d nodes %d\n",
 			iterations, depth, buildMany(iterations, depth, benchBottomUp))
 	}
 
@@ -93,6 +90,6 @@ func gcbench(n int) {
 	for _, item := range array[1:arraySet] {
 		sum += item
 	}
-	fmt.Printf("long lived tree of depth %d nodes %d array sum 0x%016x\n",
+	report.printf("long lived tree of depth %d nodes %d array sum 0x%016x\n",
 		maxDepth, longLived.count(), math.Float64bits(sum))
 }

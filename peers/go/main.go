@@ -1,4 +1,4 @@
-// The Go peer: all workloads as a Go user would write them, on one goroutine, to
+// The Go peer: all workloads as a Go user would write them, on goroutines, to
 // compare Heapwood with Go's concurrent collector. The collector is left at its
 // defaults; GOGC, GOMEMLIMIT and GOMAXPROCS are taken from the environment, as
 // in any Go program.
@@ -16,6 +16,11 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer mixed [OPS]                replace documents in a cache, default 4000000
        go-peer mark [OBJECTS] [--count]   time full collections, default 8000000
        go-peer gcbench [N]                Ellis, Kovac and Boehm's trees, default 16
+       go-peer rand-small [ITERATIONS]    replace blocks of 8 to 2047 bytes, default 10000
+       go-peer rand-large [ITERATIONS]    replace blocks of 1 to 128 KiB, default 10000
+       go-peer tree1 [N]                  trees of numbers, default 18
+       go-peer conalloc [BLOCKS]          hash blocks and allocate new ones, default 10000000
+       all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4)
        go-peer [WORKLOAD] --version       what Go it was built with`
 
 func fail() {
@@ -28,9 +33,19 @@ func main() {
 		fail()
 	}
 	command := os.Args[1]
-	defaults := map[string]uint64{"trees": 21, "churn": 20_000_000, "mixed": 4_000_000, "mark": 8_000_000, "gcbench": 16}
-	limits := map[string]uint64{"trees": 40, "churn": 1 << 48, "mixed": 1 << 48, "mark": 1 << 31, "gcbench": 30}
-	n, known := defaults[command]
+	workloads := map[string]struct{ normal, limit, threads uint64 }{
+		"trees":      {21, 40, 1},
+		"churn":      {20_000_000, 1 << 48, 1},
+		"mixed":      {4_000_000, 1 << 48, 1},
+		"mark":       {8_000_000, 1 << 31, 1},
+		"gcbench":    {16, 30, 1},
+		"rand-small": {10_000, 1 << 32, 1},
+		"rand-large": {10_000, 1 << 32, 1},
+		"tree1":      {18, 40, 1},
+		"conalloc":   {10_000_000, 1 << 48, 4},
+	}
+	workload, known := workloads[command]
+	n, threads := workload.normal, workload.threads
 	version := command == "--version" && len(os.Args) == 2 ||
 		known && len(os.Args) == 3 && os.Args[2] == "--version"
 	if version {
@@ -41,30 +56,59 @@ func main() {
 		fail()
 	}
 	count, seenNumber := false, false
-	for _, arg := range os.Args[2:] {
-		if arg == "--count" && command == "mark" {
+	args := os.Args[2:]
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--count" && command == "mark":
 			count = true
-			continue
-		}
-		value, err := strconv.ParseUint(arg, 10, 64)
-		if err != nil || value == 0 || value > limits[command] || seenNumber {
+		case arg == "--threads" && command != "mark" && len(args) > 0:
+			threads = number(args[0], 1024)
+			args = args[1:]
+		case !seenNumber:
+			n, seenNumber = number(arg, workload.limit), true
+		default:
 			fail()
 		}
-		n, seenNumber = value, true
 	}
 
-	switch command {
-	case "trees":
-		trees(int(n))
-	case "churn":
-		churn(n)
-	case "mixed":
-		mixed(n)
-	case "mark":
+	if command == "mark" {
 		if !mark(int(n), count) {
 			os.Exit(1)
 		}
-	case "gcbench":
-		gcbench(int(n))
+		return
 	}
+	same := run(threads, func(r *report) {
+		switch command {
+		case "trees":
+			trees(int(n), r)
+		case "churn":
+			churn(n, r)
+		case "mixed":
+			mixed(n, r)
+		case "gcbench":
+			gcbench(int(n), r)
+		case "rand-small":
+			randSmall(n, r)
+		case "rand-large":
+			randLarge(n, r)
+		case "tree1":
+			tree1(int(n), r)
+		case "conalloc":
+			conalloc(n, r)
+		}
+	})
+	if !same {
+		os.Exit(1)
+	}
+}
+
+// number is a number from 1 to the limit; anything else is refused.
+func number(text string, limit uint64) uint64 {
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || value == 0 || value > limit {
+		fail()
+	}
+	return value
 }

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"fmt"
 	"math/bits"
 	"time"
 )
@@ -58,7 +57,7 @@ func newDocument(r uint64, lowest int) *document {
 	return &document{body, fragments}
 }
 
-func mixed(ops uint64) {
+func mixed(ops uint64, report *report) {
 	rng := random(seed)
 
 	cache := make([]*document, cacheSlots)
@@ -101,7 +100,6 @@ func mixed(ops uint64) {
 	}
 	elapsed := time.Since(start)
 
-	fmt.Printf("mixed ops %d checksum 0x%016x\n", ops, checksum)
-	fmt.Printf("figure longest_gap_us %.1f\n", float64(longest.Nanoseconds())/1e3)
-	fmt.Printf("figure mops %.3f\n", float64(ops)/elapsed.Seconds()/1e6)
+	report.printf("mixed ops %d checksum 0x%016x\n", ops, checksum)
+	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

@@ -3,8 +3,6 @@
 // collecting them.
 package main
 
-import "fmt"
-
 const minDepth = 4 // in gcbench, too
 
 type tree struct {
@@ -29,11 +27,11 @@ func (t *tree) count() uint64 {
 	return 1 + t.left.count() + t.right.count()
 }
 
-func trees(n int) {
+func trees(n int, report *report) {
 	maxDepth := max(n, minDepth+2)
 
 	stretchDepth := maxDepth + 1
-	fmt.Printf("stretch tree of depth %d trees 1 nodes %d\n", stretchDepth, bottomUp(stretchDepth).count())
+	report.printf("stretch tree of depth %d trees 1 nodes %d\n", stretchDepth, bottomUp(stretchDepth).count())
 
 	longLived := bottomUp(maxDepth)
 
@@ -43,8 +41,8 @@ func trees(n int) {
 		for range iterations {
 			nodes += bottomUp(depth).count()
 		}
-		fmt.Printf("%d trees of depth %d nodes %d\n", iterations, depth, nodes)
+		report.printf("%d trees of depth %d nodes %d\n", iterations, depth, nodes)
 	}
 
-	fmt.Printf("long lived tree of depth %d nodes %d\n", maxDepth, longLived.count())
+	report.printf("long lived tree of depth %d nodes %d\n", maxDepth, longLived.count())
 }

@@ -4,7 +4,7 @@
 
 use crate::random::Random;
 use crate::replacements::{FIGURES, Gaps, Outcome, SAMPLE};
-use crate::workload::{N, Workload};
+use crate::workload::{N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice};
 
 /// This program, to those who run it.
@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     name: "churn",
     about: "A million live objects of 64 to 128 bytes, replaced at random",
     n: N { unit: "number of replacements", usual: 20_000_000, most: 1 << 48 },
+    threads: Threads::USUALLY_ONE,
     least_bytes: |_| least_bytes(),
     figures: FIGURES,
     run: |m, n, report| report(run(m, n).line("churn")),

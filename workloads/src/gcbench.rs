@@ -3,7 +3,7 @@
 //! old objects are written to, and bottom up, so that only new ones are. The original counts nothing; here the last
 //! tree of each kind is counted, so that every program can be held to it.
 
-use crate::workload::{self, N, Workload};
+use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
 use serde_json::json;
 
@@ -12,6 +12,7 @@ pub const WORKLOAD: Workload = Workload {
     name: "gcbench",
     about: "Ellis, Kovac and Boehm's: trees built top down and bottom up beside a long-lived tree and array",
     n: N { unit: "depth", usual: 16, most: 30 },
+    threads: Threads::USUALLY_ONE,
     least_bytes: |n| least_bytes(n as u32),
     figures: &[],
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),

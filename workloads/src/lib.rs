@@ -6,24 +6,46 @@
 //! | [`gcbench`] | Ellis, Kovac and Boehm's: trees top down and bottom up beside a long-lived tree and array |
 //! | [`churn`] | random replacement in a table of a million objects |
 //! | [`mixed`] | a cache of documents of mixed sizes whose contents change over time |
-//! | [`replacements`] | what the last two have in common |
+//! | [`rand`] | a table of blocks of random sizes, replaced in turn and never touched: RandSmall and RandLarge |
+//! | [`tree1`] | binary trees whose nodes hold a number: Tree1 |
+//! | [`conalloc`] | threads that hash small blocks and allocate new ones |
+//! | [`replacements`] | what churn and mixed have in common |
 //! | [`mark`] | a static graph, collected in full |
+//! | [`allocator`] | where the memory of a workload comes from |
+//! | [`threads`] | a workload on several threads, each doing the whole of it |
 //! | [`random`] | the random numbers they share |
+//! | [`twister`] | those of [`rand`] |
 //! | [`protocol`] | what they print to be compared, and what is understood of that |
 //! | [`workload`] | what they are to those who run them; [`ALL`] lists them |
 
+pub mod allocator;
 pub mod churn;
+pub mod conalloc;
 pub mod gcbench;
 pub mod mark;
 pub mod mixed;
 pub mod protocol;
+pub mod rand;
 pub mod random;
 pub mod replacements;
+pub mod threads;
+pub mod tree1;
 pub mod trees;
+pub mod twister;
 pub mod workload;
 
-pub use workload::{Figure, Line, N, OutOfRangeError, Workload};
+pub use threads::ThreadsError;
+pub use workload::{Across, Figure, Line, N, OutOfRangeError, Threads, ThreadsOutOfRangeError, Workload};
 
 /// Every workload, in the order they are shown in.
-pub const ALL: &[&Workload] =
-    &[&trees::WORKLOAD, &gcbench::WORKLOAD, &churn::WORKLOAD, &mixed::WORKLOAD, &mark::WORKLOAD];
+pub const ALL: &[&Workload] = &[
+    &trees::WORKLOAD,
+    &gcbench::WORKLOAD,
+    &churn::WORKLOAD,
+    &mixed::WORKLOAD,
+    &mark::WORKLOAD,
+    &rand::WORKLOAD_SMALL,
+    &rand::WORKLOAD_LARGE,
+    &tree1::WORKLOAD,
+    &conalloc::WORKLOAD,
+];

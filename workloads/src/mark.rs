@@ -12,7 +12,7 @@ mod lists;
 mod order;
 mod plan;
 
-use crate::workload::{self, Figure, N, Workload};
+use crate::workload::{self, Across, Figure, N, Threads, Workload};
 use heapwood::Mutator;
 use heapwood_os::clock::monotonic_ns;
 use order::{in_order, shuffled};
@@ -26,6 +26,7 @@ pub const WORKLOAD: Workload = Workload {
     about: "Static graphs of small objects, trees and lists, each collected in full",
     // Indices have 32 bits, and one of them means none.
     n: N { unit: "number of objects", usual: 8_000_000, most: 1 << 31 },
+    threads: Threads::ONE,
     least_bytes,
     figures: &FIGURES,
     run: |m, n, report| run(m, n, |line| report(line.of(n))),
@@ -60,7 +61,7 @@ impl Graph {
         label: &'static str,
         headline: bool,
     ) -> Graph {
-        Graph { name, shape, figure: Figure { name: figure, label, headline } }
+        Graph { name, shape, figure: Figure { name: figure, label, headline, across: Across::Largest } }
     }
 }
 

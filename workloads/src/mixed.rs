@@ -7,7 +7,7 @@
 
 use crate::random::Random;
 use crate::replacements::{FIGURES, Gaps, Outcome, SAMPLE};
-use crate::workload::{N, Workload};
+use crate::workload::{N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
 
 /// This program, to those who run it.
@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     name: "mixed",
     about: "A cache of documents of mixed sizes whose contents change over time",
     n: N { unit: "number of replacements", usual: 4_000_000, most: 1 << 48 },
+    threads: Threads::USUALLY_ONE,
     least_bytes: |_| least_bytes(),
     figures: FIGURES,
     run: |m, n, report| report(run(m, n).line("mixed")),

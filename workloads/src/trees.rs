@@ -1,7 +1,7 @@
 //! Binary trees, as the Benchmarks Game defines them: a stretch tree, a long-lived one, and many short-lived trees
 //! of growing depth, each built bottom up and counted. A node is two pointers and nothing else.
 
-use crate::workload::{self, N, Workload};
+use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Trace};
 use serde_json::json;
 
@@ -10,6 +10,7 @@ pub const WORKLOAD: Workload = Workload {
     name: "trees",
     about: "Binary trees, as the Benchmarks Game defines them",
     n: N { unit: "depth", usual: 21, most: 40 },
+    threads: Threads::USUALLY_ONE,
     least_bytes: |n| least_bytes(n as u32),
     figures: &[],
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),

@@ -13,7 +13,9 @@ pub struct Workload {
     pub about: &'static str,
     /// What N counts.
     pub n: N,
-    /// The bytes that are alive at once at the least, for an N within its range.
+    /// How many threads may each do the whole of it.
+    pub threads: Threads,
+    /// The bytes that one thread keeps alive at once at the least, for an N within its range.
     pub least_bytes: fn(u64) -> u128,
     /// The figures it measures itself, in the order of its lines.
     pub figures: &'static [Figure],
@@ -32,6 +34,31 @@ pub struct N {
     pub most: u64,
 }
 
+/// How many threads a workload may run on, each doing the whole of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// The number if none is given.
+    pub usual: u32,
+    /// The largest; the smallest is 1.
+    pub most: u32,
+}
+
+impl Threads {
+    /// What it measures belongs to the whole heap.
+    pub const ONE: Threads = Threads { usual: 1, most: 1 };
+    /// One, unless more are wanted.
+    pub const USUALLY_ONE: Threads = Threads { usual: 1, most: 1024 };
+}
+
+/// What a figure of several threads is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// The sum of theirs.
+    Sum,
+    /// The largest of theirs.
+    Largest,
+}
+
 /// A figure that a workload measures itself, beside what the operating system says of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
@@ -41,6 +68,8 @@ pub struct Figure {
     pub label: &'static str,
     /// Whether it, rather than the CPU time of the whole process, is what the workload is for.
     pub headline: bool,
+    /// What it is if several threads have it.
+    pub across: Across,
 }
 
 /// A step of a workload.
@@ -64,6 +93,28 @@ pub struct OutOfRangeError {
     given: u64,
 }
 
+/// A number of threads that a workload does not run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadsOutOfRangeError {
+    workload: &'static str,
+    threads: Threads,
+    given: u64,
+}
+
+impl fmt::Display for ThreadsOutOfRangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ThreadsOutOfRangeError { workload, threads, given } = self;
+        match threads.most {
+            1 => write!(f, "{workload} runs on one thread, not {given}: it measures the heap as a whole"),
+            most => {
+                write!(f, "{workload} runs on 1 to {most} threads (usually {}), not {given}", threads.usual)
+            }
+        }
+    }
+}
+
+impl std::error::Error for ThreadsOutOfRangeError {}
+
 impl fmt::Display for OutOfRangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutOfRangeError { workload, n, given } = self;
@@ -84,6 +135,15 @@ impl Workload {
         match n.unwrap_or(self.n.usual) {
             n if (1..=self.n.most).contains(&n) => Ok(n),
             given => Err(OutOfRangeError { workload: self.name, n: self.n, given }),
+        }
+    }
+
+    /// `threads` if the workload runs on so many, its usual number if there is none.
+    pub fn check_threads(&self, threads: Option<u64>) -> Result<u32, ThreadsOutOfRangeError> {
+        let Threads { usual, most } = self.threads;
+        match threads.unwrap_or(usual.into()) {
+            threads if (1..=most.into()).contains(&threads) => Ok(threads as u32),
+            given => Err(ThreadsOutOfRangeError { workload: self.name, threads: self.threads, given }),
         }
     }
 }

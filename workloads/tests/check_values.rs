@@ -3,7 +3,7 @@
 
 use heapwood::{Attached, Config, Heap};
 use heapwood_workloads::trees::{Kind, Line};
-use heapwood_workloads::{ALL, Workload, churn, mark, mixed, trees};
+use heapwood_workloads::{ALL, ThreadsError, Workload, churn, mark, mixed, rand, tree1, trees};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected");
 
@@ -61,11 +61,13 @@ fn every_workload_agrees_with_the_peers() {
 
         let m = attach(SMALL);
         let (mut checks, mut figures) = (Vec::new(), Vec::new());
-        (workload.run)(&m, n, &mut |line| {
-            assert!(!line.text.is_empty() && line.fields.is_object(), "{line:?}");
-            checks.push(line.check);
-            figures.extend(line.figures);
-        });
+        workload
+            .run_on(&m, workload.threads.usual, n, &mut |line| {
+                assert!(!line.text.is_empty() && line.fields.is_object(), "{line:?}");
+                checks.push(line.check);
+                figures.extend(line.figures);
+            })
+            .unwrap();
         // The peers' mark also walks the objects, if asked to.
         let expected = expected(&file);
         let expected: Vec<&str> = expected.lines().filter(|l| !l.contains(" walked ")).collect();
@@ -76,6 +78,101 @@ fn every_workload_agrees_with_the_peers() {
     }
 }
 
+/// Each thread does the whole work, in one heap, while the thread that waits for them is attached, too. (Those with tables of
+/// hundreds of megabytes for each thread are run so elsewhere.)
+#[test]
+fn threads_find_what_one_finds() {
+    let fits = |w: &&&Workload| w.threads.most > 1 && (w.least_bytes)(5) < 16 << 20 || w.n.unit == "depth";
+    for workload in ALL.iter().filter(fits) {
+        let n = if workload.n.unit == "depth" { 6 } else { 5 };
+        let found = |threads: u32| {
+            let m = attach(SMALL.verify(true));
+            let mut checks = Vec::new();
+            workload.run_on(&m, threads, n, &mut |line| checks.push(line.check)).unwrap();
+            assert_eq!(m.heap().stats().barrier_violations, 0);
+            checks
+        };
+        let alone = found(1);
+        assert!(!alone.is_empty(), "{}", workload.name);
+        for threads in [2, 4] {
+            assert_eq!(found(threads), alone, "{} on {threads} threads", workload.name);
+        }
+    }
+}
+
+#[test]
+fn figures_of_several_threads_are_one() {
+    let m = attach(SMALL);
+    let mut lines = Vec::new();
+    churn::WORKLOAD.run_on(&m, 2, 1000, &mut |line| lines.push(line)).unwrap();
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let names: Vec<&str> = line.figures.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["mops", "longest_gap_us"]);
+    // As one thread finds it.
+    assert_eq!(line.check, format!("churn ops 1000 checksum 0x{:016x}", churn::run(&m, 1000).checksum));
+    for (name, value) in &line.figures {
+        assert_eq!(line.fields[*name].as_f64(), Some(*value));
+        assert!(line.text.contains(&format!("{name} of all threads ")));
+    }
+}
+
+#[test]
+fn a_thread_that_cannot_join_is_named() {
+    let m = attach(SMALL);
+    let error = ThreadsError::Attach { thread: 3, why: m.heap().set_percent(0).unwrap_err() };
+    assert!(error.to_string().starts_with("thread 3 cannot join the heap: "));
+    let why = std::io::Error::from_raw_os_error(11);
+    let error = ThreadsError::Spawn { thread: 7, threads: 9, why }.to_string();
+    assert!(error.contains("thread 7 of 9 cannot be started") && error.contains("ulimit -u"), "{error}");
+}
+
+/// The sums by their definition.
+#[test]
+fn tree1_is_checked_right() {
+    use tree1::{Kind, Line, run};
+    for n in [1, 6, 7, 9] {
+        let max = n.max(6);
+        let mut expected = vec![Line { kind: Kind::Stretch, trees: 1, depth: max + 1, check: -1 }];
+        for depth in (4..=max).step_by(2) {
+            // A tree of items i is worth i - 1, so each of the pairs -2.
+            let pairs = 16 << (max - depth);
+            expected.push(Line { kind: Kind::Short, trees: 2 * pairs, depth, check: -2 * pairs as i32 });
+        }
+        expected.push(Line { kind: Kind::LongLived, trees: 1, depth: max, check: -1 });
+        let m = attach(SMALL.verify(n == 7));
+        let mut lines = Vec::new();
+        run(&*m, n, |line| lines.push(line));
+        assert_eq!(lines, expected, "tree1 {n}");
+    }
+}
+
+/// Blocks are alive while their slot has them, and no longer; and nobody writes into them.
+#[test]
+fn blocks_are_replaced_and_not_touched() {
+    for (blocks, slots, most) in [(rand::SMALL, 4096, 2048), (rand::LARGE, 1024, 160 << 10)] {
+        let m = attach(SMALL);
+        let outcome = blocks.run(&*m, 3);
+        assert_eq!(outcome, rand::Outcome { checksum: outcome.checksum, iterations: 3, name: outcome.name });
+        let stats = m.heap().stats();
+        assert!(stats.collections > 0 && stats.live_objects <= 2 * slots, "{stats:?}");
+        assert!(stats.live_bytes < 2 * slots * most, "{stats:?}");
+        assert!(stats.allocated_bytes as usize > 3 * slots * most / 4, "{stats:?}");
+    }
+    // Whoever writes into each block of RandLarge makes about 64 MiB resident; the pages of this heap are never touched.
+    let m = attach(SMALL);
+    let before = resident();
+    rand::LARGE.run(&*m, 5);
+    let grown = resident().saturating_sub(before);
+    assert!(m.heap().stats().committed_bytes > 64 << 20);
+    assert!(grown < 16 << 20, "{grown} bytes became resident");
+}
+
+/// The resident set of this process; other tests of it may run at the same time.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
 #[test]
 fn sizes_out_of_range_are_refused() {
     for workload in ALL {
@@ -84,6 +181,12 @@ fn sizes_out_of_range_are_refused() {
         for wrong in [0, workload.n.most + 1, u64::MAX] {
             let message = workload.check(Some(wrong)).unwrap_err().to_string();
             assert!(message.contains(&wrong.to_string()) && message.contains(&workload.n.usual.to_string()));
+        }
+        assert_eq!(workload.check_threads(None), Ok(workload.threads.usual));
+        assert_eq!(workload.check_threads(Some(1)), Ok(1));
+        for wrong in [0, u64::from(workload.threads.most) + 1, u64::MAX] {
+            let message = workload.check_threads(Some(wrong)).unwrap_err().to_string();
+            assert!(message.starts_with(workload.name) && message.contains(&wrong.to_string()), "{message}");
         }
         assert_eq!(Workload::find(workload.name).map(|w| w.name), Some(workload.name));
     }

@@ -9,8 +9,8 @@
  *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
  *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
  *   be NULL; after success it holds HW_OK and an empty text. No function prints, exits or unwinds, except that verify
- *   mode and hw_options_env report to standard error, and a heap that is found to be corrupt says there what is wrong
- *   and aborts.
+ *   mode, hw_options_env and the option trace report to standard error, and a heap that is found to be corrupt says
+ *   there what is wrong and aborts.
  *
  *   Structs begin with their size, so that programs and libraries of different versions understand each other.
  *   A parameter called slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
@@ -19,7 +19,8 @@
  *
  *   What allocates, collects, detaches or begins a blocking region is refused with HW_ESTATE, and hw_last_error says why,
  *   inside a trace function, on another thread than the mutator's, and after hw_detach (where that can be told; with
- *   verify it always can); inside hw_call_blocking what allocates or collects is; and what collects or begins a
+ *   verify it always can); inside hw_call_blocking, of whichever of the thread's heaps, what allocates or collects is; and what
+ *   collects or begins a
  *   blocking region is on another stack than that of hw_attach. Allocation looks where a run of cells is used up: the
  *   inline functions go on until then, but with verify a blocking region leaves them no run.
  *
@@ -112,7 +113,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
 
 /* A heap reserves addresses (ulimit -v counts them: without reserve it takes a quarter of that at most for objects, rounded
  * up to a power of two, and while it is made leaves an eighth, 12 to 256 MiB, to the program) and takes memory as objects
- * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs: it blocks all
+ * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs but trace functions,
+ * when it collects a heap that is idle: it blocks all
  * signals but those that an error of its own raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) and SIGPROF. If the
  * system starts none, the heap goes on without. min_heap is what small programs pay: no collection is due before that much
  * was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default of 32 MiB, 6.5 MB with 4
@@ -129,6 +131,11 @@ const hw_error *hw_last_error(const hw_mutator *m);
 
 /* Switches are 1 (on) or 0 (off). Sizes are bytes. What stands between the marks is made of the library's one list of
  * options; docs/guide/options.md has it, too. */
+/* The option trace: what a heap tells. */
+#define HW_TRACE_COLLECTIONS 1u
+#define HW_TRACE_PHASES 2u
+#define HW_TRACE_OFF 4u
+
 /* generated: options */
 typedef struct hw_options {
     /* Of this struct: set by hw_options_init. */
@@ -161,8 +168,8 @@ typedef struct hw_options {
     uint32_t verify;
     /* Collect at every allocation. Very slow. Default: off. It is for tests and measurements of this library. */
     uint32_t stress;
-    /* Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
-       Default: on. */
+    /* Give memory that is not needed back to the kernel, in a thread of the heap's own that takes at most a
+       hundredth of one CPU for it; it also sweeps after collections, for at most a quarter. Default: on. */
     uint32_t background_release;
     /* The most words of a type given as a program or as text that is kept as a mask, which is faster
        (docs/design/layout.md). Range: 0 to 256. Default: 256. It is for tests and measurements of this library. */
@@ -175,6 +182,19 @@ typedef struct hw_options {
        least 16 MiB. Default: 0, what the memory control groups of the process allow, if that is less than the
        machine has. */
     uint64_t memory;
+    /* Tell on standard error what collections do: 1, a line after each, in the shape of Go's gctrace; phases, how
+       long their phases took in all, when the heap ends, or the process before it; 1+phases, both; off, nothing.
+       In C they are HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off).
+       Default: 0, what the variable HEAPWOOD says of it, and otherwise nothing. */
+    uint32_t trace;
+    /* How many threads mark what is alive: the one that collects, and others that sleep between collections. 1 is
+       that one alone. If this is set, all of them mark in every collection, however small the heap. Range: 1 to
+       128. Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */
+    uint64_t mark_threads;
+    /* Collect a heap that has nothing to do, so that what the program has dropped goes back: ten seconds after the
+       last collection, and only while all its threads are in blocking regions. Without background_release nobody
+       does. Default: on. */
+    uint32_t idle_collection;
 } hw_options;
 /* end: options */
 
@@ -184,9 +204,9 @@ static inline void hw_options_init(hw_options *options) { hw_options_defaults(op
 
 /* Changes options by the environment variable HEAPWOOD=key=value,key=value, such as HEAPWOOD=percent=100,limit=2GiB: a key is
  * the name of a field, a value a number, a size, or on or off. What of it cannot be used is told on standard error, by name,
- * and changes nothing. Without the variable nothing is changed. No other function reads it: a program that wants its users to
- * tune its heap calls this between hw_options_init and hw_heap_create, and sets afterwards what they shall not. HW_EINVAL if
- * an option was out of range before. */
+ * and changes nothing. Without the variable nothing is changed. A program that wants its users to tune its heap calls this
+ * between hw_options_init and hw_heap_create, and sets afterwards what they shall not. No other function reads the variable,
+ * but hw_heap_create for the option trace, if that is 0. HW_EINVAL if an option was out of range before. */
 hw_status hw_options_env(hw_options *options, hw_error *why);
 
 /* Makes a heap; NULL options are the defaults. HW_EINVAL names the option that is wrong. HW_ENOMEM: no addresses or memory
@@ -204,8 +224,9 @@ hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
  * that may hold pointers; NULL asks the system, and HW_ENOSYS means that it does not say. HW_ESTATE if the thread is
  * attached to this heap already; HW_ENOMEM also if the process has no key for a thread-specific value left. With a
  * stack_hi of another stack than the system gave the thread, that another is in use is only known above stack_hi. A
- * thread may be attached to several heaps, but while it waits in one it polls none of the others: let it be inside
- * hw_call_blocking of every heap but the one it is using, or two such threads may wait for each other for good. */
+ * thread may be attached to several heaps: while it waits in one (to collect, or to be stopped) it counts as stopped in
+ * all that it was attached to on this stack, and where it allocates in one it answers the collections of all. A thread
+ * that uses one of them for long without allocating polls the others, too. */
 hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
 
 /* Detaches the calling thread, and ends the mutator: it must be the last use of it, for another thread may get it next.
@@ -216,9 +237,10 @@ hw_status hw_detach(hw_mutator *m);
 /* The heap a mutator belongs to. */
 hw_heap *hw_mutator_heap(const hw_mutator *m);
 
-/* Calls fn(arg), during which collections go on without this thread. fn returns in the ordinary way (no longjmp,
- * no exception), and touches neither objects of the heap, nor its roots, nor this mutator, except that it may call this
- * again. With HW_ESTATE fn was not called. May collect. */
+/* Calls fn(arg), during which collections go on without this thread, in all heaps that it is attached to. fn returns in
+ * the ordinary way (no longjmp, no exception), and touches neither objects of those heaps, nor their roots, nor the
+ * thread's mutators, except that it may call this again, and attach to another heap, which it may use. With HW_ESTATE fn
+ * was not called. May collect. */
 hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
 
 /* ------------------------------------------------------------------------------------------------------- types -- */
@@ -260,7 +282,9 @@ hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_typ
 hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
 
 /* A function finds an object's pointers. size is that of the object's memory, at least the type's. It is called during
- * collections, on any thread and more than once, and must accept an object of zeros. It may run while the program's
+ * collections, on any thread and more than once, and must accept an object of zeros. Several threads of the library's own,
+ * with 256 KiB of stack, may run it at once, for different objects or for the same (option mark_threads): what it changes
+ * beside its variables, it must guard, and no other thread's thread-local variables are there. It may run while the program's
  * threads change the object: what it reads of it may be old or new, word by word, in any order. So it must be right for
  * each mixture (a count that is raised after the slot was written, or an end that is read once and tested), and read
  * each pointer once, in one piece: hw_visit does, given the address of the slot; a tagged pointer may be read into a
@@ -433,6 +457,14 @@ void *hw_alloc_zeroed(hw_mutator *m, hw_type type);
 void *hw_alloc_bytes_zeroed(hw_mutator *m, size_t n);
 void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
 
+/* Frees an object now, whoever made it and on any attached thread: its memory may be another's at once, and that of a large
+ * one goes back. It need not be called at all; a program that knows that an object is dead saves collections by it. The
+ * object is not used afterwards, and whenever a collection may run no root slot, handle or frame and no object that is alive
+ * refers to it (stacks and other ranges of words may). Where such words keep objects, one that is dead may count as alive:
+ * there, clear the slots that refer to a large object before it is freed. HW_EINVAL if no object of this heap begins there or it was freed
+ * before; but once its memory is another object's, that is what is freed. NULL is HW_OK. It does not collect. */
+hw_status hw_free(hw_mutator *m, void *object);
+
 /* The object that address points to or into, and in *size (which may be NULL) the bytes it may use, at least those
  * asked for; NULL if there is none. Of objects made since the last collection it finds this thread's, but perhaps not
  * those of other threads; and what that collection found dead may still be answered. */
@@ -547,6 +579,65 @@ typedef struct hw_stats {
     uint64_t span_lock_acquisitions;
     /* How often the lock of the page allocator was taken, by anyone. */
     uint64_t page_lock_acquisitions;
+    /* How often threads were stopped, or found stopped. */
+    uint64_t stops;
+    /* The median time to stop. */
+    uint64_t stop_p50_ns;
+    /* The phases of collections, which add up to phase_total_ns. Prep: what comes before marking, but for
+       sweeping: the kernel is asked, threads are stopped, their runs are taken away. */
+    uint64_t phase_prep_ns;
+    /* CPU time of the collecting thread in it. */
+    uint64_t phase_prep_cpu_ns;
+    /* The part of prep from the first request until every other thread had stopped. */
+    uint64_t phase_stop_ns;
+    /* CPU time of the collecting thread in it. */
+    uint64_t phase_stop_cpu_ns;
+    /* Marking, until the threads go on. */
+    uint64_t phase_mark_ns;
+    /* CPU time in it, of all threads that mark. */
+    uint64_t phase_mark_cpu_ns;
+    /* Sweeping, by whomever: of all threads together, so that it may exceed what passed. Threads tell of it when
+       they next take the lock of the span lists. */
+    uint64_t phase_sweep_ns;
+    /* CPU time in it: the same, since it comes in packs of microseconds, which are seldom interrupted. */
+    uint64_t phase_sweep_cpu_ns;
+    /* Page recovery: giving spans without objects to the page allocator, by whomever. */
+    uint64_t phase_recovery_ns;
+    /* CPU time in it: the same. */
+    uint64_t phase_recovery_cpu_ns;
+    /* Grand total: prep, mark, sweep and recovery. */
+    uint64_t phase_total_ns;
+    /* CPU time in them. */
+    uint64_t phase_total_cpu_ns;
+    /* The part of the sweeping that threads did which allocate. */
+    uint64_t sweep_allocation_ns;
+    /* The part that the heap's own thread did, in the background. */
+    uint64_t sweep_background_ns;
+    /* The part that threads did which collect, before they marked. */
+    uint64_t sweep_collector_ns;
+    /* Spans swept by threads that allocate, as far as they have told. */
+    uint64_t swept_by_allocation;
+    /* Spans swept by the heap's own thread. */
+    uint64_t swept_by_background;
+    /* Spans swept by threads that collect, before they marked. */
+    uint64_t swept_by_collector;
+    /* What of allocated_bytes was for objects that share pages with others, up to 32 KiB. */
+    uint64_t small_bytes;
+    /* Read-modify-writes on memory that several threads write, for small objects: two each time that one of these
+       two locks was taken, but for the three times that a large object takes them. */
+    uint64_t shared_rmws;
+    /* How often a thread that allocates needed another span's cells. */
+    uint64_t refills;
+    /* Spans that threads took off the shared lists. */
+    uint64_t spans_taken;
+    /* Spans that they put there. */
+    uint64_t spans_returned;
+    /* Collections of a heap that was idle, which the heap's own thread made. */
+    uint64_t idle_collections;
+    /* Those that it withdrew, since some thread neither stopped within a millisecond nor was in a blocking region. */
+    uint64_t idle_withdrawn;
+    /* The system's number of the thread for which the last was withdrawn; 0 if none was. */
+    uint64_t idle_withdrawn_thread;
 } hw_stats;
 /* end: statistics */
 

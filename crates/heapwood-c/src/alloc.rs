@@ -3,7 +3,8 @@
 //! memory that is zero where it may hold pointers.
 
 use crate::error::Error;
-use crate::threads::{heap_of, object_or_null};
+use crate::status::Status;
+use crate::threads::{heap_of, object_or_null, refuse};
 use crate::type_table::{Description, TypeNumber};
 use core::ptr::NonNull;
 use heapwood_gc::{Mutator, ObjectType, slice_scan};
@@ -113,6 +114,21 @@ pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_array_zeroed(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
     object_or_null(m, array(m, element, n, true))
+}
+
+/// Frees an object; NULL is none.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread.
+/// 2. The object is not used afterwards, and no root or object that is alive refers to it whenever a collection may run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_free(m: &Mutator, object: *mut u8) -> Status {
+    let Some(object) = NonNull::new(object) else { return Status::OK };
+    // SAFETY: contract 2.
+    match unsafe { m.free(object) } {
+        Ok(()) => Status::OK,
+        Err(why) => refuse(m, Error::Free(why)),
+    }
 }
 
 /// The object that `address` points to or into.

@@ -3,7 +3,9 @@
 
 use crate::status::Status;
 use core::fmt;
-use heapwood_gc::{AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError};
+use heapwood_gc::{
+    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError,
+};
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
@@ -47,6 +49,8 @@ pub enum Error {
     /// From a crate below.
     Alloc(AllocError),
     /// From a crate below.
+    Free(FreeError),
+    /// From a crate below.
     Misuse(MisuseError),
     /// A description is not text from this byte on.
     NoText(usize),
@@ -86,7 +90,11 @@ impl Error {
                 AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
             ) => Status::ELIMIT,
             Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
-            Error::Misuse(_) | Error::Alloc(AllocError::Misuse(_)) => Status::ESTATE,
+            Error::Misuse(_) | Error::Alloc(AllocError::Misuse(_)) | Error::Free(FreeError::Misuse(_)) => {
+                Status::ESTATE
+            }
+            Error::Free(FreeError::Refused(heapwood_heap::FreeError::Kernel(_))) => Status::ENOMEM,
+            Error::Free(_) => Status::EINVAL,
             Error::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
             Error::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Error::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
@@ -150,6 +158,7 @@ impl fmt::Display for Error {
             Error::Root(e) => e.fmt(f),
             Error::Handle(e) => e.fmt(f),
             Error::Alloc(e) => e.fmt(f),
+            Error::Free(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Error::Parse(e) => e.fmt(f),

@@ -3,11 +3,13 @@
 //! them anew. Invariant: what stands between the two marks of a text is what the list says, and nothing else is written.
 
 use crate::options::Options;
+use crate::options::TRACE_WORDS;
 use heapwood_gc::options::{Audience, OptionUnit};
 use heapwood_gc::stats::{STATISTICS, StatUnit};
 use heapwood_gc::{OPTIONS, OptionInfo};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Mutex;
 
 const HEADER: &str = "include/heapwood.h";
 const OPTIONS_GUIDE: &str = "../../docs/guide/options.md";
@@ -26,6 +28,9 @@ fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
 
 /// Tests that the file, named from this crate's folder, says of the list what `block` does.
 fn says(file: &str, name: &str, block: &str) {
+    // Two of these tests write to one file.
+    static WRITES: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = WRITES.lock();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let wanted = with_block(&text, name, block).unwrap_or_else(|| panic!("{file}: no marks for {name}"));
@@ -59,7 +64,11 @@ fn comment(text: &str) -> String {
 /// What an option does, its range and its default.
 fn in_c(option: &OptionInfo) -> String {
     let mut text = option.help.to_string();
-    if option.unit != OptionUnit::Switch && option.range_text().to_string() != "any" {
+    if option.unit == OptionUnit::Trace {
+        let word = |name, bits| format!("{name} ({})", option.show(bits));
+        let [lines, totals, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
+        write!(text, " In C they are {lines}, {totals}, their sum, and {off}.").unwrap();
+    } else if option.unit != OptionUnit::Switch && option.range_text().to_string() != "any" {
         write!(text, " Range: {}.", option.range_text()).unwrap();
     }
     match option.default {

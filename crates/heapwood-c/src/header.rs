@@ -2,7 +2,7 @@
 
 use crate::control::{Statistics, VERSION};
 use crate::error_report::ErrorReport;
-use crate::options::Options;
+use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
@@ -94,6 +94,8 @@ fn constants_are_the_same() {
         ("HW_VERSION", VERSION as i32),
         ("sizeof(hw_status)", size_of::<Status>() as i32),
     ];
+    let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), i64::from(words.bits())));
+    assert_in_c(&trace);
     assert_in_c(&facts.map(|(name, value)| (name.to_string(), value as i64)));
     for (name, status) in facts.iter().take(8) {
         let text = Status(*status).text().to_str().unwrap();

@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::status::Status;
+use heapwood_gc::options::GcTrace;
 use heapwood_gc::{Config, OPTIONS};
 
 /// An option's type as a field of `hw_options`.
@@ -38,7 +39,16 @@ fields! {
     usize => u64, "uint64_t", |n| n as u64;
     Option<u32> => u32, "uint32_t", |n| n.unwrap_or(0);
     Option<usize> => u64, "uint64_t", |n| n.unwrap_or(0) as u64;
+    Option<GcTrace> => u32, "uint32_t", |words| words.map_or(0, GcTrace::bits);
 }
+
+/// The header's names of what can be told.
+#[cfg(test)]
+pub(crate) const TRACE_WORDS: [(&str, GcTrace); 3] = [
+    ("HW_TRACE_COLLECTIONS", GcTrace::COLLECTIONS),
+    ("HW_TRACE_PHASES", GcTrace::PHASES),
+    ("HW_TRACE_OFF", GcTrace::OFF),
+];
 
 macro_rules! hw_options {
     ($($(#[doc = $help:literal])+ $name:ident: $type:tt $(<$inner:ty>)? = $default:expr, $unit:ident $range:expr,
@@ -74,7 +84,7 @@ heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version: none is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 16);
+const _: () = assert!(size_of::<Options>() == FIRST + 40);
 
 impl Options {
     /// The defaults, in a struct of this size.

@@ -190,6 +190,53 @@ fn the_variable_changes_options_where_it_is_asked_for() {
 }
 
 #[test]
+fn the_variable_says_what_every_heap_tells() {
+    for link in [Link::Static, Link::Shared] {
+        let program = compile("tests/c/trace.c", link, "-O2");
+        let told = |how: &str, variable: Option<&str>| {
+            let mut command = Command::new(&program);
+            match variable {
+                Some(text) => command.env("HEAPWOOD", text),
+                None => command.env_remove("HEAPWOOD"),
+            };
+            let output = run(command.arg(how));
+            assert_eq!(output.stdout, b"done\n");
+            String::from_utf8(output.stderr).expect("programs print text")
+        };
+        let is_line = |line: &str| {
+            line.starts_with("gc ") && line.contains(" ms clock, ") && line.contains(" P (forced) | ")
+        };
+        for how in ["", "destroy", "leave"] {
+            assert_eq!(told(how, None), "", "{how}");
+            let lines = told(how, Some("trace=1"));
+            assert!(lines.lines().count() == 2 && lines.lines().all(is_line), "{how}: {lines}");
+            // Of two heaps.
+            let totals = told(how, Some("trace=phases"));
+            assert_eq!(totals.matches("\tGrand total GC time:  ").count(), 2, "{how}: {totals}");
+            assert_eq!(totals.lines().count(), 10, "{how}: {totals}");
+            let both = told(how, Some("trace=1+phases"));
+            assert_eq!(
+                (both.lines().count(), both.lines().filter(|l| is_line(l)).count()),
+                (12, 2),
+                "{both}"
+            );
+        }
+        // The program comes first; for its second heap it said nothing.
+        assert_eq!(told("quiet", Some("trace=1+phases")).lines().count(), 5);
+        for how in ["", "asks"] {
+            let wrong = told(how, Some("trce=1,trace=lines"));
+            let wanted = [
+                "heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant? ",
+                "heapwood: ignored in HEAPWOOD: option trace is lines: it must be 1, phases, 1+phases or off",
+            ];
+            let lines: Vec<&str> = wrong.lines().collect();
+            assert!(lines.len() == 2 && lines.iter().zip(wanted).all(|(l, w)| l.starts_with(w)), "{wrong}");
+        }
+        std::fs::remove_file(program).expect("the program was just run");
+    }
+}
+
+#[test]
 fn cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);
 }

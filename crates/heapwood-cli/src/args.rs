@@ -9,10 +9,9 @@ pub(crate) use bench::{Bench, NO_PEER};
 use clap::{Parser, Subcommand};
 pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;
-use heapwood_workloads::Workload;
 pub(crate) use layout::{Check, Layout, Show};
 use std::path::PathBuf;
-use workload::{parse_count, workloads};
+pub(crate) use workload::{Size, What};
 
 /// A garbage-collected heap: run workloads on it and see what it does.
 #[derive(Parser)]
@@ -45,13 +44,8 @@ Exit codes: 0 whatever is found, 2 the command line is wrong.";
 
 #[derive(Parser)]
 pub(crate) struct Run {
-    /// Which workload
-    #[arg(value_parser = workloads())]
-    pub(crate) workload: &'static Workload,
-
-    /// How much of it, as said of the workload
-    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
-    pub(crate) n: Option<u64>,
+    #[command(flatten)]
+    pub(crate) what: What,
 
     /// Write which pages of the heap are in use to FILE: when most were, at the end, and after the collection that freed
     /// most

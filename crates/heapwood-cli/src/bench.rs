@@ -25,19 +25,20 @@ mod tables;
 
 use crate::args::Bench;
 use crate::room::check_size;
+use build::Skipped;
 use children::Children;
 use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_report::legible::complain;
 use heapwood_report::output::{check_writable, json, write_picture};
-use manifest::Manifest;
+use manifest::{Manifest, Peer};
 use programs::Program;
 use report::Report;
 
 pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
-    let workload = args.workload;
-    let n = workload.check(args.n).map_err(CommandError::usage)?;
-    check_size(workload, n, None)?;
+    let workload = args.what.workload;
+    let size = args.what.size()?;
+    check_size(workload, size, None)?;
     let asked = args.peers();
     // Where no peer is wanted, their sources need not be there.
     let manifest = match asked.as_deref() {
@@ -45,19 +46,22 @@ pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
         _ => Manifest::load(args.peers_dir.as_deref())?,
     };
     let chosen = manifest.choose(workload.name, asked.as_deref())?;
+    let (chosen, of_one_thread): (Vec<&Peer>, Vec<&Peer>) =
+        chosen.into_iter().partition(|peer| peer.threads || size.threads == 1);
     let equal_rss = args.equal_rss.as_deref().map(|name| manifest.one_of(&chosen, name)).transpose()?;
     if let Some(path) = &args.plot {
         check_writable(path, "picture")?;
     }
 
     let children = Children::new()?;
-    let built = build::build(&children, &manifest, &chosen, args.build_dir.as_deref())?;
+    let mut built = build::build(&children, &manifest, &chosen, args.build_dir.as_deref())?;
+    built.skipped.extend(of_one_thread.into_iter().map(Skipped::of_one_thread));
     for skipped in &built.skipped {
         complain(format_args!("skipped: {}: {}", skipped.name, skipped.why));
     }
-    let mut programs = vec![Program::heapwood(workload, n)?];
+    let mut programs = vec![Program::heapwood(workload, size)?];
     for ready in &built.ready {
-        programs.push(Program::peer(&children, ready, workload, n)?);
+        programs.push(Program::peer(&children, ready, workload, size)?);
     }
 
     let bar = Progress::new();
@@ -70,7 +74,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
     rounds.measure(args.runs)?;
     bar.finish();
 
-    let report = Report::new(args, workload, n, rounds, tuned, built.skipped)?;
+    let report = Report::new(args, size, rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
         write_picture(path, plot::draw(&report))?;
     }

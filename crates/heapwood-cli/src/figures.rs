@@ -1,5 +1,6 @@
 //! What a run cost: the operating system's account of the process, and the heap's own.
 
+use crate::args::Size;
 use heapwood::{Attached, Config, Stats};
 use heapwood_gc::STATISTICS;
 use heapwood_gc::stats::StatKind;
@@ -15,7 +16,9 @@ use serde_json::Value;
 pub(crate) struct Figures {
     pub(crate) workload: &'static str,
     pub(crate) n: u64,
-    /// What the workload itself found, line by line.
+    /// Each of which did the whole of it.
+    pub(crate) threads: u32,
+    /// What the workload itself found, line by line; of several threads, what each of them did.
     pub(crate) lines: Vec<Value>,
     wall_s: f64,
     user_s: f64,
@@ -26,6 +29,9 @@ pub(crate) struct Figures {
     gc_cpu_share: f64,
     #[serde(flatten)]
     heap: Statistics,
+    per_collection: Rates,
+    /// Of objects up to 32 KiB.
+    per_small_mib: Rates,
     percent: u32,
     limit_bytes: Option<usize>,
 }
@@ -48,6 +54,52 @@ impl Serialize for Statistics {
     }
 }
 
+/// What threads cost each other, and what comes of it.
+const COUNTERS: [&str; 10] = [
+    "span_lock_acquisitions",
+    "page_lock_acquisitions",
+    "shared_rmws",
+    "refills",
+    "spans_taken",
+    "spans_returned",
+    "swept_by_allocation",
+    "swept_by_background",
+    "swept_by_collector",
+    "stops",
+];
+
+/// The counters in relation to something.
+struct Rates {
+    stats: Stats,
+    of: f64,
+}
+
+impl Rates {
+    fn per_collection(stats: Stats) -> Self {
+        Rates { stats, of: stats.collections as f64 }
+    }
+
+    fn per_small_mib(stats: Stats) -> Self {
+        Rates { stats, of: stats.small_bytes as f64 / (1 << 20) as f64 }
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        if self.of > 0.0 { count as f64 / self.of } else { 0.0 }
+    }
+}
+
+impl Serialize for Rates {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(COUNTERS.len()))?;
+        for (statistic, value) in STATISTICS.iter().zip(self.stats.values()) {
+            if COUNTERS.contains(&statistic.name) {
+                map.serialize_entry(statistic.name, &self.rate(value))?;
+            }
+        }
+        map.end()
+    }
+}
+
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -55,7 +107,7 @@ fn us(ns: u64) -> f64 {
 /// What runs.
 pub(crate) struct Run {
     pub(crate) workload: &'static str,
-    pub(crate) n: u64,
+    pub(crate) size: Size,
     pub(crate) config: Config,
 }
 
@@ -75,7 +127,8 @@ impl Clock {
         let stats = heap.stats();
         Figures {
             workload: run.workload,
-            n: run.n,
+            n: run.size.n,
+            threads: run.size.threads,
             lines,
             wall_s,
             user_s: used.user_s,
@@ -84,6 +137,8 @@ impl Clock {
             minor_faults: used.minor_faults,
             gc_cpu_share: stats.collect_cpu_ns as f64 / 1e9 / (used.user_s + used.sys_s).max(1e-9),
             heap: Statistics(stats),
+            per_collection: Rates::per_collection(stats),
+            per_small_mib: Rates::per_small_mib(stats),
             percent: run.config.percent,
             limit_bytes: run.config.limit,
         }
@@ -94,6 +149,9 @@ impl Figures {
     pub(crate) fn print(&self) {
         let stats = &self.heap.0;
         say!("");
+        if self.threads > 1 {
+            say!("each of {} threads did all of this", self.threads);
+        }
         say!(
             "wall {:.2} s   user {:.2} s   system {:.2} s   max RSS {}   minor faults {}",
             self.wall_s,
@@ -130,6 +188,29 @@ impl Figures {
             stats.span_lock_acquisitions + stats.page_lock_acquisitions,
             stats.span_lock_acquisitions,
             stats.page_lock_acquisitions
+        );
+        let locks = stats.shared_rmws / 2;
+        say!(
+            "per MiB of small objects: locks {:.2}   shared read-modify-writes {:.2}   refills {:.1}",
+            self.per_small_mib.rate(locks),
+            self.per_small_mib.rate(stats.shared_rmws),
+            self.per_small_mib.rate(stats.refills)
+        );
+        say!(
+            "spans swept by allocation {}, in the background {}, by the collector {}",
+            stats.swept_by_allocation,
+            stats.swept_by_background,
+            stats.swept_by_collector
+        );
+        let ms = |wall: u64, cpu: u64| format!("{:.1} ({:.1})", us(wall) / 1e3, us(cpu) / 1e3);
+        say!(
+            "phases, ms (CPU): prep {}, of it stops {}; mark {}; sweep {}; page recovery {}; total {}",
+            ms(stats.phase_prep_ns, stats.phase_prep_cpu_ns),
+            ms(stats.phase_stop_ns, stats.phase_stop_cpu_ns),
+            ms(stats.phase_mark_ns, stats.phase_mark_cpu_ns),
+            ms(stats.phase_sweep_ns, stats.phase_sweep_cpu_ns),
+            ms(stats.phase_recovery_ns, stats.phase_recovery_cpu_ns),
+            ms(stats.phase_total_ns, stats.phase_total_cpu_ns)
         );
     }
 }

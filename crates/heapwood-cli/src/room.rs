@@ -1,6 +1,7 @@
 //! Whether there is room for a workload, asked before it starts. Invariant: what is refused cannot be held even once, so
 //! nothing is refused that could have run; what is let through may still meet a limit on the way.
 
+use crate::args::Size;
 use heapwood::Config;
 use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory};
 use heapwood_report::CommandError;
@@ -21,8 +22,12 @@ struct Room {
 
 /// Refuses what cannot be held here even once: by the machine, by the control groups of this process, or by a heap with
 /// this window, or the usual one, in the address space of this process.
-pub(crate) fn check_size(workload: &Workload, n: u64, reserve: Option<usize>) -> Result<(), CommandError> {
-    let least = (workload.least_bytes)(n);
+pub(crate) fn check_size(
+    workload: &Workload,
+    size: Size,
+    reserve: Option<usize>,
+) -> Result<(), CommandError> {
+    let least = (workload.least_bytes)(size.n).saturating_mul(size.threads.into());
     let room = Room {
         machine: physical_memory(),
         cgroup: memory_limit(),
@@ -31,9 +36,10 @@ pub(crate) fn check_size(workload: &Workload, n: u64, reserve: Option<usize>) ->
     };
     let Some(has) = room.lacks(least) else { return Ok(()) };
     let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
+    let on = if size.threads == 1 { String::new() } else { format!(" on each of {} threads", size.threads) };
     Err(CommandError::run(format!(
-        "{} with a {} of {n} would need {least} of memory, but {has}",
-        workload.name, workload.n.unit
+        "{} with a {} of {}{on} would need {least} of memory, but {has}",
+        workload.name, workload.n.unit, size.n
     )))
 }
 

@@ -16,11 +16,11 @@ use heapwood_workloads::{Line, protocol};
 use std::io::Write;
 
 pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
-    let (workload, format) = (args.workload, args.format());
-    let n = workload.check(args.n).map_err(CommandError::usage)?;
+    let (workload, format) = (args.what.workload, args.format());
+    let size = args.what.size()?;
     let config = args.heap.config();
-    check_size(workload, n, config.reserve)?;
-    // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
+    check_size(workload, size, config.reserve)?;
+    // SAFETY: the workloads keep their pointers on the stacks of their threads, in objects and in roots.
     let heap = unsafe { Heap::new(config) }.map_err(no_heap)?;
     heap.on_alloc_error(give_up);
     if let Some(path) = &args.page_sample {
@@ -30,18 +30,19 @@ pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
     let m = heap.attach().map_err(no_heap)?;
     let clock = Clock::start();
     let mut lines = Vec::new();
-    (workload.run)(&m, n, &mut |line| {
+    let ran = workload.run_on(&m, size.threads, size.n, &mut |line| {
         show_line(&line, format);
         lines.push(line.fields);
     });
-    let figures = clock.stop(m, figures::Run { workload: workload.name, n, config }, lines);
+    ran.map_err(CommandError::run)?;
+    let figures = clock.stop(m, figures::Run { workload: workload.name, size, config }, lines);
     match format {
         Format::Text => figures.print(),
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(CommandError::run)?),
         Format::Peer => {}
     }
     if let Some(path) = &args.page_sample {
-        let program = format!("{} {n}", workload.name);
+        let program = format!("{} {size}", workload.name);
         SampleFile::of(&heap, program).write(path)?;
     }
     match heap.stats().barrier_violations {

@@ -131,6 +131,29 @@ fn a_peer_that_cannot_be_built_is_named_with_what_to_install() {
     assert!(ran.err.contains("--equal-rss missing"), "{}", ran.err);
 }
 
+/// All programs do the whole work on as many threads, or take no part.
+#[test]
+fn threads_are_passed_to_those_that_take_them() {
+    let folder = folder("threads");
+    for (args, threads) in [("trees 6", 1), ("trees 6 --threads 1", 1), ("trees 6 --threads 3", 3)] {
+        let mut command = bench(&folder, &format!("{args} --peers honest,threaded --runs 1 --json"));
+        let ran = ran(command.env("FAKE_THREADS", threads.to_string()));
+        assert_eq!(ran.code, Some(0), "{args}: {}", ran.err);
+        let report = json_of(&ran);
+        assert_eq!(report["threads"], threads, "{args}");
+        let shown = report["command"].as_str().unwrap();
+        assert_eq!(shown.contains(" 6 --threads 3 "), threads == 3, "{shown}");
+        if threads == 1 {
+            assert_eq!(names(&report), ["heapwood", "honest", "threaded"]);
+            continue;
+        }
+        assert_eq!(names(&report), ["heapwood", "threaded"]);
+        assert_eq!(report["skipped"][0]["name"], "honest");
+        assert!(report["skipped"][0]["why"].as_str().unwrap().contains("--threads"), "{report}");
+        assert!(ran.err.contains("skipped: honest: its programs have one thread"), "{}", ran.err);
+    }
+}
+
 /// A PATH with these programs and no others.
 fn path_with(folder: &Path, programs: &[&str]) -> PathBuf {
     let bin = folder.join("bin");
@@ -164,6 +187,7 @@ fn toolchains_that_are_hidden_are_missed_by_name() {
         ("java-serial", "default-jdk-headless"),
         ("ocaml", "ocaml"),
         ("bump", "gcc libc6-dev"),
+        ("d", "ldc libphobos2-ldc-shared-dev"),
     ] {
         let line = ran.err.lines().find(|line| line.contains(&format!("skipped: {name}: ")));
         assert!(line.is_some_and(|line| line.contains(words)), "{name}: {}", ran.err);

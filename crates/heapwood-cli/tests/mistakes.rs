@@ -21,7 +21,7 @@ fn fails(args: &str, code: i32, words: &[&str]) {
 #[test]
 fn wrong_numbers() {
     for command in ["run", "bench"] {
-        for workload in ["trees", "gcbench", "churn", "mixed", "mark"] {
+        for workload in heapwood_workloads::ALL.iter().map(|w| w.name) {
             let fails = |n: &str, words: &[&str]| fails(&format!("{command} {workload} {n}"), 2, words);
             fails("-5", &["-5", "must not be negative"]);
             fails("0", &["'0'", "at least 1"]);
@@ -43,12 +43,52 @@ fn wrong_numbers() {
 }
 
 #[test]
+fn wrong_numbers_of_threads() {
+    for command in ["run", "bench"] {
+        for workload in heapwood_workloads::ALL.iter().map(|w| w.name) {
+            let fails = |threads: &str, words: &[&str]| {
+                fails(&format!("{command} {workload} 6 --threads {threads}"), 2, words)
+            };
+            fails("0", &["--threads", "'0'", "at least 1"]);
+            fails("-2", &["--threads", "must not be negative"]);
+            fails("two", &["--threads", "two", "whole number of threads"]);
+            fails("99999999999999999999", &["--threads", "larger"]);
+            let many: &[&str] = match workload {
+                "mark" => &["mark runs on one thread, not 18446744073709551615", "the heap as a whole"],
+                _ => &["1 to 1024 threads (usually", "18446744073709551615"],
+            };
+            fails("18446744073709551615", many);
+        }
+        fails(&format!("{command} mark 6 --threads 2"), 2, &["mark runs on one thread, not 2"]);
+        fails(&format!("{command} trees 6 --threads 1025"), 2, &["trees", "1 to 1024 threads", "1025"]);
+        fails(&format!("{command} trees 6 --threads"), 2, &["--threads", "value"]);
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_had_are_named() {
+    // Of addresses for so many stacks there are too few.
+    let command = format!(
+        "ulimit -v 400000; exec '{}' run rand-small 1 --threads 1024",
+        env!("CARGO_BIN_EXE_heapwood")
+    );
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains(" of 1024 cannot be started: ") && err.contains("use fewer"), "{err}");
+    assert_eq!((err.lines().count(), output.stdout.len()), (1, 0), "{err}");
+}
+
+#[test]
 fn sizes_that_the_machine_cannot_hold() {
     for command in ["run", "bench"] {
         for depth in [37, 40] {
             let words = [&format!("trees with a depth of {depth}")[..], "memory", "machine"];
             fails(&format!("{command} trees {depth}"), 1, &words);
         }
+        // What each thread keeps counts.
+        let words = ["churn with a number of replacements of 5 on each of 1024 threads", "memory", "machine"];
+        fails(&format!("{command} churn 5 --threads 1024"), 1, &words);
     }
 }
 

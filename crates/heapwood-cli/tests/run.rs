@@ -121,6 +121,13 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("churn 100000", "churn-100000.txt"),
         ("mixed 100000", "mixed-100000.txt"),
         ("mark 10000", "mark-10000.txt"),
+        ("rand-small 20", "rand-small-20.txt"),
+        ("rand-large 20", "rand-large-20.txt"),
+        ("tree1 8", "tree1-8.txt"),
+        ("conalloc 100000", "conalloc-100000.txt"),
+        ("conalloc 100000 --threads 1", "conalloc-100000.txt"),
+        ("trees 10 --threads 3", "trees-10.txt"),
+        ("churn 100000 --threads 2", "churn-100000.txt"),
     ] {
         let out = output(&format!("run --as-peer {args}"));
         let (figures, checks): (Vec<&str>, Vec<&str>) = out.lines().partition(|l| l.starts_with("figure "));
@@ -136,6 +143,27 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         }
     }
     assert_eq!(heapwood("run trees 8 --as-peer --json").code, Some(2));
+}
+
+#[test]
+fn threads_each_do_the_whole_work() {
+    let one = json("run tree1 10 --threads 1");
+    let three = json("run tree1 10 --threads 3");
+    assert_eq!((&one["threads"], &three["threads"]), (&json!(1), &json!(3)));
+    assert_eq!(one["lines"], three["lines"]);
+    let bytes = |figures: &Value| figures["allocated_bytes"].as_f64().unwrap();
+    assert!((2.9..3.1).contains(&(bytes(&three) / bytes(&one))), "{one} {three}");
+    assert_eq!(json("run conalloc 1000")["threads"], 4);
+    let figures = json("run churn 1000 --threads 2");
+    assert!(figures["lines"][0]["mops"].as_f64() > Some(0.0), "{figures}");
+
+    let text = output("run churn 1000 --threads 2");
+    for words in
+        ["mops of all threads ", "longest_gap_us of all threads ", "\neach of 2 threads did all of this\n"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!output("run tree1 8 --threads 1").contains("threads did"));
 }
 
 fn collections(args: &str) -> u64 {
@@ -167,6 +195,52 @@ fn all_statistics_are_printed() {
     ] {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
     }
+}
+
+#[test]
+fn phases_and_rates_are_in_json_and_in_the_table() {
+    let figures = json("run trees 14 --min-heap 1MiB");
+    let us = |key: &str| figures[key].as_f64().unwrap_or_else(|| panic!("{key}: {figures}"));
+    for (clock, parts) in [
+        ("us", ["prep_us", "mark_us", "sweep_us", "recovery_us"]),
+        ("cpu_us", ["prep_cpu_us", "mark_cpu_us", "sweep_cpu_us", "recovery_cpu_us"]),
+    ] {
+        let sum: f64 = parts.iter().map(|part| us(&format!("phase_{part}"))).sum();
+        assert!((us(&format!("phase_total_{clock}")) - sum).abs() < 0.01, "{figures}");
+        assert!(us(&format!("phase_stop_{clock}")) <= us(&format!("phase_prep_{clock}")), "{figures}");
+    }
+    let count = |key: &str| figures[key].as_u64().unwrap() as f64;
+    for key in ["span_lock_acquisitions", "swept_by_allocation", "spans_taken"] {
+        let rate = |of: &str| figures[of][key].as_f64().unwrap();
+        assert!(count(key) > 0.0, "{key}: {figures}");
+        assert!((rate("per_collection") * count("collections") - count(key)).abs() < 0.5, "{key}: {figures}");
+        let mib = count("small_bytes") / (1 << 20) as f64;
+        assert!((rate("per_small_mib") * mib - count(key)).abs() < 0.5, "{key}: {figures}");
+    }
+    assert_eq!(json("run trees 4")["per_collection"]["stops"], 0.0, "without collections there is no rate");
+    let table = output("run trees 14 --min-heap 1MiB");
+    for words in ["phases, ms (CPU): prep ", "per MiB of small objects: locks ", "spans swept by allocation "]
+    {
+        assert!(table.contains(words), "{words} is missing:\n{table}");
+    }
+}
+
+#[test]
+fn a_flag_says_what_is_told_and_counts_more_than_the_variable() {
+    let told = |args: &str| {
+        let output = command(args).env("HEAPWOOD", "trace=1").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let run = "run trees 14 --json --min-heap 1MiB";
+    assert!(told(run).lines().count() > 3 && told(run).lines().all(|line| line.starts_with("gc ")));
+    assert_eq!(told(&format!("{run} --trace off")), "");
+    let totals = told(&format!("{run} --trace phases"));
+    assert!(totals.starts_with("\tTotal GC prep time:  ") && totals.lines().count() == 5, "{totals}");
+    // A program that ends in the midst of it tells, too.
+    let output = command("run trees 16 --limit 4MiB --trace phases").output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("\tGrand total GC time:  "), "{output:?}");
 }
 
 /// What a run prints as JSON, and on standard error, with this variable.

@@ -98,7 +98,9 @@ impl Mutator {
         let heap = self.heap();
         let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
         self.check().map_err(AllocError::Misuse)?;
-        self.safepoint();
+        if self.is_thread_asked_to_stop() {
+            self.safepoint_slow();
+        }
         if state.is_stressed() {
             self.collect().map_err(AllocError::Misuse)?;
         }

@@ -1,14 +1,16 @@
 //! Attaching a thread to a heap, and detaching it; and, in one place, whether a thread is attached already.
 //!
-//! A mutator is taken from those that earlier threads have left, or made in mapped memory of its own. A thread's mutators,
-//! one for each heap it is attached to, are linked through themselves, and the first is the thread's value of a key which
-//! the C library calls a function for as a thread that has one exits: the one place of the library with something of the
-//! process's own. So nothing is allocated, and a thread that forgets to detach is detached. Invariant: a mutator is in its
-//! thread's list, which only that thread walks, from when it is attached until it is detached.
+//! A mutator is taken from those that earlier threads have left, or made in mapped memory of its own. A thread's record links
+//! its mutators, one for each heap it is attached to. It is a thread-local variable, looked up here alone; its address is the
+//! thread's value of a key which the C library calls a function for as a thread that has one exits: the one place of the
+//! library with something of the process's own. So a thread that forgets to detach is detached. Invariant: a mutator is in
+//! its thread's record from when it is attached until it is detached; meanwhile the key has a value.
 
-use crate::error::HeapError;
+use crate::error::{HeapError, MisuseError};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
+use crate::mutator::registry::Registry;
+use crate::mutator::thread_record::ThreadRecord;
 use crate::roots::ThreadStack;
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -17,26 +19,24 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_os::ThreadValue;
 
-// SAFETY: what is stored are attached mutators of the storing thread, which is what `thread_ends` takes.
-static FIRST: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
+// SAFETY: what is stored are records of the storing thread, which is what `thread_ends` takes.
+static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
 
-fn first() -> *const Mutator {
-    FIRST.get().cast()
+thread_local! {
+    // It has no destructor, so it can be used until the thread is no more.
+    static RECORD: ThreadRecord<Mutator> = const { ThreadRecord::new() };
 }
 
-fn set_first(mutator: *const Mutator) -> Result<(), HeapError> {
-    FIRST.set(mutator.cast_mut().cast()).map_err(|_| HeapError::ThreadKeys)
+/// The calling thread's record, which lives as long as the thread.
+fn record<'t>() -> &'t ThreadRecord<Mutator> {
+    // SAFETY: the variable has no destructor, and references to it do not leave the thread (it is not Sync).
+    RECORD.with(|record| unsafe { &*core::ptr::from_ref(record) })
 }
 
-/// The calling thread's mutators.
-fn mine<'t>() -> impl Iterator<Item = &'t Mutator> {
-    let mut at = first();
-    core::iter::from_fn(move || {
-        // SAFETY: the list holds attached mutators of this thread, and nobody else changes it.
-        let mutator = unsafe { at.as_ref() }?;
-        at = mutator.next_of_thread().get();
-        Some(mutator)
-    })
+/// The thread's end is noticed from now on, or need not be.
+fn notice_end(of: Option<&ThreadRecord<Mutator>>) -> Result<(), HeapError> {
+    let value = of.map_or(core::ptr::null(), core::ptr::from_ref);
+    ENDS.set(value.cast_mut().cast()).map_err(|_| HeapError::ThreadKeys)
 }
 
 /// The calling thread's attachment to a heap: its mutator, until this is dropped, which detaches the thread.
@@ -52,30 +52,46 @@ impl Mutator {
     /// # Errors
     /// It is attached to this heap already, the system does not say where its stack ends, or there is no memory for it.
     pub fn attach(heap: &Heap, stack_end: Option<usize>) -> Result<Attached<'_>, HeapError> {
-        if mine().any(|mutator| core::ptr::eq(mutator.heap(), heap)) {
+        let record = record();
+        if record.iter().any(|mutator| core::ptr::eq(mutator.heap(), heap)) {
             return Err(HeapError::AttachedAlready);
         }
         let stack = ThreadStack::here(stack_end)?;
-        // In verify mode none is used again.
-        let spare = if heap.state().stores().is_some() { None } else { heap.registry().take_spare() };
-        let mutator = match spare {
-            Some(mutator) => mutator,
-            // SAFETY: the state is the heap's first field, and a heap outlives its mutators.
-            None => unsafe { Mutator::map(heap.kernel(), NonNull::from(heap).cast())? },
-        };
-        // SAFETY: the mutator is this thread's alone.
-        let m = unsafe {
-            Mutator::assign(mutator, stack);
-            mutator.as_ref()
-        };
-        m.next_of_thread().set(first());
-        if let Err(e) = set_first(m) {
-            // SAFETY: nobody else has seen it.
-            unsafe { heap.registry().keep(mutator) };
-            return Err(e);
+        notice_end(Some(record))?;
+        // A collection holds the registry's lock: while the thread waits for that, those of its other heaps go on.
+        let beside = stack.clone();
+        record.elsewhere(Some(&beside), |left| {
+            // In verify mode none is used again.
+            let spare = if heap.state().stores().is_some() { None } else { heap.registry().take_spare() };
+            let mutator = match spare {
+                Some(mutator) => mutator,
+                // SAFETY: the state is the heap's first field, and a heap outlives its mutators.
+                None => unsafe { Mutator::map(heap.kernel(), NonNull::from(heap).cast())? },
+            };
+            // SAFETY: the mutator is this thread's alone, and the record, too; the mutator stays until it is detached.
+            unsafe {
+                Mutator::assign(mutator, stack, record);
+                record.attach(heap.registry(), mutator.as_ref(), left);
+            }
+            Ok(Attached { mutator, heap: PhantomData })
+        })
+    }
+}
+
+impl Heap {
+    /// Collects now, on any thread: one that is not attached to this heap has nothing in it that is scanned. A collection that
+    /// begins after the call has ended when this returns.
+    ///
+    /// # Errors
+    /// The thread is attached, and its mutator cannot be used now ([`Mutator::collect`]).
+    pub fn collect(&self) -> Result<(), MisuseError> {
+        match record().iter().find(|mutator| core::ptr::eq(mutator.heap(), self)) {
+            Some(mutator) => mutator.collect(),
+            None => {
+                let _turn = record().elsewhere(None, |_| self.collect_here());
+                Ok(())
+            }
         }
-        heap.registry().add(m);
-        Ok(Attached { mutator, heap: PhantomData })
     }
 }
 
@@ -106,7 +122,7 @@ impl Deref for Attached<'_> {
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
         // A guard that outlived its thread's mutators, in a thread-local value, has nothing left to do.
-        if mine().any(|mutator| core::ptr::eq(mutator, self.mutator.as_ptr())) {
+        if record().iter().any(|mutator| core::ptr::eq(mutator, self.mutator.as_ptr())) {
             // SAFETY: it is attached, and this thread's (a pointer is not sent); it is not used afterwards.
             unsafe { detach(self.mutator) };
         }
@@ -119,26 +135,37 @@ impl Drop for Attached<'_> {
 /// 1. The mutator is attached, it is this thread's, and it is not used afterwards.
 unsafe fn detach(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
-    let mutator = unsafe { this.as_ref() };
-    let next = mutator.next_of_thread().get();
-    if core::ptr::eq(first(), mutator) {
-        // A value that has a place needs no memory.
-        let _ = set_first(next);
-    } else if let Some(before) = mine().find(|m| core::ptr::eq(m.next_of_thread().get(), mutator)) {
-        before.next_of_thread().set(next);
+    unsafe {
+        this.as_ref().give_up();
+        leave_registry(this);
     }
-    // A collector that waits for the registry's lock sees a mutator that is as good as stopped; one that holds it ends first.
-    mutator.give_up();
+}
+
+/// The rest of that, for a mutator that has been given up: its parts are a collector's to read.
+///
+/// # Safety
+/// 1. As for [`detach`].
+unsafe fn leave_registry(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
-    unsafe { mutator.heap().registry().remove(this) };
+    let mutator = unsafe { this.as_ref() };
+    let (record, registry): (_, &Registry<Mutator>) = (record(), mutator.heap().registry());
+    // A collector that waits for the registry's lock sees a mutator that is as good as stopped; one that holds it ends first,
+    // and meanwhile collections of the thread's other heaps go on.
+    // SAFETY: contract 1; it has given up.
+    record.elsewhere(None, |_| unsafe { record.detach(registry, this) });
+    if record.iter().next().is_none() {
+        // A value that has a place needs no memory.
+        let _ = notice_end(None);
+    }
 }
 
 /// Detaches a thread that exits: it no longer keeps anybody waiting.
-unsafe extern "C" fn thread_ends(value: *mut c_void) {
-    // The value is taken away before this is called; it is what `detach` works on.
-    let _ = set_first(value.cast());
-    while let Some(mutator) = NonNull::new(first().cast_mut()) {
+unsafe extern "C" fn thread_ends(_: *mut c_void) {
+    let record = record();
+    // First in all heaps: while it waits in one for a collection to end, it keeps nobody waiting in another.
+    record.iter().for_each(Mutator::give_up);
+    while let Some(mutator) = record.iter().next().map(NonNull::from) {
         // SAFETY: it is attached, and its thread is the one that is ending. It uses the heap no more.
-        unsafe { detach(mutator) };
+        unsafe { leave_registry(mutator) };
     }
 }

@@ -1,14 +1,34 @@
 //! Settings that the person who runs a program makes: `HEAPWOOD=percent=100,limit=2GiB`, keys and values as in Go's
-//! GODEBUG. Invariant: nothing reads the variable unasked, and what it says wrongly changes nothing and ends nothing: it is
-//! told, setting by setting, on standard error.
+//! GODEBUG. Invariant: but for `trace`, which says what is told and changes nothing else, nothing reads the variable
+//! unasked; and what it says wrongly changes nothing and ends nothing: it is told, setting by setting, on standard error,
+//! once a process.
 
-use crate::error::SettingError;
-use crate::options::{Config, OPTIONS, OptionInfo, OptionUnit};
+use crate::error::{OptionError, SettingError};
+use crate::options::{Config, GcTrace, OPTIONS, OptionInfo, OptionUnit};
 use crate::size;
+use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::message::write_line;
 
 /// The variable's name.
 pub const VARIABLE: &str = "HEAPWOOD";
+
+/// Whether it has been told in this process what of the variable is of a wrong form, or names no option; that every heap
+/// would tell. They are this process's, as its environment is.
+static TOLD_FORM: AtomicBool = AtomicBool::new(false);
+/// The same of values, which only those tell that were asked to read all.
+static TOLD_VALUES: AtomicBool = AtomicBool::new(false);
+
+impl SettingError<'_> {
+    /// Whether it concerns every heap, not only those that read all of the variable: no option is meant, or `trace`.
+    fn is_of_form(&self) -> bool {
+        match self {
+            SettingError::NotText | SettingError::NoValue { .. } | SettingError::NoOption { .. } => true,
+            SettingError::Value { option, .. } | SettingError::Range(OptionError { option, .. }) => {
+                option.unit == OptionUnit::Trace
+            }
+        }
+    }
+}
 
 impl OptionInfo {
     /// The value that `text` says: a number, a size such as `2GiB`, or `on` or `off`. It may be out of range.
@@ -22,6 +42,9 @@ impl OptionInfo {
                 "0" | "off" | "false" | "no" => Ok(0),
                 _ => Err(wrong(None)),
             },
+            OptionUnit::Trace => GcTrace::parse(text)
+                .map(|words| words.bits().into())
+                .map_err(|text| SettingError::Value { option: self, text, why: None }),
             _ => text.parse().map_err(|_| wrong(None)),
         }
     }
@@ -37,17 +60,40 @@ impl Config {
     /// # assert!(config.verify);
     /// ```
     ///
-    /// Nothing reads the variable but this, [`Config::from_env`], `hw_options_env` of the C interface and the command.
+    /// Nothing reads the variable but this, [`Config::from_env`], `hw_options_env` of the C interface and the command; and
+    /// every heap whose program did not set the option `trace`, for that option alone.
     #[must_use]
     pub fn with_env(self) -> Self {
-        let Some(text) = std::env::var_os(VARIABLE) else { return self };
         let mut config = self;
-        let warn = |why: SettingError<'_>| write_line(format_args!("heapwood: ignored in {VARIABLE}: {why}"));
+        config.read_variable(true);
+        config
+    }
+
+    /// What a heap is made with that is given these settings: what it is to tell, if they do not say, is the variable's to
+    /// say.
+    pub(crate) fn with_trace_of_env(self) -> Self {
+        let mut asked = Config::DEFAULT;
+        if self.trace.is_none() {
+            asked.read_variable(false);
+        }
+        Config { trace: self.trace.or(asked.trace), ..self }
+    }
+
+    /// Makes the settings of the variable. What is wrong is told, if it has not been: all of it, or what is any heap's
+    /// business.
+    fn read_variable(&mut self, all: bool) {
+        let Some(text) = std::env::var_os(VARIABLE) else { return };
+        let tells_form = !TOLD_FORM.swap(true, Ordering::Relaxed);
+        let tells_values = all && !TOLD_VALUES.swap(true, Ordering::Relaxed);
+        let warn = |why: SettingError<'_>| {
+            if if why.is_of_form() { tells_form } else { tells_values } {
+                write_line(format_args!("heapwood: ignored in {VARIABLE}: {why}"));
+            }
+        };
         match text.to_str() {
-            Some(text) => config.set_each(text, warn),
+            Some(text) => self.set_each(text, warn),
             None => warn(SettingError::NotText),
         }
-        config
     }
 
     /// The defaults, changed by the variable `HEAPWOOD` as [`Config::with_env`] says.

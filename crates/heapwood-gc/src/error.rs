@@ -73,6 +73,27 @@ impl fmt::Display for AllocError {
 
 impl core::error::Error for AllocError {}
 
+/// Why an object was not freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FreeError {
+    /// What was given is not what can be freed.
+    Refused(heapwood_heap::FreeError),
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FreeError::Refused(e) => e.fmt(f),
+            FreeError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FreeError {}
+
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -266,7 +287,8 @@ impl fmt::Display for SettingError<'_> {
                 write!(f, "option {} is {}: {why}", option.name, text.escape_debug())
             }
             SettingError::Value { option, text, why: None } => {
-                let a_number = if option.unit == OptionUnit::Switch { "" } else { "a number, " };
+                let in_words = matches!(option.unit, OptionUnit::Switch | OptionUnit::Trace);
+                let a_number = if in_words { "" } else { "a number, " };
                 let text = text.escape_debug();
                 write!(f, "option {} is {text}: it must be {a_number}{}", option.name, option.range_text())
             }

@@ -2,10 +2,10 @@
 //! there is no global state. Invariant: it lives in mapped memory at a fixed address, since mutators point to it, and its
 //! first field is what they read of it.
 
-use crate::background::{Background, Scavenger};
+use crate::background::{Background, BackgroundThread};
 use crate::collect::{Collector, Pacer, Room, hold_margin, window};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, TypeError};
-use crate::mark::{FlaggedSpans, MarkStacks};
+use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{Stats, Verify};
@@ -17,6 +17,8 @@ use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
+#[cfg(feature = "inspect")]
+use heapwood_heap::ValidationError;
 use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
@@ -43,7 +45,7 @@ const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it"
 /// A heap that its owner keeps in place. Dropping it releases all its memory at once; but if a thread is attached (whose
 /// guard was forgotten) that memory stays, for the thread may use it until it ends.
 pub struct HeapBox {
-    scavenger: Option<Scavenger>,
+    thread: Option<BackgroundThread>,
     heap: ManuallyDrop<MappedBox<Heap>>,
 }
 
@@ -57,7 +59,8 @@ impl Deref for HeapBox {
 impl Drop for HeapBox {
     fn drop(&mut self) {
         // The thread uses the heap.
-        self.scavenger = None;
+        self.thread = None;
+        self.heap.collector.tracing().end();
         if self.heap.mutators() == 0 {
             // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
             unsafe { ManuallyDrop::drop(&mut self.heap) };
@@ -69,6 +72,7 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
+        let config = config.with_trace_of_env();
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
@@ -101,17 +105,14 @@ impl Heap {
         let pacer = Pacer::new(&config, room);
         let first = pacer.pace(0, pacer.bounds(0));
         space.set_budget(first.budget);
-        let stacks = match config.mark_stack {
-            Some(edges) => MarkStacks::new(kernel, edges as usize)?,
-            None => MarkStacks::usual(kernel, window)?,
-        };
-        let flagged = FlaggedSpans::new(kernel, window)?;
+        space.set_goal(first.goal);
+        let marking = Marking::new(kernel, &config, window)?;
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
             state: State::new(space, first.goal, config.stress, stores),
-            collector: Collector::new(roots, (stacks, flagged), pacer, config.conservative_stacks, verify),
+            collector: Collector::new(roots, marking, pacer, &config, verify),
             background: Background::default(),
             config,
             kernel,
@@ -119,14 +120,17 @@ impl Heap {
         };
         let heap = ManuallyDrop::new(MappedBox::new(kernel, heap)?);
         drop(margin);
+        // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
+        unsafe { heap.collector.tracing().begin(heap.state.space()) };
         let start = || {
-            let (space, goal) = (heap.state.space(), heap.state.goal());
-            // SAFETY: the box keeps the heap in place, and HeapBox drops the scavenger first.
-            unsafe { Scavenger::start(kernel, &heap.background, space, goal) }.ok()
+            let (background, collects) = (&heap.background, config.idle_collection);
+            // SAFETY: the box keeps the heap in place, and HeapBox drops the thread first.
+            unsafe { BackgroundThread::start(kernel, background, &heap.state, &heap.collector, collects) }
+                .ok()
         };
         // Without the thread a heap goes on: it gives memory back when it is asked to.
-        let scavenger = config.background_release.then(start).flatten();
-        Ok(HeapBox { scavenger, heap })
+        let thread = config.background_release.then(start).flatten();
+        Ok(HeapBox { thread, heap })
     }
 
     /// The settings it was made with.
@@ -146,6 +150,11 @@ impl Heap {
         self.state.space()
     }
 
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn collector(&self) -> &Collector {
+        &self.collector
+    }
+
     pub(crate) fn state(&self) -> &State {
         &self.state
     }
@@ -154,7 +163,7 @@ impl Heap {
         self.kernel
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Registry<Mutator> {
         self.collector.registry()
     }
 
@@ -173,9 +182,16 @@ impl Heap {
         allocating: bool,
     ) -> Result<(), MisuseError> {
         if self.collector.collect_if(&self.state, me, wanted, allocating)? {
-            self.background.wake();
+            self.state.wakeup().notify();
         }
         Ok(())
+    }
+
+    /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
+    pub(crate) fn collect_here(&self) -> impl Sized {
+        let (_, turn) = self.collector.collect(&self.state, || true, false);
+        self.state.wakeup().notify();
+        turn
     }
 
     /// Changes the growth percentage, from the next collection on.
@@ -281,7 +297,7 @@ impl Heap {
     /// to half a MiB each) stays.
     pub fn release_free_memory(&self) -> usize {
         let released = self.space().release_all();
-        self.background.count_released(released);
+        self.background.figures().count_released(released);
         released
     }
 
@@ -318,9 +334,38 @@ impl Heap {
         PageCount(self.space().window_bytes() / PAGE_SIZE)
     }
 
+    /// Whether the heap's tables, lists and bits agree.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    ///
+    /// # Safety
+    /// 1. Meanwhile no other thread uses the heap.
+    #[cfg(feature = "inspect")]
+    pub unsafe fn is_valid(&self) -> Result<(), ValidationError> {
+        let members = self.registry().lock();
+        members.owners().for_each(|owner| owner.publish());
+        // SAFETY: contract 1, and this thread does nothing else meanwhile.
+        unsafe { self.space().stopped() }.is_valid(members.owners())
+    }
+
+    /// How many bytes threads own and do not use: free cells of the spans they have taken, and pages they have set aside.
+    ///
+    /// # Safety
+    /// 1. Meanwhile no other thread uses the heap.
+    #[cfg(feature = "inspect")]
+    pub unsafe fn owned_unused_bytes(&self) -> usize {
+        let members = self.registry().lock();
+        members.owners().for_each(|owner| owner.publish());
+        // SAFETY: contract 1, and this thread does nothing else meanwhile.
+        unsafe { self.space().stopped() }.owned_unused_bytes()
+    }
+
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         let figures = self.space().stats();
+        let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
+            self.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
         let mut stats = Stats {
             collections: self.state.collections(),
@@ -330,17 +375,28 @@ impl Heap {
             in_use_bytes: figures.in_use,
             committed_bytes: figures.grown,
             backed_bytes: figures.resident,
-            released_bytes: self.background.released(),
             spans: figures.spans,
             span_lock_acquisitions: figures.span_lock_acquisitions,
             page_lock_acquisitions: figures.page_lock_acquisitions,
+            sweep_allocation_ns,
+            sweep_background_ns,
+            sweep_collector_ns,
+            swept_by_allocation: figures.swept_by_allocation,
+            swept_by_background: figures.swept_by_background,
+            swept_by_collector: figures.swept_by_collector,
+            small_bytes: figures.small_allocated,
+            shared_rmws: figures.shared_rmws,
+            refills: figures.refills,
+            spans_taken: figures.spans_taken,
+            spans_returned: figures.spans_returned,
             threads: self.registry().attached_now(),
             hold_spans_max_ns: held(figures.hold_spans),
             hold_pages_max_ns: held(figures.hold_pages),
             hold_types_max_ns: held(figures.hold_types),
             ..Stats::default()
         };
-        self.collector.tell(&mut stats, &self.ticks);
+        self.collector.tell(self.space(), &mut stats, &self.ticks);
+        self.background.figures().tell(&mut stats);
         stats
     }
 }

@@ -12,11 +12,11 @@
 //! |---|---|
 //! | `heap` | the heap, as those above see it |
 //! | `attach` | threads join and leave |
-//! | `allocate` | a mutator's allocation, fast and slow |
+//! | `allocate`, `free` | a mutator's allocation, fast and slow; what it frees itself |
 //! | `types` | the types of objects |
-//! | `background` | the thread that gives memory back, and sweeps for it |
+//! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
 //! | `collect` | one collection; when the next is due; what the process leaves a heap |
-//! | `observe` | figures, snapshots of the pages, the checks of verify mode |
+//! | `observe` | figures, the phase clock, what is told of collections, snapshots of the pages, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
@@ -34,6 +34,7 @@ mod background;
 mod collect;
 mod environment;
 pub mod error;
+mod free;
 mod heap;
 pub mod inject;
 mod mark;
@@ -48,8 +49,8 @@ mod types;
 pub use attach::Attached;
 pub use environment::VARIABLE;
 pub use error::{
-    AllocError, HandleError, HeapError, MisuseError, OptionError, RootError, SettingError, SizeError,
-    TypeError,
+    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, SettingError,
+    SizeError, TypeError,
 };
 pub use heap::{Heap, HeapBox};
 #[cfg(feature = "inspect")]

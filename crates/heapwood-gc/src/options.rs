@@ -3,8 +3,10 @@
 //! as mmtk-core makes its options of one macro (util/options.rs). Invariant: the order of the list is that of
 //! `hw_options`, which programs are compiled with; so what is new comes last.
 
+mod gc_trace;
 pub(crate) mod info;
 
+pub use gc_trace::GcTrace;
 pub use info::{Audience, OptionInfo, OptionUnit};
 
 use crate::error::OptionError;
@@ -56,7 +58,8 @@ macro_rules! options_list {
             /// Collect at every allocation. Very slow.
             stress: bool = false, Switch 0..=1, Tests;
 
-            /// Give memory that is not needed back to the kernel, in a thread that takes at most a hundredth of one CPU.
+            /// Give memory that is not needed back to the kernel, in a thread of the heap's own that takes at most a hundredth of
+            /// one CPU for it; it also sweeps after collections, for at most a quarter.
             background_release: bool = true, Switch 0..=1, Everyone;
 
             /// The most words of a type given as a program or as text that is kept as a mask, which is faster
@@ -70,6 +73,20 @@ macro_rules! options_list {
             /// below, with whatever else the process has, and its objects take up at most seven eighths.
             memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
                 "what the memory control groups of the process allow, if that is less than the machine has";
+
+            /// Tell on standard error what collections do: `1`, a line after each, in the shape of Go's gctrace; `phases`, how
+            /// long their phases took in all, when the heap ends, or the process before it; `1+phases`, both; `off`, nothing.
+            trace: Option<GcTrace> = None, Trace 1..=4, Everyone,
+                "what the variable HEAPWOOD says of it, and otherwise nothing";
+
+            /// How many threads mark what is alive: the one that collects, and others that sleep between collections. 1 is
+            /// that one alone. If this is set, all of them mark in every collection, however small the heap.
+            mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
+                "as many as the processor cores that the process may use, where marking takes long enough";
+
+            /// Collect a heap that has nothing to do, so that what the program has dropped goes back: ten seconds after the last
+            /// collection, and only while all its threads are in blocking regions. Without `background_release` nobody does.
+            idle_collection: bool = true, Switch 0..=1, Everyone;
         }
     };
 }
@@ -120,6 +137,15 @@ impl Value for bool {
     }
     fn of(number: u64) -> Self {
         number != 0
+    }
+}
+
+impl Value for GcTrace {
+    fn number(self) -> Option<u64> {
+        Some(self.bits().into())
+    }
+    fn of(number: u64) -> Self {
+        GcTrace::of_bits(number as u32)
     }
 }
 
@@ -233,6 +259,9 @@ impl Config {
     /// The least memory, in bytes, that a process may have for a heap without a limit.
     pub const LEAST_MEMORY: usize = 16 << 20;
 
+    /// The most threads that mark one heap.
+    pub const MOST_MARK_THREADS: u32 = 128;
+
     /// Whether all options are in range. Making a heap asks this.
     pub fn check(&self) -> Result<(), OptionError> {
         let given = OPTIONS.iter().zip(self.values());
@@ -294,6 +323,7 @@ mod tests {
             Config::default().mask_words(257),
             Config::default().mark_stack(0),
             Config::default().memory(1),
+            Config::default().trace(GcTrace::OFF | GcTrace::PHASES),
         ] {
             assert!(config.check().is_err(), "{config:?}");
         }

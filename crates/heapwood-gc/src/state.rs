@@ -3,9 +3,12 @@
 //! mutator's pointer to it leads to both.
 
 mod store_log;
+mod wakeup;
 
 pub(crate) use store_log::StoreLog;
+pub(crate) use wakeup::{Tells, Wakeup};
 
+use crate::options::Config;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::Space;
 use heapwood_os::stack::thread_pointer;
@@ -15,6 +18,8 @@ pub(crate) struct State {
     space: Space,
     /// The thread pointer of the thread that marks, while one does.
     marking: AtomicUsize,
+    /// Those of the threads that help it.
+    helping: [AtomicUsize; Config::MOST_MARK_THREADS as usize],
     /// Collections so far.
     collections: AtomicU64,
     /// The bytes that the last one found alive.
@@ -25,6 +30,8 @@ pub(crate) struct State {
     stress: bool,
     /// In verify mode, the stores that went through the barrier.
     stores: Option<StoreLog>,
+    /// What the heap's own thread sleeps on.
+    wakeup: Wakeup,
 }
 
 impl State {
@@ -33,12 +40,20 @@ impl State {
         State {
             space,
             marking: AtomicUsize::new(0),
+            helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
             collections: AtomicU64::new(0),
             live: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
             stress,
             stores,
+            wakeup: Wakeup::default(),
         }
+    }
+
+    /// What the heap's own thread sleeps on.
+    #[inline(always)]
+    pub(crate) fn wakeup(&self) -> &Wakeup {
+        &self.wakeup
     }
 
     #[inline(always)]
@@ -58,6 +73,21 @@ impl State {
         let result = mark();
         self.marking.store(0, Ordering::Relaxed);
         result
+    }
+
+    /// Whether the calling thread, whose pointer is `here`, helps with a marking now.
+    pub(crate) fn is_helping(&self, here: usize) -> bool {
+        self.helping.iter().any(|helper| helper.load(Ordering::Relaxed) == here)
+    }
+
+    /// The calling thread, whose pointer is `here`, begins to help, as the `number`-th.
+    pub(crate) fn begin_helping(&self, number: usize, here: usize) {
+        self.helping[number].store(here, Ordering::Relaxed);
+    }
+
+    /// The `number`-th helper has ended.
+    pub(crate) fn end_helping(&self, number: usize) {
+        self.helping[number].store(0, Ordering::Relaxed);
     }
 
     /// How many collections have ended.

@@ -32,14 +32,8 @@ fn child_drops_a_gibibyte() {
     let heap = heap(Config::DEFAULT.conservative_stacks(false));
     let mutator = attach(&heap);
     let node = masked(&heap, 8, &[0]);
-    let mut roots = Slots::new(&heap, 1);
-    for _ in 0..1024 * MIB / 64 {
-        let object = new(&mutator, node);
-        put(object, 0, roots.get(0));
-        roots.set(0, object);
-    }
+    a_dropped_gibibyte(&heap, &mutator);
     assert!(resident() > 1024 * MIB);
-    roots.set(0, 0);
     mutator.collect().unwrap();
     // Ten seconds is what is promised; a machine under load may take longer.
     let back = (0..600).find(|_| {

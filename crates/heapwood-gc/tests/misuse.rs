@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType, slice_scan};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
@@ -110,6 +110,8 @@ fn a_mutator_on_another_thread() {
         assert_eq!(theirs.check(), Err(MisuseError::OtherThread));
         assert_eq!(theirs.collect(), Err(MisuseError::OtherThread));
         assert_eq!(refused(theirs, ty), MisuseError::OtherThread);
+        let scan = slice_scan(&TypeDescriptor::no_pointers(8).unwrap(), 0).unwrap();
+        assert_eq!(theirs.type_for(64, scan).err(), Some(AllocError::Misuse(MisuseError::OtherThread)));
         theirs.safepoint_slow();
         assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::OtherThread));
     })

@@ -63,10 +63,12 @@ heaps! {
     precise_under_stress = 8;
     conservative = 9;
     conservative_small_mark_stack_verified = 10;
+    any_number_of_markers = 11;
+    any_number_of_markers_small_mark_stack_verified = 12;
 }
 
 #[test]
 fn the_shares_are_all_the_steps_and_every_heap_is_played() {
     assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 11);
+    assert_eq!(ALL.len(), 13);
 }

@@ -34,11 +34,11 @@ impl Cpu {
 /// Calls a function that is always inlined, in a version of its caller compiled for what `$cpu` can do.
 #[macro_export]
 macro_rules! by_cpu {
-    ($cpu:expr, $function:path, ($($argument:ident: $type:ty),+) $(-> $result:ty)?) => {{
+    ($cpu:expr, $function:path, $(<$generic:ident: $bound:path>)? ($($argument:ident: $type:ty),+) $(-> $result:ty)?) => {{
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "popcnt,bmi1,bmi2")]
-            fn with_bits($($argument: $type),+) $(-> $result)? {
+            fn with_bits$(<$generic: $bound>)?($($argument: $type),+) $(-> $result)? {
                 $function($($argument),+)
             }
             if $crate::cpu::Cpu::has_bits($cpu) {

@@ -1,6 +1,7 @@
 //! Why something was refused (memory, a shape, a program), or is wrong. Each error says what was asked for and what can be done; showing
 //! one asks the system nothing.
 
+use crate::address::{Address, ObjectRef};
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
 use crate::layout::shape_id::MAX_OWN_SHAPES;
 use core::fmt;
@@ -89,6 +90,55 @@ impl From<OsError> for SpaceError {
         SpaceError::Kernel(e)
     }
 }
+
+/// Why an object was not freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FreeError {
+    /// No object is there.
+    NoObject {
+        /// The address that was given.
+        address: Address,
+    },
+    /// The address lies inside an object.
+    Inside {
+        /// The address that was given.
+        address: Address,
+        /// The object.
+        object: ObjectRef,
+    },
+    /// The object was freed before.
+    Twice {
+        /// The address that was given.
+        address: Address,
+    },
+    /// The kernel gave no memory for what is kept of freed objects; the next collection frees it if nothing refers to it.
+    Kernel(OsError),
+}
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FreeError::NoObject { address } => write!(
+                f,
+                "{address:#x} is no object of this heap: it was never one, or a collection has freed it; free what \
+                 allocation returned, and keep it alive until then"
+            ),
+            FreeError::Inside { address, object } => {
+                write!(
+                    f,
+                    "{address:#x} lies inside the object at {object:#x}: give the address of its first byte"
+                )
+            }
+            FreeError::Twice { address } => {
+                write!(f, "the object at {address:#x} has been freed already: free each object once")
+            }
+            FreeError::Kernel(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FreeError {}
 
 /// Why a shape was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

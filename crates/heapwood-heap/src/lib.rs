@@ -16,7 +16,7 @@
 //! | `alloc` | mutators: bumps, the slow path, large objects |
 //! | `reclaim` | what mutators share: lists of spans, the budget, sweeping |
 //! | `pages` | where spans get pages: the reservation, growth, the limit, release |
-//! | `marks` | mark and allocation bits |
+//! | `marks`, `freed` | mark and allocation bits; what the program freed itself |
 //! | `spans` | from an address to its span |
 //! | `layout` | from a type to a shape, and what is written for an object |
 //! | `address`, `granule`, `config`, `error` | the words in which all this speaks |
@@ -30,6 +30,7 @@ mod alloc;
 mod check;
 mod config;
 mod error;
+mod freed;
 mod granule;
 mod layout;
 mod marks;
@@ -45,7 +46,7 @@ pub use alloc::large::LargePages;
 pub use alloc::owner::Owner;
 pub use alloc::thread_cache::ThreadCache;
 pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};
-pub use error::{NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
+pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
 pub use granule::GRANULE;
 pub use layout::pointer_bits::PointerBits;
 pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};
@@ -54,6 +55,7 @@ pub use layout::shape_id::{MAX_OWN_SHAPES, MAX_SHAPES, ShapeId};
 pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
 pub use marks::MarkSide;
 pub use pages::page_heap::Object;
+pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
 pub use space::{Space, SpaceStats};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};

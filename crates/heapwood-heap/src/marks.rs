@@ -8,7 +8,7 @@
 use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
@@ -51,6 +51,18 @@ impl Marks {
         })
     }
 
+    /// Gives the memory of the bits for `bytes` bytes of free pages from `from` of the window back.
+    ///
+    /// # Safety
+    /// 1. The pages are free, and nobody takes them meanwhile.
+    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+        let words = from >> WORD_BYTES_LOG..(from + bytes) >> WORD_BYTES_LOG;
+        for side in &self.sides {
+            // SAFETY: the bits of free pages are zeros (contract 1). The kernel may refuse.
+            let _ = unsafe { side.decommit(words.clone()) };
+        }
+    }
+
     /// Swaps the sides at the end of marking: the marks become the allocation bits, and another cycle begins.
     pub(crate) fn flip(&self) {
         self.allocated.fetch_xor(1, Ordering::Relaxed);
@@ -66,6 +78,12 @@ impl Marks {
     #[inline(always)]
     fn allocated(&self) -> usize {
         self.allocated.load(Ordering::Relaxed)
+    }
+
+    /// The words of the allocation bits, to be read only: threads may set bits in them meanwhile (`set_allocated`).
+    #[inline(always)]
+    fn allocation_words(&self) -> *const AtomicU64 {
+        self.sides[self.allocated()].as_ptr().cast()
     }
 
     #[inline(always)]
@@ -91,9 +109,36 @@ impl Marks {
     /// Whether the cell at `addr` outlived the last cycle.
     #[inline(always)]
     pub(crate) fn is_allocated(&self, addr: usize) -> bool {
-        let (word, bit) = self.word(self.allocated(), addr);
+        let offset = addr - self.base;
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
-        unsafe { word.read() & bit != 0 }
+        let word = unsafe { &*self.allocation_words().add(offset >> WORD_BYTES_LOG) }.load(Ordering::Relaxed);
+        word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
+    }
+
+    /// The allocation bits of the granules from `addr` on, where a word begins.
+    pub(crate) fn allocated_word(&self, addr: usize) -> u64 {
+        // SAFETY: callers ask about addresses in spans, whose bits are committed.
+        unsafe { &*self.allocation_words().add((addr - self.base) >> WORD_BYTES_LOG) }.load(Ordering::Relaxed)
+    }
+
+    /// The cell at `addr` counts as one that outlived the last cycle. Other bits of its word may be set at the same time.
+    ///
+    /// # Safety
+    /// 1. It is a cell of a span that the calling thread alone may use, and no marking is under way.
+    pub(crate) unsafe fn set_allocated(&self, addr: usize) {
+        let (word, bit) = self.word(self.allocated(), addr);
+        // SAFETY: the bits of spans are committed, and threads set them beside each other by this alone (contract 1).
+        unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release);
+    }
+
+    /// The cell at `addr`, which outlived the last cycle, is no more.
+    ///
+    /// # Safety
+    /// 1. It is a large object of the calling thread's to free.
+    pub(crate) unsafe fn clear_allocated(&self, addr: usize) {
+        let (word, bit) = self.word(self.allocated(), addr);
+        // SAFETY: the bits of spans are committed.
+        unsafe { AtomicU64::from_ptr(word) }.fetch_and(!bit, Ordering::Relaxed);
     }
 
     /// From the first granule on at which a cell begins without an allocation bit, up to the next allocation bit; empty if
@@ -104,11 +149,10 @@ impl Marks {
         if from >= end {
             return end..end;
         }
-        let words = self.sides[self.allocated()].as_ptr();
         let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
-        let mut index = first / WORD_BITS;
+        let (mut index, words) = (first / WORD_BITS, self.allocation_words());
         // SAFETY: first..last are granules of one span, whose bits are committed; index stays below last.
-        let read = |index: usize| unsafe { *words.add(index) };
+        let read = |index: usize| unsafe { &*words.add(index) }.load(Ordering::Relaxed);
         let mut word = read(index);
         let mut found = !word & starts[index % PAGE_WORDS] & (u64::MAX << (first % WORD_BITS));
         while found == 0 {
@@ -136,19 +180,12 @@ impl Marks {
     /// The same among cells of `size` bytes that begin at `from`, each of which has a word of its own.
     #[inline]
     pub(crate) fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
-        let words = self.sides[self.allocated()].as_ptr();
-        let is_allocated = |cell: usize| {
-            let offset = cell - self.base;
-            // SAFETY: the cells lie in one span, whose bits are committed.
-            let word = unsafe { *words.add(offset >> WORD_BYTES_LOG) };
-            word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
-        };
         let mut start = from;
-        while start < end && is_allocated(start) {
+        while start < end && self.is_allocated(start) {
             start += size;
         }
         let mut limit = start;
-        while limit < end && !is_allocated(limit) {
+        while limit < end && !self.is_allocated(limit) {
             limit += size;
         }
         start..limit
@@ -171,19 +208,20 @@ impl Marks {
     fn count(&self, start: usize, end: usize) -> usize {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
-        let words = self.sides[self.allocated()].as_ptr();
+        let words = self.allocation_words();
         // SAFETY: the range is pages of one span, whose bits are committed.
-        (first..last).map(|i| unsafe { *words.add(i) }.count_ones() as usize).sum()
+        let read = |index: usize| unsafe { &*words.add(index) }.load(Ordering::Relaxed);
+        (first..last).map(|index| read(index).count_ones() as usize).sum()
     }
 
     /// How many allocation bits lie at the granules from `from` on, below `end`.
     pub(crate) fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
         let first = (from - self.base) >> GRANULE_LOG;
         let last = (end - self.base) >> GRANULE_LOG;
-        let words = self.sides[self.allocated()].as_ptr();
+        let words = self.allocation_words();
         let word = |index: usize| {
             // SAFETY: the granules are those of one span, whose bits are committed.
-            let word = unsafe { *words.add(index) };
+            let word = unsafe { &*words.add(index) }.load(Ordering::Relaxed);
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
             (word & below & above).count_ones() as usize
@@ -195,13 +233,14 @@ impl Marks {
     ///
     /// # Safety
     /// 1. The pages belong to the heap, and no marking is under way.
-    /// 2. No other thread uses their marks.
+    /// 2. Other threads do no more with their marks than the same.
     #[inline]
     pub(crate) unsafe fn clear_marks(&self, start: usize, end: usize) {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
-        // SAFETY: the words are committed and ours alone (contracts 1 and 2).
-        unsafe { self.sides[self.allocated() ^ 1].at(first).write_bytes(0, last - first) };
+        let words: *const AtomicU64 = self.sides[self.allocated() ^ 1].as_ptr().cast();
+        // SAFETY: the words are committed, and nobody needs them (contracts 1 and 2).
+        (first..last).for_each(|index| unsafe { &*words.add(index) }.store(0, Ordering::Relaxed));
     }
 
     /// Whether no mark bit is set for the pages `start..end`.
@@ -261,6 +300,18 @@ impl MarkSide {
             *word = old | bit;
             old & bit == 0
         }
+    }
+
+    /// The word of `addr`'s mark, and the bit in it, where several threads mark: they use it by atomic operations alone.
+    #[inline(always)]
+    pub fn word(&self, addr: usize) -> (*const AtomicU64, u64) {
+        let offset = addr.wrapping_sub(self.base);
+        (self.words.wrapping_add(offset >> WORD_BYTES_LOG).cast(), 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
+    }
+
+    /// The address whose mark is the lowest bit of a word.
+    pub fn first_of(&self, word: *const AtomicU64) -> usize {
+        self.base + (word as usize - self.words as usize) / size_of::<u64>() * (WORD_BITS * GRANULE)
     }
 }
 

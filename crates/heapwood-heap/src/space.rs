@@ -18,6 +18,7 @@ use crate::layout::shape::{Scan, Shape};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
 use crate::pages::page_heap::{Object, PageHeap};
+use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
@@ -111,6 +112,16 @@ impl Space {
     #[inline]
     pub fn find(&self, address: Address) -> Option<Object> {
         self.heap().find(address)
+    }
+
+    /// Whether the program has freed objects itself.
+    pub fn has_explicit_frees(&self) -> bool {
+        self.heap().freed().were_noted()
+    }
+
+    /// Whether the program has freed the object at an address itself, and its memory is no other's yet.
+    pub fn is_freed(&self, object: ObjectRef) -> bool {
+        self.contains(object.into()) && self.heap().freed().is_freed(object.get())
     }
 
     /// The span that `address` lies in.
@@ -254,15 +265,16 @@ impl Space {
         LargePages::take(self.sweeper(), (id, self.shape(id)), bytes, zeroed)
     }
 
-    /// Sweeps whatever has not been swept since the last marking, but for what mutators have taken home or others are
-    /// sweeping; nothing while the space stands still.
+    /// Sweeps whatever has not been swept since the last marking, and waits for others who do; nothing while the space stands
+    /// still.
     pub fn finish_sweep(&self) {
-        self.sweeper().finish(false);
+        self.sweeper().finish();
     }
 
-    /// Sweeps some spans for everyone; false if there are none, or the space stands still.
+    /// Sweeps some spans for everyone, as a thread does that has nothing else to do; false if there are none, or the space
+    /// stands still.
     pub fn sweep_some(&self) -> bool {
-        self.sweeper().sweep_some()
+        self.sweeper().sweep_some(Sweeping::Background)
     }
 
     /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
@@ -280,6 +292,11 @@ impl Space {
     /// Sets how many bytes may be handed out before the next collection is due.
     pub fn set_budget(&self, bytes: usize) {
         self.sweeper().lock().set_budget(bytes);
+    }
+
+    /// Sets the size in bytes at which the heap is collected first, by which mutators are given their shares of it.
+    pub fn set_goal(&self, bytes: usize) {
+        self.sweeper().lock().set_goal(bytes);
     }
 
     /// No collection is due in this cycle any more, whatever is handed out; if another has begun, this changes nothing.
@@ -327,20 +344,40 @@ impl Space {
         self.heap().resident_bytes()
     }
 
+    /// What sweeping and page recovery took. Reading it takes no lock.
+    pub fn reclaim_clock(&self) -> &ReclaimClock {
+        self.sweeper().clock()
+    }
+
     /// The figures of the space at this moment.
     pub fn stats(&self) -> SpaceStats {
         let central = self.sweeper().lock();
         let (counts, pages) = (central.counts(), self.heap().pages());
+        let [swept_by_allocation, swept_by_background, swept_by_collector] =
+            self.reclaim_clock().times().spans;
+        let page_lock_acquisitions = pages.stats().lock_acquisitions;
         SpaceStats {
             total_allocated: counts.total,
+            small_allocated: counts.total.saturating_sub(counts.large),
             allocated_in_cycle: counts.in_cycle,
             in_use: pages.in_use().bytes(),
             grown: self.extent(),
             resident: self.resident_bytes(),
             spans: counts.spans,
             span_lock_acquisitions: counts.lock_acquisitions,
-            page_lock_acquisitions: pages.stats().lock_acquisitions,
+            page_lock_acquisitions,
+            large_lock_acquisitions: counts.large_acquisitions,
+            shared_rmws: 2
+                * (counts.lock_acquisitions + page_lock_acquisitions)
+                    .saturating_sub(counts.large_acquisitions + counts.large_acquisitions / 2),
+            refills: counts.refills,
+            spans_taken: counts.taken,
+            spans_returned: counts.returned,
+            swept_by_allocation,
+            swept_by_background,
+            swept_by_collector,
             hold_spans: self.sweeper().longest_hold(),
+            held_spans: self.sweeper().total_hold(),
             hold_pages: pages.longest_hold(),
             hold_types: self.shape_table().longest_hold(),
         }
@@ -352,6 +389,8 @@ impl Space {
 pub struct SpaceStats {
     /// Handed out to mutators since the space was made.
     pub total_allocated: u64,
+    /// Those of them for objects that share pages with others.
+    pub small_allocated: u64,
     /// Handed out since the last marking.
     pub allocated_in_cycle: usize,
     /// In pages that spans own, or caches.
@@ -360,14 +399,33 @@ pub struct SpaceStats {
     pub grown: usize,
     /// In pages that may be resident.
     pub resident: usize,
-    /// Spans of small objects handed out since the space was made.
+    /// Spans that mutators allocated small objects from, since the space was made like all that follows.
     pub spans: u64,
-    /// How often mutators took the lock of the span lists for them.
+    /// How often the lock of the span lists was taken.
     pub span_lock_acquisitions: u64,
+    /// How often for a large object, of which each takes it twice and the page allocator's once.
+    pub large_lock_acquisitions: u64,
     /// How often the lock of the page allocator was taken.
     pub page_lock_acquisitions: u64,
+    /// Read-modify-writes on lines that others write, too, for small objects: two for each time that one of the two was taken,
+    /// but for the three times that a large object takes them.
+    pub shared_rmws: u64,
+    /// How often a mutator needed a run, but for the next of the same span.
+    pub refills: u64,
+    /// Spans that mutators took off the shared lists.
+    pub spans_taken: u64,
+    /// Spans that they put there.
+    pub spans_returned: u64,
+    /// Spans that threads swept that allocate.
+    pub swept_by_allocation: u64,
+    /// Spans that the background thread swept.
+    pub swept_by_background: u64,
+    /// Spans that threads swept that collect.
+    pub swept_by_collector: u64,
     /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
     pub hold_spans: u64,
+    /// All the time that it was held, by whomever, in ticks.
+    pub held_spans: u64,
     /// The same of the page allocator's lock.
     pub hold_pages: u64,
     /// The same of the lock for registering shapes.

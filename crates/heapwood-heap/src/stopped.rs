@@ -3,9 +3,10 @@
 //! exists nobody sweeps but its holder.
 
 use crate::address::ObjectRef;
-#[cfg(feature = "inspect")]
-use crate::check::snapshot;
+use crate::alloc::owner::Owner;
 use crate::check::walker::Walker;
+#[cfg(feature = "inspect")]
+use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
 use crate::marks::MarkSide;
@@ -36,9 +37,9 @@ impl<'s> Stopped<'s> {
         self.sweeper.heap()
     }
 
-    /// Sweeps whatever has not been swept since the last marking, but for what mutators have taken home.
+    /// Sweeps whatever has not been swept since the last marking: for checks, which want to see what is dead.
     pub fn finish_sweep(&self) {
-        self.sweeper.finish(true);
+        self.sweeper.finish_suspended();
     }
 
     /// The side that takes marks.
@@ -58,12 +59,21 @@ impl<'s> Stopped<'s> {
         self.heap().spans().contains(object.into()) && self.heap().marks().is_allocated(object.get())
     }
 
-    /// Ends a marking: marks become allocation bits, every span is unswept, and a new budget begins. Returns how
-    /// many bytes had been handed out since the last.
+    /// Ends a marking: marks become allocation bits, every span is unswept but those that mutators allocate from, and a new
+    /// budget begins, after which the heap has reached its goal. Returns how many bytes had been handed out since the last.
     ///
-    /// The mutators are flushed before the marking; what they own is lost otherwise.
-    pub fn end_marking(&self, budget: usize) -> usize {
-        self.sweeper.end_marking(budget)
+    /// `owners` are all mutators of the space, which were [published](Owner::publish) before the marking and not used since.
+    pub fn end_marking<'m>(
+        &self,
+        owners: impl Iterator<Item = Owner<'m>> + Clone,
+        budget: usize,
+        goal: usize,
+    ) -> usize {
+        let mut central = self.sweeper.lock();
+        owners.clone().for_each(|owner| owner.end_cycle(&mut central));
+        let handed_out = self.sweeper.begin_cycle(&mut central, budget, goal);
+        owners.for_each(|owner| owner.begin_cycle(&mut central));
+        handed_out
     }
 
     /// Calls `f` with each span and its first page, in order of address.
@@ -79,18 +89,25 @@ impl<'s> Stopped<'s> {
         }
     }
 
-    /// Checks everything that can be recomputed. All mutators must be flushed.
+    /// Checks everything that can be recomputed; `owners` are all mutators of the space.
     ///
     /// # Errors
     /// The first thing found wrong.
-    pub fn is_valid(&self) -> Result<(), ValidationError> {
-        Walker::new(self.sweeper, self.shapes).run()
+    pub fn is_valid<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> Result<(), ValidationError> {
+        Walker::new(self.sweeper, self.shapes).run(owners)
     }
 
     /// Calls `f` with the pages of each unswept span in which the last marking found nothing alive: a sweep would free them.
     #[cfg(feature = "inspect")]
     pub fn for_each_dead_span(&self, f: impl FnMut(PageIndex, PageCount)) {
         snapshot::for_each_dead_span(self.heap(), f);
+    }
+
+    /// How many bytes mutators own and do not use: free cells of the spans they have taken, and pages they have set aside. All
+    /// mutators were [published](Owner::publish).
+    #[cfg(feature = "inspect")]
+    pub fn owned_unused_bytes(&self) -> usize {
+        owned::unused(self.sweeper)
     }
 
     /// Forgets that an object outlived the last marking: injects a fault.

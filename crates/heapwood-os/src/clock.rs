@@ -16,3 +16,8 @@ pub fn monotonic_ns() -> u64 {
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
+
+/// Nanoseconds of CPU that all threads of the process have used.
+pub fn process_cpu_ns() -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}

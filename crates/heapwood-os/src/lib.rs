@@ -28,9 +28,11 @@
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
+//! | [`exit`] | what is to be done when the process exits |
 //! | `limits` | which limit a refusal met |
 //! | [`usage`] | what a process has used, and what the machine has |
 //! | [`cgroup`] | what control groups allow |
+//! | [`cores`] | how many processor cores a process may use |
 //! | `file` | small files read into fixed buffers |
 //! | [`message`] | writing to standard error without allocating |
 
@@ -38,7 +40,9 @@ pub mod cache_padded;
 pub mod cgroup;
 pub mod clock;
 pub mod coarse;
+pub mod cores;
 pub mod error;
+pub mod exit;
 pub mod faulty;
 mod file;
 pub mod futex;

@@ -172,6 +172,15 @@ impl<T: Zeroed> MappedArray<T> {
         Ok(())
     }
 
+    /// Makes the elements `range` zeros, and gives their memory back where it fills kernel pages.
+    ///
+    /// # Safety
+    /// 1. The elements are committed, zeros are a value of theirs, and nobody uses them meanwhile but to read zeros.
+    pub unsafe fn decommit(&self, range: Range<usize>) -> Result<(), OsError> {
+        // SAFETY: contract 1.
+        unsafe { self.memory.decommit(range.start * size_of::<T>()..range.end * size_of::<T>()) }
+    }
+
     /// Asks for huge pages behind the elements `range`.
     pub fn advise_huge(&self, range: Range<usize>) {
         self.memory.advise_huge(range.start * size_of::<T>()..range.end * size_of::<T>());

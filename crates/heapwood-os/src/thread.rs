@@ -63,6 +63,12 @@ pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void
 }
 
 impl Thread {
+    /// Whether it is a thread of this process: not in a child that was forked after it was started.
+    pub fn is_here(&self) -> bool {
+        // SAFETY: getpid takes nothing and cannot fail.
+        unsafe { libc::getpid() == self.process }
+    }
+
     /// Waits until the thread has ended. In a forked child there is none, and it is forgotten.
     pub fn join(self) {
         // SAFETY: getpid takes nothing; the thread is one of this process, and is joined once since `self` goes.

@@ -1,6 +1,6 @@
-//! A lock that remembers the longest time it was held: what others may have had to wait for, whether or not anybody
-//! did. It is read in ticks of the processor's counter, which cost a few nanoseconds, and told in nanoseconds by a
-//! [`TickClock`]. Invariant: only who holds the lock writes the time.
+//! A lock that remembers the longest time it was held, and how long in all: what others may have had to wait for, whether or
+//! not anybody did. It is read in ticks of the processor's counter, which cost a few nanoseconds, and told in nanoseconds by a
+//! [`TickClock`]. Invariant: only who holds the lock writes the times.
 
 use crate::lock::{Lock, LockGuard};
 use core::ops::{Deref, DerefMut};
@@ -46,19 +46,20 @@ impl TickClock {
 pub struct TimedLock<T> {
     lock: Lock<T>,
     longest: AtomicU64,
+    total: AtomicU64,
 }
 
 impl<T> TimedLock<T> {
     /// A free lock around `value`.
     pub fn new(value: T) -> Self {
-        TimedLock { lock: Lock::new(value), longest: AtomicU64::new(0) }
+        TimedLock { lock: Lock::new(value), longest: AtomicU64::new(0), total: AtomicU64::new(0) }
     }
 
     /// Waits until the lock is free and takes it.
     #[inline]
     pub fn lock(&self) -> TimedGuard<'_, T> {
         let guard = self.lock.lock();
-        TimedGuard { since: ticks(), guard, longest: &self.longest }
+        TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total }
     }
 
     /// The value, through exclusive access to the lock.
@@ -70,6 +71,11 @@ impl<T> TimedLock<T> {
     pub fn longest_hold(&self) -> u64 {
         self.longest.load(Ordering::Relaxed)
     }
+
+    /// All the time that it was held, in [`ticks`].
+    pub fn total_hold(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
 }
 
 /// Access to a locked value; dropping it frees the lock.
@@ -77,6 +83,7 @@ pub struct TimedGuard<'a, T> {
     since: u64,
     guard: LockGuard<'a, T>,
     longest: &'a AtomicU64,
+    total: &'a AtomicU64,
 }
 
 impl<T> Deref for TimedGuard<'_, T> {
@@ -99,6 +106,7 @@ impl<T> Drop for TimedGuard<'_, T> {
     fn drop(&mut self) {
         // The lock is held until the guard goes, after this.
         let held = ticks().wrapping_sub(self.since);
+        self.total.store(self.total.load(Ordering::Relaxed).wrapping_add(held), Ordering::Relaxed);
         if held > self.longest.load(Ordering::Relaxed) && held < 1 << 63 {
             self.longest.store(held, Ordering::Relaxed);
         }
@@ -122,6 +130,7 @@ mod tests {
         let longest = lock.longest_hold();
         *lock.lock() += 1;
         assert_eq!(lock.longest_hold(), longest, "a shorter hold changes nothing");
+        assert!(lock.total_hold() > longest);
         // The ratio was measured over as long as the hold at least.
         assert!(clock.ns(longest) as u128 >= slept.as_nanos() * 9 / 10, "{}", clock.ns(longest));
         assert_eq!(*lock.lock(), 3);

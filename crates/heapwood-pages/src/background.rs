@@ -28,12 +28,14 @@ pub trait Clock {
 #[derive(Clone, Copy, Debug)]
 pub struct Background {
     pacer: Pacer,
+    /// When it last worked, or was last asked what it owes.
+    since: Duration,
 }
 
 impl Background {
     /// For a share of one in `parts` of a CPU.
     pub const fn new(parts: u32) -> Self {
-        Background { pacer: Pacer::new(parts) }
+        Background { pacer: Pacer::new(parts), since: Duration::ZERO }
     }
 
     /// Calls `step`, which releases a run and says whether it has, until it has not or the slice's time is up; whether
@@ -46,15 +48,26 @@ impl Background {
             took = clock.cpu().saturating_sub(began);
         }
         let _ = self.pacer.worked(took);
+        self.since = clock.now();
         more
+    }
+
+    /// What is still to be rested, for an owner that has other things to do meanwhile.
+    pub fn owed(&mut self, clock: &impl Clock) -> Duration {
+        let now = clock.now();
+        self.pacer.rested(now.saturating_sub(self.since));
+        self.since = now;
+        self.pacer.owed()
     }
 
     /// Rests what is owed; ends early if `is_stopped` says so.
     pub fn rest(&mut self, clock: &impl Clock, is_stopped: impl Fn() -> bool) {
-        while self.pacer.owed() > Duration::ZERO && !is_stopped() {
-            let began = clock.now();
-            clock.sleep(self.pacer.owed());
-            self.pacer.rested(clock.now().saturating_sub(began));
+        loop {
+            let owed = self.owed(clock);
+            if owed.is_zero() || is_stopped() {
+                return;
+            }
+            clock.sleep(owed);
         }
     }
 }

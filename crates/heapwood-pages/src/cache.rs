@@ -64,6 +64,18 @@ impl PageCache {
         Some(PageRun { first: PageIndex(self.base.0 + at as usize), count: PageCount(1), scavenged })
     }
 
+    /// Keeps the first `keep` pages, and returns the others.
+    pub fn split_off(&mut self, keep: PageCount) -> PageCache {
+        let mut rest = *self;
+        for _ in 0..keep.0 {
+            rest.free &= rest.free.wrapping_sub(1);
+        }
+        rest.scavenged &= rest.free;
+        self.free &= !rest.free;
+        self.scavenged &= self.free;
+        rest
+    }
+
     /// The first page of the block.
     pub fn base(&self) -> PageIndex {
         self.base
@@ -126,6 +138,15 @@ impl<G: Geometry> PageAllocator<G> {
             Some(run) => Ok(run),
             None => self.allocate(count),
         }
+    }
+
+    /// Fills an empty cache with the first block that has a free page; false if there is none.
+    pub fn fill(&mut self, cache: &mut PageCache) -> bool {
+        debug_assert!(cache.is_empty());
+        let Some(first) = self.find(1) else { return false };
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (TreeShape::<G>::CHUNK_PAGES - 1));
+        *cache = self.take_block(chunk, place / 64);
+        !cache.is_empty()
     }
 
     /// The last resort: what the cache holds may complete a run.

@@ -198,6 +198,54 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.flush(cache);
     }
 
+    /// Takes a run of pages for a mutator with several caches, none of which can serve the request, and fills those until
+    /// they hold `most` pages together, or there are no more. So the lock is taken once for many pages.
+    ///
+    /// # Errors
+    /// As [`allocate_into`](PageAllocator::allocate_into).
+    #[cold]
+    pub fn allocate_with(
+        &self,
+        caches: &mut [PageCache],
+        count: PageCount,
+        most: PageCount,
+    ) -> Result<PageRun, AllocateError> {
+        let mut locked = self.lock();
+        let Some((first, others)) = caches.split_first_mut() else { return locked.pages.allocate(count) };
+        if !first.is_empty() {
+            self.note(&locked.pages, first.base(), PageCount(1));
+        }
+        let run = locked.pages.allocate_into(first, count)?;
+        let mut held = first.pages().0 + others.iter().map(|cache| cache.pages().0).sum::<usize>();
+        for cache in others.iter_mut().filter(|cache| cache.is_empty()) {
+            if held >= most.0 || !locked.pages.fill(cache) {
+                break;
+            }
+            held += cache.pages().0;
+        }
+        // What is too much came last.
+        for cache in caches.iter_mut().rev() {
+            if held <= most.0 {
+                break;
+            }
+            let keep = cache.pages().0.saturating_sub(held - most.0);
+            held -= cache.pages().0 - keep;
+            let mut rest = cache.split_off(PageCount(keep));
+            self.note(&locked.pages, rest.base(), PageCount(1));
+            locked.pages.flush(&mut rest);
+        }
+        Ok(run)
+    }
+
+    /// Takes back what several caches hold, in one lock acquisition.
+    pub fn flush_all(&self, caches: &mut [PageCache]) {
+        let mut locked = self.lock();
+        for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+            locked.pages.flush(cache);
+        }
+    }
+
     /// Gives pages back: [`PageAllocator::free`].
     pub fn free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
         let mut locked = self.lock();

@@ -348,6 +348,42 @@ fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u
 }
 
 /// Two mutators and a scavenger. `HEAPWOOD_PAGE_STEPS` is how many steps the mutators make together.
+/// Several caches are filled in one acquisition of the lock, up to what is asked for, and give all back in another.
+#[test]
+fn caches_are_filled_together() {
+    for most in [0, 1, 17, 64, 100, 200, 256, 1000] {
+        for count in [1, 3, 8, 20] {
+            let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(4096)).unwrap();
+            pages.grow(PageIndex(0), PageCount(1024)).unwrap();
+            // Every tenth page is in use, so that blocks have fewer than they could.
+            let used: Vec<_> =
+                (0..1024).map(|_| pages.allocate_uncached(PageCount(1)).unwrap().first).collect();
+            used.iter()
+                .filter(|page| page.0 % 30 != 7)
+                .for_each(|&page| pages.free(page, PageCount(1)).unwrap());
+            let (free, before) = (pages.stats().free.0, pages.stats().lock_acquisitions);
+            let mut caches = [PageCache::EMPTY; 4];
+            let run = pages.allocate_with(&mut caches, PageCount(count), PageCount(most)).unwrap();
+            assert_eq!(pages.stats().lock_acquisitions, before + 1);
+            let cached: usize = caches.iter().map(|cache| cache.pages().0).sum();
+            assert!(cached <= most, "{cached} of {most}");
+            // A long run fills no cache of its own, the others are as full as their blocks allow.
+            assert!(cached >= most.min(3 * 58 - count), "{cached} of {most} with {count}");
+            assert_eq!(pages.stats().free.0, free - count - cached);
+            let held =
+                |page: usize| caches.iter().filter(|cache| cache.get(PageIndex(page)).is_some()).count();
+            assert!((0..1024).all(|page| held(page) <= 1), "a page is in two caches");
+            assert!((run.first.0..run.first.0 + count).all(|page| held(page) == 0), "the run is in none");
+            pages.is_valid().unwrap();
+            pages.flush_all(&mut caches);
+            assert_eq!(pages.stats().lock_acquisitions, before + 2);
+            assert!(caches.iter().all(PageCache::is_empty));
+            assert_eq!(pages.stats().free.0, free - count);
+            pages.is_valid().unwrap();
+        }
+    }
+}
+
 #[test]
 fn two_mutators_and_a_scavenger() {
     let steps =

@@ -11,9 +11,9 @@ use std::sync::Arc;
 impl Heap {
     /// Attaches the calling thread, until what is returned is dropped.
     ///
-    /// A thread may be attached to several heaps, but while it waits in one, to collect or to be stopped, it polls
-    /// none of the others: two threads that collect two heaps to which both are attached wait for each other for
-    /// good. Let a thread be inside [`Mutator::blocking`] of every heap but the one it is using.
+    /// A thread may be attached to several heaps: while it waits in one, to collect or to be stopped, it counts as stopped in
+    /// all that it was attached to on this stack; inside [`Mutator::blocking`] it uses none of them. Where it allocates in one it
+    /// answers the collections of all; using one for long without allocating, it polls the others.
     ///
     /// # Errors
     /// No memory for the mutator, or the system does not say where the thread's stack ends.

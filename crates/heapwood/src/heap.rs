@@ -56,7 +56,8 @@ impl Heap {
     ///    ordinary allocator while it calls the comparison, and collections of `Gc`s are such buffers. A closure that
     ///    allocates or polls is passed to them only while the objects are kept alive otherwise: sort a copy, and
     ///    [keep](Mutator::keep) the slice it was copied from.
-    /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`].
+    /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`] of any heap that the
+    ///    thread was attached to when that began.
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
     /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
     ///    holds a `Gc`.

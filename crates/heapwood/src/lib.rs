@@ -34,6 +34,7 @@
 //! | `gc` | [`Gc`] |
 //! | `gc_cell` | [`GcCell`] |
 //! | `slice` | [`Slice`]: arrays whose length is known at run time |
+//! | `buffer` | [`Buffer`]: memory without pointers that nobody has written yet |
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
@@ -42,6 +43,7 @@
 #[doc(hidden)]
 pub mod __private;
 mod attach;
+mod buffer;
 mod gc;
 mod gc_cell;
 mod heap;
@@ -53,6 +55,7 @@ mod slice;
 mod trace;
 
 pub use attach::Attached;
+pub use buffer::Buffer;
 pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
@@ -62,7 +65,9 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 pub use heapwood_gc::PageSnapshot;
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
-pub use heapwood_gc::{AllocError, Config, HandleError, HeapError, OPTIONS, OptionError, OptionInfo};
+pub use heapwood_gc::{
+    AllocError, Config, FreeError, HandleError, HeapError, OPTIONS, OptionError, OptionInfo,
+};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;

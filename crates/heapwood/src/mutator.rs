@@ -9,7 +9,7 @@ use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::AllocError;
+use heapwood_gc::{AllocError, FreeError};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -125,6 +125,21 @@ impl Mutator {
                 Ok(Gc::from_raw(object.cast()))
             }
         }
+    }
+
+    /// Frees an object now, whoever allocated it: its memory may be another's at once. Its destructor does not run, for
+    /// objects have none. Most programs need this never; one that knows that a large object is dead saves collections by it.
+    ///
+    /// # Errors
+    /// No object of this heap begins there, or it was freed before and its memory is no other's yet.
+    ///
+    /// # Safety
+    /// 1. No [`Gc`] that leads to the object is used afterwards, on any thread; and no object that is alive and no
+    ///    [`Root`](crate::Root) holds one when a collection runs.
+    pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), FreeError> {
+        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
+        // SAFETY: contract 1.
+        unsafe { self.raw().free(start) }
     }
 
     /// Allocates a slice of `len` elements, the one at `i` being `element(i)`. May collect.
@@ -259,7 +274,7 @@ impl Mutator {
 
     #[cold]
     #[inline(never)]
-    fn fail(&self, error: AllocError) -> ! {
+    pub(crate) fn fail(&self, error: AllocError) -> ! {
         if let Some(hook) = self.inner().hook.get() {
             hook(&error);
         }
@@ -274,7 +289,8 @@ impl Mutator {
     }
 
     /// Runs `f` while other threads may collect without waiting for this one: for calls that block or take long.
-    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: that is refused.
+    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: that is refused. This goes for all heaps that the
+    /// thread is attached to; but `f` may attach it to another, and use that.
     ///
     /// # Panics
     /// On another stack than that the thread was attached with.

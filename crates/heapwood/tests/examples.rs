@@ -2,16 +2,40 @@
 
 use std::process::Command;
 
-fn prints(example: &str, expected: &str) {
+/// Runs an example, which must succeed, with this variable `HEAPWOOD`; what it prints, and what it tells on standard error.
+fn run(example: &str, variable: &str) -> (String, String) {
     let mut command = Command::new(env!("CARGO"));
     command.args(["run", "--quiet", "--package", "heapwood", "--example", example]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{example} ended with {}\n{errors}", output.status);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{example}");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("HEAPWOOD", variable);
+    let output = command.output().expect("cargo runs");
+    let text = |bytes| String::from_utf8(bytes).expect("examples print text");
+    let (printed, told) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{example} ended with {}\n{told}", output.status);
+    (printed, told)
+}
+
+fn prints(example: &str, expected: &str) {
+    assert_eq!(run(example, "").0, expected, "{example}");
+}
+
+/// None of the examples knows of the variable.
+#[test]
+fn a_program_that_does_not_ask_tells_what_the_variable_says() {
+    let (_, told) = run("list", "trace=1+phases,percent=50,trce=1");
+    // What the build may have to say comes first.
+    let lines: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("heapwood: ")).collect();
+    assert!(lines.len() > 6, "{told}");
+    assert!(lines[0].starts_with("heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant?"));
+    let (collections, totals) = lines[1..].split_at(lines.len() - 6);
+    assert!(!collections.is_empty(), "{told}");
+    for (i, line) in collections.iter().enumerate() {
+        assert!(line.starts_with(&format!("gc {} @", i + 1)) && line.contains(" MB goal, "), "{told}");
+    }
+    assert!(totals[0].starts_with("\tTotal GC prep time:  ") && totals.len() == 5, "{told}");
+    assert!(totals[4].starts_with("\tGrand total GC time:  "), "{told}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ struct arena {
     struct block *newest, *first; /* a list, newest block first */
 };
 
-static struct block *spare;
+/* Each thread has its own. */
+static _Thread_local struct block *spare;
 
 static void arena_grow(struct arena *arena) {
     struct block *block = spare;

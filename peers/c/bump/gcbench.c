@@ -5,9 +5,12 @@
 
 #include "../gcbench.h"
 
+static void gcbench_and_free(uint64_t n, struct report *report) {
+    gcbench(n, report);
+    free_spare_blocks();
+}
+
 int main(int argc, char **argv) {
     answer_version(argc, argv, BUMP_VERSION);
-    gcbench(argc, argv);
-    free_spare_blocks();
-    return 0;
+    return run(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT, 1, gcbench_and_free);
 }

@@ -4,9 +4,12 @@
 
 #include "../trees.h"
 
+static void trees_and_free(uint64_t n, struct report *report) {
+    trees(n, report);
+    free_spare_blocks();
+}
+
 int main(int argc, char **argv) {
     answer_version(argc, argv, BUMP_VERSION);
-    trees(argc, argv);
-    free_spare_blocks();
-    return 0;
+    return run(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT, 1, trees_and_free);
 }

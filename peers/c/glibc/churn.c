@@ -12,9 +12,7 @@ static uint64_t *new_object(uint64_t r) {
     return object;
 }
 
-int main(int argc, char **argv) {
-    answer_version(argc, argv, allocator_version());
-    uint64_t ops = take_number(argc, argv, DEFAULT_OPS, MAX_OPS);
+static void churn(uint64_t ops, struct report *report) {
     uint64_t rng = SEED;
 
     uint64_t **table = check_memory(PEER_MALLOC(TABLE_SLOTS * sizeof *table));
@@ -30,9 +28,13 @@ int main(int argc, char **argv) {
         table[slot] = new_object(r);
         if (i % 16 == 15) gaps_sample(&gaps);
     }
-    gaps_report("churn", ops, checksum, &gaps);
+    gaps_report("churn", ops, checksum, &gaps, report);
 
     for (size_t i = 0; i < TABLE_SLOTS; i++) PEER_FREE(table[i]);
     PEER_FREE(table);
-    return 0;
+}
+
+int main(int argc, char **argv) {
+    answer_version(argc, argv, allocator_version());
+    return run(argc, argv, DEFAULT_OPS, MAX_OPS, 1, churn);
 }

@@ -8,6 +8,5 @@
 
 int main(int argc, char **argv) {
     answer_version(argc, argv, allocator_version());
-    gcbench(argc, argv);
-    return 0;
+    return run(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT, 1, gcbench);
 }

@@ -12,11 +12,5 @@
 
 int main(int argc, char **argv) {
     answer_version(argc, argv, allocator_version());
-    uint64_t ops = take_number(argc, argv, DEFAULT_OPS, MAX_OPS);
-    uint64_t rng = SEED;
-
-    struct document **cache = fill_cache(&rng);
-    run_phases(cache, ops, &rng);
-    drop_cache(cache);
-    return 0;
+    return run(argc, argv, DEFAULT_OPS, MAX_OPS, 1, mixed);
 }

@@ -7,6 +7,5 @@
 
 int main(int argc, char **argv) {
     start_collector(&argc, argv);
-    gcbench(argc, argv);
-    return 0;
+    return run(argc, argv, DEFAULT_DEPTH, DEPTH_LIMIT, 1, gcbench);
 }

@@ -1,6 +1,8 @@
 /* Binary trees with libgc, whose nodes come from GC_malloc_many: a list of free
    nodes that the program takes from, and has refilled when it is empty. It
    compares libgc as runtimes that care for the speed of small objects use it. */
+/* The list of free nodes is the program's, not a thread's. */
+#define MOST_THREADS 1
 #include "../node.h"
 #include "start.h"
 

@@ -5,19 +5,12 @@
 
 #define WORDS_MEMORY(bytes) GC_MALLOC_ATOMIC(bytes)
 #define POINTERS_MEMORY(bytes) GC_MALLOC(bytes)
-/* What libgc's manual advises for large arrays; the start is kept below. */
+/* What libgc's manual advises for large arrays; the start is kept on the stack. */
 #define TABLE_MEMORY(bytes) GC_MALLOC_IGNORE_OFF_PAGE(bytes)
 #define RELEASE(p) ((void)(p))
 #include "../mixed.h"
 
-static struct document **cache;
-
 int main(int argc, char **argv) {
     start_collector(&argc, argv);
-    uint64_t ops = take_number(argc, argv, DEFAULT_OPS, MAX_OPS);
-    uint64_t rng = SEED;
-
-    cache = fill_cache(&rng);
-    run_phases(cache, ops, &rng);
-    return 0;
+    return run(argc, argv, DEFAULT_OPS, MAX_OPS, 1, mixed);
 }

@@ -92,7 +92,7 @@ static void options(void) {
     hw_options_defaults(NULL, 8);
     CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 32 << 20 && o.limit == 0 && o.reserve == 0);
     CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.background_release == 1);
-    CHECK(o.mask_words == 256 && o.mark_stack == 0 && o.memory == 0);
+    CHECK(o.mask_words == 256 && o.mark_stack == 0 && o.memory == 0 && o.trace == 0 && o.mark_threads == 0);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
 #define REFUSED(field, value, words)                                                                     \
@@ -119,6 +119,8 @@ static void options(void) {
     REFUSED(mask_words, 257, "option mask_words is 257: it must be 0 to 256");
     REFUSED(mark_stack, UINT32_MAX, "mark_stack");
     REFUSED(memory, 1, "at least 16 MiB");
+    REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
+    REFUSED(mark_threads, 129, "1 to 128");
 
     /* A program that is older than the library: what it does not know keeps its default. */
     hw_options older = o;
@@ -307,6 +309,41 @@ static int is_zero(const void *p, size_t n) {
         if (bytes[i] != 0) return 0;
     }
     return 1;
+}
+
+static void freeing(void) {
+    hw_heap *heap = new_heap();
+    hw_mutator *m = join(heap);
+    hw_type list = list_type(heap), bytes24, big;
+    uint64_t mask = 1;
+    CHECK(hw_type_no_pointers(heap, 24, &bytes24, NULL) == HW_OK);
+    CHECK(hw_type_mask(heap, 100000, &mask, 1, &big, NULL) == HW_OK);
+    hw_stats before = figures(heap);
+
+    /* What is freed is used again, without a collection, and zero where there may be pointers. */
+    const hw_type types[] = {list, bytes24, big};
+    for (size_t t = 0; t < 3; t++) {
+        char *kept = hw_alloc(m, types[t]);
+        for (int i = 0; i < 20000; i++) {
+            char *p = hw_alloc(m, types[t]);
+            CHECK(p != NULL && p != kept && (t == 1 || is_zero(p, 24)));
+            memset(p, 0x11, 24);
+            CHECK(hw_free(m, p) == HW_OK);
+        }
+    }
+    hw_stats after = figures(heap);
+    CHECK(after.collections == before.collections && after.committed_bytes <= 8 << 20);
+
+    char *p = hw_alloc(m, list), *q = hw_alloc(m, big);
+    CHECK(hw_free(m, NULL) == HW_OK);
+    CHECK(hw_free(m, p + 8) == HW_EINVAL && strstr(hw_last_error(m)->text, "lies inside the object at") != NULL);
+    CHECK(hw_free(m, q + 50000) == HW_EINVAL && hw_free(m, m) == HW_EINVAL && hw_free(m, &p) == HW_EINVAL);
+    CHECK(strstr(hw_last_error(m)->text, "is no object of this heap") != NULL);
+    CHECK(hw_free(m, p) == HW_OK && hw_free(m, p) == HW_EINVAL);
+    CHECK(strstr(hw_last_error(m)->text, "has been freed already") != NULL);
+    CHECK(hw_free(m, q) == HW_OK && hw_free(m, q) == HW_EINVAL && hw_base(m, p, NULL) == NULL && hw_base(m, q, NULL) == NULL);
+    CHECK(alive(m) == 0);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
 static void allocation(void) {
@@ -663,6 +700,7 @@ int main(void) {
     short_programs();
     large_types();
     allocation();
+    freeing();
     out_of_memory();
     no_memory();
     conservative_stack(NULL);

@@ -1,14 +1,13 @@
 //! What can be said to `heapwood bench`.
 
-use super::workload::{parse_count, workloads};
+use super::workload::What;
 use clap::Parser;
 use heapwood_report::arguments::a_picture;
-use heapwood_workloads::Workload;
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
 Peers are built into the target folder first; one whose toolchain is missing is named, with what to install, and \
-skipped. All programs run in turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check \
+skipped; so are, with --threads, peers that cannot do the whole work on each of several threads. All programs run in turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check \
 values, or nothing is compared. Times, memory and faults are the operating system's, for each process; shown is the \
 median with the least and the most, each program's over Heapwood's in the same round, and a p value: how likely the two \
 would lie as far apart by chance (Mann-Whitney U test).
@@ -20,13 +19,8 @@ pub(crate) const NO_PEER: &str = "none";
 
 #[derive(Parser)]
 pub(crate) struct Bench {
-    /// Which workload
-    #[arg(value_parser = workloads())]
-    pub(crate) workload: &'static Workload,
-
-    /// How much of it, as said of the workload
-    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
-    pub(crate) n: Option<u64>,
+    #[command(flatten)]
+    pub(crate) what: What,
 
     /// Compare with these only, separated by commas: a name such as java-serial, or a family such as java; none runs
     /// Heapwood alone [default: every peer that has the workload]

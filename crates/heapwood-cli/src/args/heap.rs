@@ -54,6 +54,7 @@ fn flag(option: &'static OptionInfo) -> Arg {
             arg.value_name(match unit {
                 OptionUnit::Bytes => "SIZE",
                 OptionUnit::Percent => "PERCENT",
+                OptionUnit::Trace => "WORDS",
                 _ => "N",
             })
             .value_parser(move |text: &str| parse(option, text))

@@ -1,10 +1,56 @@
-//! Which workload, and how much of it.
+//! Which workload, how much of it, and on how many threads.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use heapwood_workloads::Workload;
+use heapwood_report::CommandError;
+use heapwood_workloads::{OutOfRangeError, ThreadsOutOfRangeError, Workload};
+use std::fmt;
+
+/// What runs.
+#[derive(clap::Args)]
+pub(crate) struct What {
+    /// Which workload
+    #[arg(value_parser = workloads())]
+    pub(crate) workload: &'static Workload,
+
+    /// How much of it, as said of the workload
+    #[arg(allow_negative_numbers = true, value_parser = parse_count)]
+    n: Option<u64>,
+
+    /// Have each of T threads do the whole of it; all must find the same [default: 1; conalloc: 4]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = parse_threads)]
+    threads: Option<u64>,
+}
+
+impl What {
+    /// The numbers, if the workload takes them, or its usual ones.
+    pub(crate) fn size(&self) -> Result<Size, CommandError> {
+        let n: Result<u64, OutOfRangeError> = self.workload.check(self.n);
+        let threads: Result<u32, ThreadsOutOfRangeError> = self.workload.check_threads(self.threads);
+        Ok(Size { n: n.map_err(CommandError::usage)?, threads: threads.map_err(CommandError::usage)? })
+    }
+}
+
+/// How much of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) n: u64,
+    /// Each of which does all of that.
+    pub(crate) threads: u32,
+}
+
+/// As it stands behind the workload in a command.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Size { n, threads } = self;
+        match threads {
+            1 => write!(f, "{n}"),
+            _ => write!(f, "{n} --threads {threads}"),
+        }
+    }
+}
 
 /// The names of all workloads, each with its line of help and what N is.
-pub(super) fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
+fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
     let names = heapwood_workloads::ALL.iter().map(|w| {
         PossibleValue::new(w.name).help(format!("{}; N: {} [default: {}]", w.about, w.n.unit, w.n.usual))
     });
@@ -19,7 +65,15 @@ fn sizes() -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn parse_count(text: &str) -> Result<u64, String> {
+fn parse_count(text: &str) -> Result<u64, String> {
+    parse(text, || format!("it must be a whole number: {}", sizes()))
+}
+
+fn parse_threads(text: &str) -> Result<u64, String> {
+    parse(text, || "it must be a whole number of threads".into())
+}
+
+fn parse(text: &str, no_number: impl Fn() -> String) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("it must be at least 1".into()),
         Ok(n) => Ok(n),
@@ -29,7 +83,7 @@ pub(super) fn parse_count(text: &str) -> Result<u64, String> {
         Err(_) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
             Err("it is larger than any number this program counts to".into())
         }
-        Err(_) => Err(format!("it must be a whole number: {}", sizes())),
+        Err(_) => Err(no_number()),
     }
 }
 
@@ -44,5 +98,12 @@ mod tests {
         assert!(parse_count("many").unwrap_err().contains("whole number"));
         assert!(parse_count("99999999999999999999999").unwrap_err().contains("larger"));
         assert!(parse_count("0").is_err() && parse_count("").is_err() && parse_count("1.5").is_err());
+        assert!(parse_threads("two").unwrap_err().contains("whole number of threads"));
+    }
+
+    #[test]
+    fn a_size_is_shown_as_it_is_typed() {
+        assert_eq!(Size { n: 18, threads: 1 }.to_string(), "18");
+        assert_eq!(Size { n: 18, threads: 2 }.to_string(), "18 --threads 2");
     }
 }

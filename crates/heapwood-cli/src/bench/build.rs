@@ -28,6 +28,13 @@ pub(crate) struct Skipped {
     pub(crate) why: String,
 }
 
+impl Skipped {
+    /// A peer that would have to do the work on several threads.
+    pub(crate) fn of_one_thread(peer: &Peer) -> Skipped {
+        Skipped { name: peer.name.clone(), why: "its programs have one thread: it takes no --threads".into() }
+    }
+}
+
 const NO_MAKE: &str = "make, which builds the peers, is not on PATH; install the Debian package: make";
 
 pub(crate) fn build<'a>(

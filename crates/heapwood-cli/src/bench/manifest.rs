@@ -31,6 +31,9 @@ pub(crate) struct Peer {
     pub(crate) about: String,
     /// What `make` calls it; peers may share one.
     pub(crate) unit: String,
+    /// Whether its programs take `--threads T` behind N.
+    #[serde(default)]
+    pub(crate) threads: bool,
     /// By workload: a program, and the arguments that come before N.
     pub(crate) programs: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -140,6 +143,7 @@ mod tests {
         for workload in heapwood_workloads::ALL {
             assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
         }
+        assert!(manifest.peers.iter().any(|p| p.threads) && manifest.peers.iter().any(|p| !p.threads));
         for peer in &manifest.peers {
             for workload in peer.programs.keys() {
                 assert!(heapwood_workloads::Workload::find(workload).is_some(), "{}: {workload}", peer.name);

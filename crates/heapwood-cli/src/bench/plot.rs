@@ -3,12 +3,14 @@
 
 use super::programs::{EQUAL_RSS, HEAPWOOD};
 use super::report::{Report, Row};
+use crate::args::Size;
 use heapwood_report::Spread;
 use heapwood_report::bars::{self, Bar, Panel};
 
 /// The picture, as SVG.
 pub(crate) fn draw(report: &Report) -> Result<String, String> {
-    let title = format!("heapwood bench {} {}", report.workload.name, report.n);
+    let size = Size { n: report.n, threads: report.threads };
+    let title = format!("heapwood bench {} {size}", report.workload.name);
     let how = format!(
         "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over heapwood's; {}, {}",
         report.header.runs,

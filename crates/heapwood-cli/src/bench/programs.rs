@@ -2,6 +2,7 @@
 
 use super::build::Ready;
 use super::children::Children;
+use crate::args::Size;
 use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
 use heapwood_workloads::Workload;
@@ -13,6 +14,12 @@ use std::process::Command;
 pub(crate) const HEAPWOOD: &str = "heapwood";
 /// Heapwood with as much memory as a peer.
 pub(crate) const EQUAL_RSS: &str = "heapwood-equal-rss";
+
+/// What a program is told of the size.
+fn numbers(size: Size, threads: bool) -> impl Iterator<Item = OsString> {
+    let threads = threads.then(|| ["--threads".into(), size.threads.to_string().into()]);
+    std::iter::once(size.n.to_string().into()).chain(threads.into_iter().flatten())
+}
 
 /// A program that can be started.
 #[derive(Clone)]
@@ -28,11 +35,12 @@ pub(crate) struct Program {
 
 impl Program {
     /// This very command, running the workload as a peer would.
-    pub(crate) fn heapwood(workload: &Workload, n: u64) -> Result<Program, CommandError> {
+    pub(crate) fn heapwood(workload: &Workload, size: Size) -> Result<Program, CommandError> {
         let path = std::env::current_exe().map_err(|e| {
             CommandError::run(format!("this command does not find itself, to run it as a child: {e}"))
         })?;
-        let args = ["run", "--as-peer", workload.name, &n.to_string()].map(OsString::from).into();
+        let mut args: Vec<OsString> = ["run", "--as-peer", workload.name].map(OsString::from).into();
+        args.extend(numbers(size, true));
         let version = env!("CARGO_PKG_VERSION").into();
         Ok(Program { name: HEAPWOOD.into(), version, path, args, env: Vec::new(), percent: None })
     }
@@ -52,7 +60,7 @@ impl Program {
         children: &Children,
         ready: &Ready<'_>,
         workload: &Workload,
-        n: u64,
+        size: Size,
     ) -> Result<Program, CommandError> {
         let peer = ready.peer;
         let [file, args @ ..] = &peer.programs[workload.name][..] else {
@@ -73,7 +81,7 @@ impl Program {
             return Err(program.failed(format!("--version: {why}")));
         }
         program.version = asked.stdout.trim().to_string();
-        program.args.push(n.to_string().into());
+        program.args.extend(numbers(size, peer.threads));
         Ok(program)
     }
 

@@ -5,7 +5,7 @@
 use super::build::Skipped;
 use super::equal_rss::{EQUAL, Tuned};
 use super::rounds::{Entry, Rounds, Run};
-use crate::args::{Bench, NO_PEER};
+use crate::args::{Bench, NO_PEER, Size};
 use heapwood_report::header::shell_word;
 use heapwood_report::spread::p_value;
 use heapwood_report::{CommandError, Header, Spread};
@@ -18,6 +18,8 @@ pub(crate) struct Report {
     #[serde(serialize_with = "name")]
     pub(crate) workload: &'static Workload,
     pub(crate) n: u64,
+    /// Each of which did the whole of it.
+    pub(crate) threads: u32,
     #[serde(flatten)]
     pub(crate) header: Header,
     /// The peers asked for, if not all.
@@ -79,13 +81,12 @@ impl Report {
     /// Of rounds in which Heapwood did not fail.
     pub(crate) fn new(
         args: &Bench,
-        workload: &'static Workload,
-        n: u64,
+        size: Size,
         rounds: Rounds<'_>,
         tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
     ) -> Result<Report, CommandError> {
-        let entries = &rounds.entries;
+        let (workload, entries) = (args.what.workload, &rounds.entries);
         let base = &entries[0];
         let good = entries.iter().filter(|e| e.failed.is_none());
         let results: Vec<Row> = good.map(|e| Row::of(e, base, workload.figures)).collect();
@@ -96,8 +97,9 @@ impl Report {
         let peers = args.peers().map(|names| if names.is_empty() { vec![NO_PEER.into()] } else { names });
         Ok(Report {
             workload,
-            n,
-            header: Header::now(command(args, n, peers.as_deref(), equal_rss.as_ref()), args.runs),
+            n: size.n,
+            threads: size.threads,
+            header: Header::now(command(args, size, peers.as_deref(), equal_rss.as_ref()), args.runs),
             peers,
             failed: failed.collect(),
             results,
@@ -114,10 +116,10 @@ impl Report {
 }
 
 /// The command that would measure this again, as a shell takes it.
-fn command(args: &Bench, n: u64, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
+fn command(args: &Bench, size: Size, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
     let peers = peers.map_or(String::new(), |names| format!(" --peers {}", shell_word(&names.join(","))));
     let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", shell_word(&e.peer)));
-    format!("heapwood bench {} {n}{peers} --runs {}{equal_rss}", args.workload.name, args.runs)
+    format!("heapwood bench {} {size}{peers} --runs {}{equal_rss}", args.what.workload.name, args.runs)
 }
 
 impl Row {

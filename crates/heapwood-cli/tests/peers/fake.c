@@ -71,12 +71,17 @@ static void sleep_with_child(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    int threads = argc == 5 && strcmp(argv[1], "threads") == 0 && strcmp(argv[3], "--threads") == 0;
+    if (argc != 3 && !threads) return 2;
     if (strcmp(argv[2], "--version") == 0) {
         puts("1.2.3");
         return 0;
     }
     const char *mode = argv[1];
+    if (strcmp(mode, "threads") == 0 && (!threads || strcmp(argv[4], getenv("FAKE_THREADS")) != 0)) {
+        fputs("told of other threads\n", stderr);
+        return 2;
+    }
     if (strcmp(mode, "silent") == 0) return 0;
     check_values(atoi(argv[2]), strcmp(mode, "lie") == 0);
     fflush(stdout);

@@ -1,13 +1,28 @@
-//! What a heap does in a thread of its own: it gives memory back.
+//! What a heap does in a thread of its own: it sweeps after collections, takes back what idle threads have set aside, collects
+//! a heap that has nothing to do, and gives memory back.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `scavenger` | the thread |
-//! | `wakeup` | how collections wake it, and its heap ends it |
+//! | `thread` | the thread: its start and its end |
+//! | `worker` | what it does next, and how long it sleeps |
+//! | `sweeper` | sweeping, paced |
+//! | `emptier` | threads that are blocked hand back what they have set aside |
+//! | `idle` | when a heap is idle, and collecting it then |
+//! | `scavenger` | which memory goes back, paced |
+//! | `figures` | what the thread has done |
+//! | `day` | a day of the worker under a clock of the test's |
 //!
-//! Invariant: the thread knows the space, the goal and the wakeup, and no collector.
+//! Invariants: it keeps nobody waiting but for a pack of spans, or for one mutator's being emptied; when there is nothing to
+//! do it sleeps without a timer. It ends before its heap does.
 
+#[cfg(all(test, not(loom)))]
+mod day;
+mod emptier;
+mod figures;
+mod idle;
 mod scavenger;
-mod wakeup;
+mod sweeper;
+mod thread;
+mod worker;
 
-pub(crate) use scavenger::{Background, Scavenger};
+pub(crate) use thread::{Background, BackgroundThread};

@@ -2,41 +2,55 @@
 //!
 //! The thread that collects holds the lock of the marking's memory from before the first request to stop until after the
 //! last resume, and the registry's while the world is stopped; so one collection runs at a time, and threads that want
-//! to attach wait. While it waits for the lock it counts as stopped itself. Invariant: from the first request to the last
+//! to attach wait. It counts as stopped itself from before it waits for the lock, so it need have no mutator. Invariant: from the first request to the last
 //! resume no ordinary allocator is called, for a stopped thread may be inside one.
 
 use super::pace::Pacer;
 use crate::error::MisuseError;
 use crate::inject::FaultInjector;
-use crate::mark::{FlaggedSpans, MarkStacks, Marked, Marker};
-use crate::mutator::Mutator;
+use crate::mark::{Marked, Marking};
 use crate::mutator::registry::{Members, Registry};
+use crate::mutator::{Mutator, Rest};
 #[cfg(feature = "inspect")]
 use crate::observe::PageSnapshots;
-use crate::observe::{Record, Stats, Times, Verify};
-use crate::roots::Roots;
+use crate::observe::{Collected, Moment, Record, RootBytes, Stats, Times, Tracing, Verify};
+use crate::options::Config;
+use crate::roots::{Roots, Source};
 use crate::state::State;
 use core::fmt;
+use core::sync::atomic::Ordering;
 use core::time::Duration;
 use heapwood_heap::{Space, Stopped};
 use heapwood_os::message::write_line;
 use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{Lock, Pagemap, clock};
+use heapwood_os::{Lock, LockGuard, clock};
 
-/// A stop that takes longer than this is worth a word, in verify mode.
-const LONG_STOP: Duration = Duration::from_secs(1);
+/// How long a collection of an idle heap waits for mutators that run.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// What became of the try to collect an idle heap.
+pub(crate) enum Tried {
+    Collected,
+    /// It is being collected, or was.
+    NotNeeded,
+    /// The mutator of this thread runs, and did not stop.
+    Withdrawn(u32),
+}
 
 /// What collections of a heap need beside what mutators see of it.
 pub(crate) struct Collector {
-    registry: Registry,
+    registry: Registry<Mutator>,
     roots: Roots,
     /// What one collection at a time marks with.
-    marking: Lock<(MarkStacks, FlaggedSpans)>,
+    marking: Lock<Marking>,
     pacer: Pacer,
+    /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
+    sweeping: Lock<()>,
     /// Stacks are scanned.
     stacks: bool,
     record: Lock<Record>,
+    tracing: Tracing,
     verify: Option<Verify>,
     #[cfg(feature = "inspect")]
     snapshots: PageSnapshots,
@@ -55,9 +69,9 @@ impl fmt::Display for Task {
 impl Collector {
     pub(crate) fn new(
         roots: Roots,
-        marking: (MarkStacks, FlaggedSpans),
+        marking: Marking,
         pacer: Pacer,
-        stacks: bool,
+        config: &Config,
         verify: Option<Verify>,
     ) -> Self {
         Collector {
@@ -65,8 +79,10 @@ impl Collector {
             roots,
             marking: Lock::new(marking),
             pacer,
-            stacks,
+            sweeping: Lock::new(()),
+            stacks: config.conservative_stacks,
             record: Lock::new(Record::new()),
+            tracing: Tracing::new(config.trace),
             verify,
             #[cfg(feature = "inspect")]
             snapshots: PageSnapshots::new(),
@@ -74,7 +90,7 @@ impl Collector {
         }
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Registry<Mutator> {
         &self.registry
     }
 
@@ -96,9 +112,15 @@ impl Collector {
         &self.faults
     }
 
+    /// The phase clock, and what is told of it.
+    pub(crate) fn tracing(&self) -> &Tracing {
+        &self.tracing
+    }
+
     /// What it knows of the figures, the longest holds of locks by this clock.
-    pub(crate) fn tell(&self, stats: &mut Stats, clock: &TickClock) {
+    pub(crate) fn tell(&self, space: &Space, stats: &mut Stats, clock: &TickClock) {
         self.record.lock().tell(stats);
+        self.tracing.tell(space, stats);
         stats.hold_threads_max_ns = clock.ns(self.registry.longest_hold());
         stats.hold_roots_max_ns = clock.ns(self.roots.table().longest_hold());
         stats.hold_handles_max_ns = clock.ns(self.roots.handles().longest_hold());
@@ -120,55 +142,99 @@ impl Collector {
         allocating: bool,
     ) -> Result<bool, MisuseError> {
         me.check()?;
-        me.with_stack(|| {
-            me.gate().block();
-            let mut marking = self.marking.lock();
-            // Nobody else can be stopping the world now.
-            me.gate().unblock();
-            if !wanted() {
-                return false;
-            }
-            let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-            // Those that the program asks for, and those that find enough, are not held against it.
-            let counts = allocating && self.pacer.is_near_limit(state);
-            self.run(state, me, &mut marking);
-            if counts {
-                self.pacer.share().collected(began, clock::monotonic_ns());
-            }
-            self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
-            true
-        })
+        // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
+        // that collects gets its turn before the next collection.
+        let (collected, _marking) = me.away(Rest::Parked, || self.collect(state, wanted, allocating))?;
+        Ok(collected)
     }
 
-    fn run(&self, state: &State, me: &Mutator, (stacks, flagged): &mut (MarkStacks, FlaggedSpans)) {
+    /// The same on a thread without a running mutator: one that is parked in all its heaps, or has none. While the lock is
+    /// held that is returned no other collection begins.
+    pub(crate) fn collect(
+        &self,
+        state: &State,
+        wanted: impl Fn() -> bool,
+        allocating: bool,
+    ) -> (bool, LockGuard<'_, Marking>) {
+        let mut marking = self.marking.lock();
+        if !wanted() {
+            return (false, marking);
+        }
+        let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
+        // Those that the program asks for, and those that find enough, are not held against it.
+        let counts = allocating && self.pacer.is_near_limit(state);
+        let Ok(()) = self.run(state, allocating, &mut marking, |members| {
+            members.stop(|mutator, seconds| self.name_late(mutator, seconds));
+            Ok::<_, core::convert::Infallible>(())
+        });
+        if counts {
+            self.pacer.share().collected(began, clock::monotonic_ns());
+        }
+        self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
+        (true, marking)
+    }
+
+    /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
+    /// thread without a running mutator.
+    pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> Tried {
+        let Some(mut marking) = self.marking.try_lock() else { return Tried::NotNeeded };
+        if !wanted() {
+            return Tried::NotNeeded;
+        }
+        let cpu = clock::thread_cpu_ns();
+        let run = self.run(state, false, &mut marking, |members| {
+            let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
+            let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
+            members.try_stop(left).map_err(Mutator::thread)
+        });
+        self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
+        run.map_or_else(Tried::Withdrawn, |()| Tried::Collected)
+    }
+
+    /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
+    pub(crate) fn sweep_some(&self, space: &Space) -> bool {
+        self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some())
+    }
+
+    /// One collection, if `stop` stops the mutators.
+    fn run<E>(
+        &self,
+        state: &State,
+        allocating: bool,
+        markers: &mut Marking,
+        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let space = state.space();
-        let began = clock::monotonic_ns();
-        // Most of what is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
+        let (began, reclaimed) = (Moment::now(), space.reclaim_clock().times());
+        // What is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
         space.finish_sweep();
+        // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
+        let _sweeping = self.sweeping.lock();
         let bounds = self.pacer.bounds(space.resident_bytes());
+        markers.prepare(space);
 
-        let requested = clock::monotonic_ns();
+        let requested = Moment::now();
         let members = self.registry.lock();
-        let others = || members.iter().filter(|m| !core::ptr::eq(*m, me));
-        others().for_each(|m| m.gate().request());
-        others().for_each(|m| self.await_stopped(m));
-        let stopped = clock::monotonic_ns();
+        stop(&members)?;
+        let stopped = Moment::now();
 
-        // SAFETY: all others have stopped, and none attaches while the registry's lock is held; one thread collects.
+        // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
         let world = unsafe { space.stopped() };
-        members.iter().for_each(Mutator::flush);
-        world.finish_sweep();
+        members.owners().for_each(|owner| owner.publish());
         #[cfg(feature = "inspect")]
         self.snapshots.before_marking(space);
         if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
             verify.before_marking((space, &world), stores, &self.roots, &members);
         }
-        let marking = clock::monotonic_ns();
-        let marked = state.while_marking(|| self.mark((space, &world), stacks, flagged, &members));
-        let marked_at = clock::monotonic_ns();
+        let roots =
+            if self.tracing.tells_collections() { self.root_bytes(&members) } else { RootBytes::default() };
+        let (size, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
+        let (marking, reclaimed) = (Moment::now(), [reclaimed, space.reclaim_clock().times()]);
+        let marked = state.while_marking(|| self.mark(state, &world, markers, &members));
+        let marked_at = Moment::now();
         let pace = self.pacer.pace(marked.bytes, bounds);
         state.set_sizes(marked.bytes, pace.goal);
-        world.end_marking(pace.budget);
+        let size = size + world.end_marking(members.owners(), pace.budget, pace.goal);
         #[cfg(feature = "inspect")]
         self.snapshots.after_marking(space, &world);
         self.faults.free_survivors(&world);
@@ -178,51 +244,61 @@ impl Collector {
         state.count_collection();
 
         drop(world);
-        others().for_each(|m| m.gate().resume());
+        members.resume();
         drop(members);
-        let times =
-            Times { began, requested, stopped, marking, marked: marked_at, ended: clock::monotonic_ns() };
-        self.record.lock().add(&times, marked.objects, marked.overflows, self.verify.is_some());
-        stacks.settle();
+        let ended = Moment::now();
+        let helped = (marked.helpers_cpu_ns, marked.helpers);
+        let times = Times { began, requested, stopped, marking, marked: marked_at, ended, helped, reclaimed };
+        let mut record = self.record.lock();
+        record.add(&times, marked.objects, marked.overflows, self.verify.is_some());
+        record.add_cpu(marked.helpers_cpu_ns);
+        drop(record);
+        self.tracing.add(&times);
+        if self.tracing.tells_collections() {
+            let (number, sizes, forced) = (state.collections(), (size, marked.bytes), !allocating);
+            self.tracing.tell_collection(space, &times, &Collected { number, sizes, goal, roots, forced });
+        }
+        markers.settle();
+        Ok(())
     }
 
-    /// Waits until a mutator that was asked to stop has; in verify mode it is named if that takes long.
-    fn await_stopped(&self, mutator: &Mutator) {
-        let mut waited = 0u32;
-        while !mutator.gate().await_stopped_for(LONG_STOP) {
-            waited += 1;
-            // Named once, and now and then as long as it takes.
-            if self.verify.is_some() && (waited.is_power_of_two() || waited.is_multiple_of(60)) {
-                write_line(format_args!(
-                    "heapwood: verify: a collection waits for {}: for {waited} s it has neither polled nor allocated. Calls \
-                     that block belong into a blocking region",
-                    Task(mutator.thread())
-                ));
-            }
+    /// In verify mode a mutator is named that keeps a stop waiting: once, and now and then as long as it does.
+    fn name_late(&self, mutator: &Mutator, seconds: u32) {
+        if self.verify.is_some() && (seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
+            write_line(format_args!(
+                "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
+                 that block belong into a blocking region",
+                Task(mutator.thread())
+            ));
         }
+    }
+
+    /// How many bytes of roots there are, while the mutators are stopped.
+    fn root_bytes(&self, members: &Members<'_, Mutator>) -> RootBytes {
+        let mut bytes = RootBytes::default();
+        self.roots.lock().for_each(members.iter().map(|m| m.roots(self.stacks)), |source, words| {
+            *(if source == Source::Stack { &mut bytes.stacks } else { &mut bytes.others }) += words.len();
+        });
+        bytes
     }
 
     fn mark(
         &self,
-        (space, world): (&Space, &Stopped<'_>),
-        stacks: &mut MarkStacks,
-        flagged: &mut FlaggedSpans,
-        members: &Members<'_>,
+        state: &State,
+        world: &Stopped<'_>,
+        markers: &mut Marking,
+        members: &Members<'_, Mutator>,
     ) -> Marked {
-        flagged.commit(space.extent());
-        let pagemap = Pagemap::new();
-        let mut marker = Marker::new((space, world), stacks, &pagemap, flagged, &self.faults);
         // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
         // nothing from one handle to another.
         let roots = self.roots.lock();
-        roots.for_each(members.iter().map(|m| m.roots(self.stacks)), |source, words| {
-            match source.is_precise() {
-                true => marker.scan_slots(words),
-                false => marker.scan_ambiguous(words.start, words.end),
-            }
-        });
-        let marked = marker.drain();
-        drop(roots);
-        marked
+        markers.mark(state, world, &self.faults, |marker| {
+            roots.for_each(members.iter().map(|m| m.roots(self.stacks)), |source, words| {
+                match source.is_precise() {
+                    true => marker.slots(words),
+                    false => marker.words(words),
+                }
+            });
+        })
     }
 }

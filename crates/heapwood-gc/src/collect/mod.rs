@@ -7,13 +7,13 @@
 //! | `share` | how much of the time collections may take near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //!
-//! Invariant: one collection runs at a time, on the thread of a mutator.
+//! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
 mod cycle;
 mod pace;
 mod room;
 mod share;
 
-pub(crate) use cycle::Collector;
+pub(crate) use cycle::{Collector, Tried};
 pub(crate) use pace::Pacer;
 pub(crate) use room::{Room, hold_margin, window};

@@ -3,11 +3,12 @@
 //! points into, if that exists.
 //! Invariant: what is pushed is the address of an object that exists, whatever the word was.
 
+use super::mode::Mode;
 use super::queue::Marker;
 use heapwood_heap::Address;
 use heapwood_layout::WORD;
 
-impl Marker<'_> {
+impl<M: Mode> Marker<'_, M> {
     /// The object that `word` points to or into, if it exists.
     #[inline]
     pub(super) fn resolve(&self, word: usize) -> Option<usize> {
@@ -18,7 +19,7 @@ impl Marker<'_> {
     }
 
     /// Scans the aligned words of `start..end`.
-    pub(crate) fn scan_ambiguous(&mut self, start: usize, end: usize) {
+    pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
         for at in (start.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack; it may
             // hold anything, which a volatile read of a word tolerates.

@@ -1,6 +1,7 @@
 //! Which spans have marked objects that were not scanned. Invariant: a span without a bit of its own, where the kernel gave
-//! no memory for more, is flagged with all others like it.
+//! no memory for more, is flagged with all others like it; a flag is taken once, and a flagged span is never forgotten.
 
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
@@ -9,19 +10,19 @@ pub(super) const WORD_PAGES: usize = 64;
 
 /// The spans with marked objects that were not scanned: a bit for each page, the span's first.
 pub(crate) struct FlaggedSpans {
-    bits: MappedArray<u64>,
+    bits: MappedArray<AtomicU64>,
     /// Words that are committed; what lies beyond has no bits if the kernel refused more.
     words: usize,
     /// Spans without a bit have been flagged: all of them.
-    beyond: bool,
-    any: bool,
+    beyond: AtomicBool,
+    any: AtomicBool,
 }
 
 impl FlaggedSpans {
     /// None, of a heap with so many bytes of window.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
-        Ok(FlaggedSpans { bits, words: 0, beyond: false, any: false })
+        Ok(FlaggedSpans { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
     /// Makes room for those in so many bytes of heap, if the kernel grants it.
@@ -32,30 +33,35 @@ impl FlaggedSpans {
         }
     }
 
+    /// Whether there are any; exact while nobody flags.
     pub(super) fn any(&self) -> bool {
-        self.any
+        self.any.load(Ordering::Acquire)
     }
 
-    pub(super) fn flag(&mut self, page: usize) {
-        self.any = true;
+    /// Several markers may flag, and one take flags meanwhile.
+    pub(super) fn flag(&self, page: usize) {
         if page / WORD_PAGES < self.words {
             // SAFETY: these words are committed.
-            unsafe { *self.bits.at(page / WORD_PAGES) |= 1 << (page % WORD_PAGES) };
+            let word = unsafe { &*self.bits.at(page / WORD_PAGES) };
+            // Who takes the flag sees the marks that were set before.
+            word.fetch_or(1 << (page % WORD_PAGES), Ordering::Release);
         } else {
-            self.beyond = true;
+            self.beyond.store(true, Ordering::Release);
         }
+        // After the flag: who forgets this word and then takes flags sees the flag, or the word comes after that.
+        self.any.store(true, Ordering::Release);
     }
 
     /// Takes the flags of a word's pages.
-    pub(super) fn take(&mut self, index: usize) -> u64 {
+    pub(super) fn take(&self, index: usize) -> u64 {
         assert!(index < self.words);
-        // SAFETY: these words are committed, and the borrow is exclusive.
-        core::mem::take(unsafe { &mut *self.bits.at(index) })
+        // SAFETY: these words are committed.
+        unsafe { &*self.bits.at(index) }.swap(0, Ordering::Acquire)
     }
 
     /// Begins to take the flags: those that are set from now on are new.
-    pub(super) fn begin(&mut self) {
-        self.any = false;
+    pub(super) fn begin(&self) {
+        self.any.swap(false, Ordering::AcqRel);
     }
 
     /// How many words there are.
@@ -64,7 +70,7 @@ impl FlaggedSpans {
     }
 
     /// Takes the flag of all spans without a bit.
-    pub(super) fn take_beyond(&mut self) -> bool {
-        core::mem::take(&mut self.beyond)
+    pub(super) fn take_beyond(&self) -> bool {
+        self.beyond.swap(false, Ordering::Acquire)
     }
 }

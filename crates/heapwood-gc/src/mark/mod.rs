@@ -1,5 +1,5 @@
 //! Marking: from the roots to everything that can be reached, with one expected cache miss an object, hidden. Invariant: the
-//! files are one marker, whose fields they share; who marks sees what went in and what was found.
+//! files up to `tracer` are one marker, whose fields they share; who marks sees what went in and what was found.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -12,18 +12,33 @@
 //! | `overflow` | what happens when they are full |
 //! | `flagged` | which spans have to be scanned again then |
 //! | `tracer` | what a type's own trace function sees |
+//! | `roots` | what roots are to a marker |
+//! | `mode` | alone or together: what the loop is compiled for |
+//! | `bits` | how marks are set, by one thread or several |
+//! | `crew` | how several hand edges over and learn of the end |
+//! | `blocks` | what is handed over |
+//! | `share` | what a marker gives, and receives |
+//! | `workers` | the threads that help |
+//! | `marking` | whether they do |
 
 mod ambiguous;
+mod bits;
+mod blocks;
+mod crew;
 mod flagged;
+mod marking;
+mod mode;
 mod overflow;
 mod programs;
 mod queue;
 mod ring;
+mod roots;
 mod scan;
+mod share;
 mod stack;
 mod tracer;
+mod workers;
 
-pub(crate) use flagged::FlaggedSpans;
-pub(crate) use queue::{Marked, Marker};
-pub(crate) use stack::MarkStacks;
+pub(crate) use marking::Marking;
+pub(crate) use queue::Marked;
 pub use tracer::Tracer;

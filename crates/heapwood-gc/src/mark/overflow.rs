@@ -4,19 +4,21 @@
 //! as old as Knuth's marking algorithms, by span as in libgc. Invariant: each marked object whose edges were not followed
 //! lies in a flagged span.
 
+use super::bits::MarkBits;
 use super::flagged::WORD_PAGES;
+use super::mode::Mode;
 use super::queue::Marker;
 use super::stack::Range;
 use heapwood_heap::ScanKind;
 use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-impl Marker<'_> {
+impl<M: Mode> Marker<'_, M> {
     /// An edge did not fit: marks its object now and leaves the object's own edges for later.
     #[cold]
     pub(super) fn edge_overflow(&mut self, addr: usize) {
-        // SAFETY: edges are bases of objects, and one thread marks.
-        if !unsafe { self.marks.set(addr) } {
+        // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
+        if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
         let entry = self.entry(addr);
@@ -35,6 +37,12 @@ impl Marker<'_> {
         let entry = self.entry(addr);
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
+        }
+        // Its bit may wait to be written with others of its word, and whoever scans its span again must see it. When they are
+        // written it counts as another marker's: so it is counted once more here.
+        // SAFETY: as above; an object that could not be scanned is a base.
+        if M::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } {
+            self.count(addr, self.shape(entry));
         }
         let page = (addr - self.base) / PAGE_SIZE - entry.back().0;
         self.flagged.flag(page);
@@ -66,8 +74,9 @@ impl Marker<'_> {
     fn rescan_span(&mut self, page: PageIndex) {
         let span = self.space.span(page);
         for cell in span.iter() {
-            if self.world.is_marked(cell) {
-                let cell = cell.get();
+            let cell = cell.get();
+            // SAFETY: the cell lies in a span.
+            if unsafe { M::Bits::is_set(self.marks, cell) } {
                 let entry = self.entry(cell);
                 if self.space.shape(span.shape()).cell_size == 0 {
                     self.scan_large_now(cell);

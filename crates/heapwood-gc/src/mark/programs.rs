@@ -2,6 +2,7 @@
 //! that is follows from where the object begins. Invariant: a piece begins at a pointer and has few words, so those without
 //! pointers cost nothing before it, however many they are.
 
+use super::mode::Mode;
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range;
@@ -21,7 +22,7 @@ struct Elements<'n> {
     object_end: usize,
 }
 
-impl<'h> Marker<'h> {
+impl<'h, M: Mode> Marker<'h, M> {
     fn nest(&self, shape: &Shape) -> Nest<'h> {
         // SAFETY: the shapes of objects are their heap's.
         unsafe { self.space.nest_of(shape) }.expect("a program's shape has one")

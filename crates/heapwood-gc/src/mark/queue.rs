@@ -7,12 +7,14 @@
 //! Invariant: an edge on the stack or in a ring is an object's address; an object is scanned once its mark is set, and its
 //! mark is set once.
 
+use super::bits::MarkBits;
 use super::flagged::FlaggedSpans;
+use super::mode::{Mode, Work};
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
-use heapwood_heap::{MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
+use heapwood_heap::{GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
@@ -21,18 +23,59 @@ const EDGES: usize = 16;
 const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
 const LOOP_PUSHES: usize = 64;
+/// One of several markers looks once in so many edges whether another waits for some.
+const LOOK_EVERY: u32 = 128;
 
 /// What a marking found.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marked {
     /// Bytes that are alive, in cells and pages.
     pub(crate) bytes: usize,
     pub(crate) objects: usize,
     /// How often a stack was full.
     pub(crate) overflows: u64,
+    /// CPU time that other threads than the collecting one took, in nanoseconds.
+    pub(crate) helpers_cpu_ns: u64,
+    /// How many those were.
+    pub(crate) helpers: u32,
+}
+
+impl Marked {
+    /// What two markers have found together. Each alone may have less than it has taken back.
+    pub(super) fn plus(self, other: Marked) -> Marked {
+        Marked {
+            bytes: self.bytes.wrapping_add(other.bytes),
+            objects: self.objects.wrapping_add(other.objects),
+            overflows: self.overflows + other.overflows,
+            helpers_cpu_ns: self.helpers_cpu_ns + other.helpers_cpu_ns,
+            helpers: self.helpers + other.helpers,
+        }
+    }
+}
+
+/// What all who mark a heap share.
+#[derive(Clone, Copy)]
+pub(super) struct Graph<'h> {
+    pub(super) space: &'h Space,
+    pub(super) world: &'h Stopped<'h>,
+    pub(super) flagged: &'h FlaggedSpans,
+    pub(super) faults: &'h FaultInjector,
+}
+
+impl<'h> Graph<'h> {
+    /// That of a space that is stopped, flushed and swept.
+    pub(crate) fn new(
+        (space, world): (&'h Space, &'h Stopped<'h>),
+        flagged: &'h FlaggedSpans,
+        faults: &'h FaultInjector,
+    ) -> Self {
+        Graph { space, world, flagged, faults }
+    }
 }
 
 /// One marking under way. The heap is stopped as long as it exists.
-pub(crate) struct Marker<'h> {
+pub(super) struct Marker<'h, M> {
+    pub(super) mode: M,
     pub(super) space: &'h Space,
     pub(super) world: &'h Stopped<'h>,
     pub(super) marks: MarkSide,
@@ -43,25 +86,23 @@ pub(crate) struct Marker<'h> {
     pub(super) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
-    pub(super) flagged: &'h mut FlaggedSpans,
+    pub(super) flagged: &'h FlaggedSpans,
     /// How often a stack was full.
     pub(super) overflows: u64,
     /// Bytes of what was marked, in cells and pages.
     pub(super) live_bytes: usize,
     pub(super) live_objects: usize,
+    /// Objects and bytes that another marker has counted, too.
+    pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
 }
 
-impl<'h> Marker<'h> {
-    /// A marker for a space that is stopped, flushed and swept.
-    pub(crate) fn new(
-        (space, world): (&'h Space, &'h Stopped<'h>),
-        stacks: &'h mut MarkStacks,
-        pagemap: &'h Pagemap,
-        flagged: &'h mut FlaggedSpans,
-        faults: &'h FaultInjector,
-    ) -> Self {
+impl<'h, M: Mode> Marker<'h, M> {
+    /// A marker that has found nothing yet.
+    pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
+        let Graph { space, world, flagged, faults } = graph;
         Marker {
+            mode,
             space,
             world,
             marks: world.mark_side(),
@@ -75,6 +116,7 @@ impl<'h> Marker<'h> {
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
+            twice: (0, 0),
             faults,
         }
     }
@@ -100,22 +142,46 @@ impl<'h> Marker<'h> {
         }
     }
 
-    /// Follows edges until none is left.
-    pub(crate) fn drain(mut self) -> Marked {
+    /// Follows edges until none is left anywhere.
+    pub(super) fn drain(mut self) -> Marked {
         loop {
             self.follow_all();
-            if !self.flagged.any() {
-                let (bytes, objects) = (self.live_bytes, self.live_objects);
-                return Marked { bytes, objects, overflows: self.overflows };
+            match self.next_work() {
+                Work::Edges => {}
+                Work::Rescan => self.rescan_overflowed(),
+                Work::None => return self.found(),
             }
-            self.rescan_overflowed();
+        }
+    }
+
+    fn found(&self) -> Marked {
+        Marked {
+            bytes: self.live_bytes.wrapping_sub(self.twice.1),
+            objects: self.live_objects.wrapping_sub(self.twice.0),
+            overflows: self.overflows,
+            helpers_cpu_ns: 0,
+            helpers: 0,
+        }
+    }
+
+    /// Objects that this marker has marked and counts, and another, too: the bits of a word of marks, whose first granule
+    /// lies at `first`.
+    #[cold]
+    #[inline(never)]
+    fn uncount(&mut self, first: usize, mut bits: u64) {
+        while bits != 0 {
+            let addr = first + bits.trailing_zeros() as usize * GRANULE;
+            bits &= bits - 1;
+            let cell = self.shape(self.entry(addr)).cell_size as usize;
+            self.twice.0 += 1;
+            self.twice.1 += if cell != 0 { cell } else { self.large_bytes(addr) };
         }
     }
 
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
         let marker = self;
-        heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, (marker: &mut Marker<'_>))
+        heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, <M: Mode> (marker: &mut Marker<'_, M>))
     }
 
     #[inline(always)]
@@ -131,9 +197,26 @@ impl<'h> Marker<'h> {
         let mut roomy = self.stacks.edges.room_for(LOOP_PUSHES);
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
+        let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
+                    if M::SEVERAL {
+                        looks -= 1;
+                        if looks == 0 {
+                            looks = LOOK_EVERY;
+                            if self.is_wanted() {
+                                self.stacks.edges.set_top(top);
+                                // Where a few lists are marked, most edges that there are wait in the ring.
+                                for _ in 0..edges.len() / 2 {
+                                    self.hold_out(edges.pop());
+                                }
+                                self.give(!edges.is_empty() || !objects.is_empty());
+                                top = self.stacks.edges.top();
+                                continue 'follow;
+                            }
+                        }
+                    }
                     // SAFETY: entries between bottom and top were written by pushes.
                     let next = unsafe {
                         top = top.sub(1);
@@ -163,8 +246,8 @@ impl<'h> Marker<'h> {
                     break 'follow;
                 };
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
-                // look-up), and one thread marks.
-                if !unsafe { marks.set(edge) } {
+                // look-up), and all markers set bits in the same way.
+                if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
                 // SAFETY: edges lie inside the extent, whose entries are committed.
@@ -216,6 +299,8 @@ impl<'h> Marker<'h> {
                 (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
             }
         }
+        // SAFETY: as where bits were set.
+        unsafe { bits.flush(marks, |first, twice| self.uncount(first, twice)) };
         self.stacks.edges.set_top(top);
         self.live_objects += pairs;
         self.live_bytes += pairs * 16;

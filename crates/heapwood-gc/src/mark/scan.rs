@@ -2,8 +2,10 @@
 //! pieces, so that one array does not fill the stack.
 //! Invariant: an object that is scanned is marked, and all its edges are pushed, or wait as a range, or its span is flagged.
 
+use super::mode::Mode;
 use super::queue::Marker;
 use super::stack::Range;
+use super::tracer::Target;
 use crate::inject::Fault;
 use heapwood_heap::{ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
@@ -18,7 +20,7 @@ const SLOTS: u32 = u32::MAX;
 /// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
 const SPARSE: usize = 4 << 20;
 
-impl<'h> Marker<'h> {
+impl<'h, M: Mode> Marker<'h, M> {
     /// Counts an object that was just marked and finds its edges.
     #[inline(never)]
     pub(super) fn visit_marked(&mut self, addr: usize, entry: PageEntry) {
@@ -131,9 +133,12 @@ impl<'h> Marker<'h> {
                 // SAFETY: the page's entry says that objects here have numbers.
                 self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
             }
+            // Of what the program has freed a stray word may keep something alive that refers to it.
+            ScanKind::Trace if self.space.is_freed(ObjectRef::new(addr)) => {}
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
-                let context = (&raw mut *self).cast::<TraceContext>();
+                let mut target = Target::of(self);
+                let context = (&raw mut target).cast::<TraceContext>();
                 // SAFETY: the type's author promised that the function accepts any object of the type, zeros
                 // included, and reports to the context it is given; the marker is not used meanwhile otherwise.
                 unsafe { trace(addr as *mut u8, end - addr, context) };
@@ -153,7 +158,7 @@ impl<'h> Marker<'h> {
     }
 
     /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
-    pub(crate) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
+    pub(super) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
         let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
         if slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
             self.scan_all(range);
@@ -163,6 +168,9 @@ impl<'h> Marker<'h> {
     /// Scans the next piece of a waiting range; false if none waits.
     #[cold]
     pub(super) fn next_range(&mut self) -> bool {
+        if self.is_wanted() {
+            self.give(true);
+        }
         let Some(range) = self.stacks.ranges.pop() else { return false };
         let Some((mut range, rest)) = self.written_part(range) else { return true };
         if let Some(rest) = rest
@@ -181,7 +189,7 @@ impl<'h> Marker<'h> {
     }
 
     /// Scans a range from beginning to end.
-    fn scan_all(&mut self, mut range: Range) {
+    pub(super) fn scan_all(&mut self, mut range: Range) {
         while range.next < range.end {
             let piece = self.piece_of(&mut range);
             self.scan_piece(piece);
@@ -217,8 +225,17 @@ impl<'h> Marker<'h> {
     }
 
     /// The bytes of an element of a slice of this shape.
-    fn element_bytes(&self, shape: u32) -> usize {
+    pub(super) fn element_bytes(&self, shape: u32) -> usize {
         if matches!(shape, 0 | SLOTS) { WORD } else { self.shape_numbered(shape).words as usize * WORD }
+    }
+
+    /// Between which parts of a range of this shape it can be split: elements, or the words of a program's.
+    pub(super) fn part_bytes(&self, shape: u32) -> usize {
+        match shape {
+            0 | SLOTS => WORD,
+            shape if self.shape_numbered(shape).kind() == ScanKind::Program => WORD,
+            shape => self.element_bytes(shape),
+        }
     }
 
     pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {

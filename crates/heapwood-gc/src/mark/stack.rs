@@ -84,6 +84,26 @@ impl<T: Zeroed + Copy> Bounded<T> {
         Some(unsafe { self.memory.at(self.top).read() })
     }
 
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.top
+    }
+
+    /// Calls `f` with the `n` oldest entries, which are then no more. Of many others the youngest take their places.
+    pub(super) fn take_oldest(&mut self, n: usize, f: impl FnOnce(&[T])) {
+        let n = n.min(self.top);
+        // SAFETY: what lies below the top was pushed.
+        f(unsafe { core::slice::from_raw_parts(self.bottom(), n) });
+        let rest = self.top - n;
+        let moved = rest.min(n);
+        // Where nothing moves the top may be the end of the memory.
+        if moved > 0 {
+            // SAFETY: both ranges lie below the top; they may overlap.
+            unsafe { self.memory.at(self.top - moved).copy_to(self.bottom(), moved) };
+        }
+        self.top = rest;
+    }
+
     /// The first entry, for a loop that keeps the top in a register.
     pub(super) fn bottom(&self) -> *mut T {
         self.memory.as_ptr()
@@ -154,9 +174,14 @@ impl MarkStacks {
         })
     }
 
+    /// Stacks for so many edges, or else of the usual size for a heap with so many bytes of window.
+    pub(crate) fn sized(kernel: KernelRef, edges: Option<usize>, window: usize) -> Result<Self, OsError> {
+        edges.map_or_else(|| Self::usual(kernel, window), |edges| Self::new(kernel, edges))
+    }
+
     /// Stacks of the usual size for a heap with so many bytes of window, or smaller ones where the kernel grants less
     /// address space.
-    pub(crate) fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+    fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let mut edges = (window / WINDOW_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);
         loop {
             match Self::new(kernel, edges) {

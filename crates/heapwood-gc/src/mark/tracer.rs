@@ -1,11 +1,48 @@
 //! What a type's own trace function sees of the marker.
 //! Invariant: it exists while its function runs, and what it is told is an edge of that object.
 
+use super::mode::{Alone, Mode, Together};
 use super::queue::Marker;
+use core::marker::PhantomData;
 use heapwood_layout::TraceContext;
 
+/// The marker that calls a trace function, for the length of the call. It is told apart here whether it marks alone.
+pub(super) struct Target<'a> {
+    several: bool,
+    marker: *mut (),
+    borrow: PhantomData<&'a mut ()>,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn of<'h, M: Mode>(marker: &'a mut Marker<'h, M>) -> Self {
+        Target { several: M::SEVERAL, marker: (&raw mut *marker).cast(), borrow: PhantomData }
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, addr: usize) {
+        // SAFETY: the pointer came from a borrow of such a marker that lasts as long as this; there are two modes.
+        unsafe {
+            match self.several {
+                false => (*self.marker.cast::<Marker<'a, Alone>>()).push(addr),
+                true => (*self.marker.cast::<Marker<'a, Together<'a>>>()).push(addr),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn resolve(&self, word: usize) -> Option<usize> {
+        // SAFETY: as above.
+        unsafe {
+            match self.several {
+                false => (*self.marker.cast::<Marker<'a, Alone>>()).resolve(word),
+                true => (*self.marker.cast::<Marker<'a, Together<'a>>>()).resolve(word),
+            }
+        }
+    }
+}
+
 /// Reports the pointers of one object to the collector.
-pub struct Tracer<'a>(&'a mut Marker<'a>);
+pub struct Tracer<'a>(&'a mut Target<'a>);
 
 impl<'a> Tracer<'a> {
     /// The tracer behind the context that a trace function was given.
@@ -13,9 +50,9 @@ impl<'a> Tracer<'a> {
     /// # Safety
     /// 1. `context` is the argument of a trace function that is running, and is used through this tracer alone.
     pub unsafe fn from_context(context: *mut TraceContext) -> Self {
-        // SAFETY: the context is the marker that called the trace function (contract 1), whose lifetime covers the
+        // SAFETY: the context is what the marker made that called the trace function (contract 1), whose lifetime covers the
         // call; the marker is not used otherwise while the function runs.
-        Tracer(unsafe { &mut *context.cast::<Marker<'a>>() })
+        Tracer(unsafe { &mut *context.cast::<Target<'a>>() })
     }
 
     /// The object at `addr` is referred to. Null and addresses outside the heap are ignored.
@@ -24,14 +61,14 @@ impl<'a> Tracer<'a> {
     /// 1. Inside the heap, `addr` is the first byte of an object that exists.
     #[inline]
     pub unsafe fn visit(&mut self, addr: usize) {
-        self.0.push(addr);
+        self.0.visit(addr);
     }
 
     /// `word` may point to or into an object.
     #[inline]
     pub fn visit_ambiguous(&mut self, word: usize) {
         if let Some(object) = self.0.resolve(word) {
-            self.0.push(object);
+            self.0.visit(object);
         }
     }
 }

@@ -4,21 +4,28 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `mod` | the mutator: the frozen prefix, the bumps, what every use of it checks first |
-//! | `stop` | the handshake that stops it, word by word, and its model |
+//! | `stop` | the handshake that stops it, word by word |
+//! | `thread_record` | a thread's mutators, which stop and go on together |
 //! | `safepoint` | where it stops, and regions during which it counts as stopped |
 //! | `barrier` | its stores of pointers into objects |
 //! | `recent` | the shapes it looked up before |
-//! | `registry` | all mutators of a heap |
+//! | `region` | how long it has been in a blocking region |
+//! | `registry` | all mutators of a heap, and stopping them |
+//! | `model` | loom's models of the three |
 //!
 //! Invariants: the first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A
 //! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
 //! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
 
 mod barrier;
+#[cfg(all(test, loom))]
+mod model;
 mod recent;
+pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
 mod stop;
+pub(crate) mod thread_record;
 
 use crate::error::{AllocError, MisuseError};
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
@@ -33,6 +40,11 @@ use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
 use recent::RecentShapes;
+use region::Regions;
+use registry::{Member, Members};
+use stop::Gate;
+pub(crate) use stop::Rest;
+use thread_record::{Part, Place, ThreadRecord};
 
 /// A thread's part in a heap.
 #[repr(C)]
@@ -55,8 +67,11 @@ pub struct Mutator {
     stack: ThreadStack,
     /// The next of its heap's mutators, or of those kept for reuse.
     next: Cell<*const Mutator>,
-    /// The next of its thread's mutators.
-    next_of_thread: Cell<*const Mutator>,
+    /// Its thread's record, which lives as long as that.
+    record: *const ThreadRecord<Mutator>,
+    /// What that keeps here.
+    place: Place<Mutator>,
+    regions: Regions,
     /// Values of masked types are written whole before they are committed.
     whole: Cell<bool>,
     recent: RecentShapes,
@@ -101,12 +116,17 @@ impl Mutator {
         }
     }
 
-    /// Makes a mutator the calling thread's. What is not written is zero in a new one, or in one that was used as its flush
-    /// has left it: no bump has a run or a span.
+    /// Makes a mutator the calling thread's, whose record is given. What is not written is zero in a new one, or in one that
+    /// was used as its flush has left it: no bump has a run or a span.
     ///
     /// # Safety
     /// 1. It is in no list, and no thread uses it.
-    pub(crate) unsafe fn assign(place: NonNull<Mutator>, stack: ThreadStack) {
+    /// 2. The record is used by this thread alone, and lives as long as that.
+    pub(crate) unsafe fn assign(
+        place: NonNull<Mutator>,
+        stack: ThreadStack,
+        record: *const ThreadRecord<Mutator>,
+    ) {
         let place = place.as_ptr();
         // SAFETY: contract 1; the heap was written by `map`.
         unsafe {
@@ -118,6 +138,9 @@ impl Mutator {
             (&raw mut (*place).thread).write(thread_id());
             (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
             (&raw mut (*place).stack).write(stack);
+            (&raw mut (*place).record).write(record);
+            (&raw mut (*place).place).write(Place::new());
+            (&raw mut (*place).regions).write(Regions::new());
             (&raw mut (*place).whole).write(Cell::new(false));
             (&raw mut (*place).client).write_bytes(0, 1);
         }
@@ -128,9 +151,20 @@ impl Mutator {
     pub(crate) fn give_up(&self) {
         self.stack.clear();
         self.frames.clear();
-        if !self.gate().is_blocked() {
-            self.gate().block();
-        }
+        self.record().quit(self);
+        // Whoever waits for it to leave, or for memory that it had set aside to be free, looks again.
+        self.shared().wakeup().tell(|| true);
+    }
+
+    /// Its blocking regions.
+    pub(crate) fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// Its thread's mutators.
+    pub(super) fn record(&self) -> &ThreadRecord<Mutator> {
+        // SAFETY: contract 2 of `assign`: only this mutator's thread uses it, which this is.
+        unsafe { &*self.record }
     }
 
     /// The first field of its heap, by a pointer that may lead to all of that.
@@ -143,11 +177,6 @@ impl Mutator {
     pub(crate) fn shared(&self) -> &State {
         // SAFETY: contract of `map`.
         unsafe { self.heap.as_ref() }
-    }
-
-    /// The next of its thread's mutators, a list that `attach.rs` keeps.
-    pub(crate) fn next_of_thread(&self) -> &Cell<*const Mutator> {
-        &self.next_of_thread
     }
 
     /// From now on cells of types that a mask or a program describes come as they are, not zeroed; those of slices do not.
@@ -209,11 +238,6 @@ impl Mutator {
         unsafe { self.bumps.get_unchecked(shape.index()) }
     }
 
-    /// Gives back what it has set aside, while it is stopped or as its thread leaves.
-    pub(crate) fn flush(&self) {
-        self.owned().flush();
-    }
-
     /// What it keeps alive while it is stopped, its stack only if that is scanned.
     pub(crate) fn roots(&self, stack: bool) -> ThreadRoots<'_> {
         (&self.frames, stack.then_some(&self.stack))
@@ -222,12 +246,13 @@ impl Mutator {
     /// Whether the calling thread may use the heap through this mutator now.
     ///
     /// # Errors
-    /// It is another thread's or was detached; the thread is inside a blocking region, during which a collector takes
-    /// it for stopped; or it is inside a trace function, that is, in the middle of a collection.
+    /// It is another thread's or was detached; the thread is inside a blocking region, of this heap or another, during which
+    /// a collector takes it for stopped; or it is inside a trace function, that is, in the middle of a collection of this
+    /// heap or another.
     #[inline]
     pub fn check(&self) -> Result<(), MisuseError> {
         let here = thread_pointer();
-        if self.owner.load(Ordering::Relaxed) != here || self.gate().is_blocked() {
+        if self.owner.load(Ordering::Relaxed) != here || !self.gate().is_running() {
             return Err(self.misuse());
         }
         if self.shared().is_marking(here) {
@@ -240,8 +265,14 @@ impl Mutator {
     fn misuse(&self) -> MisuseError {
         match self.owner.load(Ordering::Relaxed) {
             0 => MisuseError::Detached,
-            owner if owner != thread_pointer() => MisuseError::OtherThread,
-            _ => MisuseError::Blocked,
+            owner if owner != thread_pointer() => match self.shared().is_helping(thread_pointer()) {
+                // A trace function runs on a thread of the library's.
+                true => MisuseError::Tracing,
+                false => MisuseError::OtherThread,
+            },
+            _ if self.gate().is_blocked() => MisuseError::Blocked,
+            // A thread that waits runs no code but the library's; one that collects may call trace functions.
+            _ => MisuseError::Tracing,
         }
     }
 
@@ -277,9 +308,48 @@ impl Mutator {
     /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.
     ///
     /// # Errors
-    /// The heap has no room for one layout more.
+    /// The heap has no room for one layout more, or the mutator cannot be used now: the memory is its thread's.
     #[inline]
     pub fn type_for(&self, bytes: usize, scan: Scan) -> Result<ObjectType, AllocError> {
+        self.check().map_err(AllocError::Misuse)?;
         Ok(ObjectType::new(bytes, self.shape_for(bytes, scan)?))
+    }
+}
+
+impl Members<'_, Mutator> {
+    /// The right to the bumps of each: they have stopped.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
+        self.iter().map(Mutator::owned)
+    }
+}
+
+impl Member for Mutator {
+    fn gate(&self) -> Gate<'_> {
+        Gate::new(&self.poll, &self.state)
+    }
+
+    fn next(&self) -> &Cell<*const Mutator> {
+        &self.next
+    }
+
+    fn flush(&self) {
+        self.owned().flush();
+    }
+
+    fn retire(&self) -> bool {
+        self.owner.store(0, Ordering::Relaxed);
+        // In verify mode none is used again, either.
+        self.shared().stores().is_some()
+    }
+
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: mapped by `map`; by contract 1 nothing refers to it when it goes.
+        drop(unsafe { this.as_ref() }.memory.take());
+    }
+}
+
+impl Part for Mutator {
+    fn place(&self) -> &Place<Mutator> {
+        &self.place
     }
 }

@@ -1,48 +1,123 @@
-//! The mutators of a heap, linked through themselves: the attached ones, and those that earlier threads have left. Invariant:
-//! the first list holds exactly the mutators that a collection stops and scans; one that is not in it is no thread's, which
-//! its `owner` says.
+//! The mutators of a heap, linked through themselves: the attached ones, and those that earlier threads have left; and how
+//! all are stopped. Invariant: the first list holds exactly the mutators that a collection stops and scans; one that is not
+//! in it is no thread's. Whoever asks mutators to stop holds the lock until it has resumed them.
 
-use super::Mutator;
+use super::stop::Gate;
+use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use heapwood_os::TimedLock;
 use heapwood_os::timed_lock::TimedGuard;
 
 /// How many mutators a heap keeps for the threads to come.
 const SPARE: usize = 16;
 
+/// A stop that takes longer than this is worth a word.
+const LONG_STOP: Duration = Duration::from_secs(1);
+
+/// A mutator, as its heap's registry sees it.
+pub(crate) trait Member: Sized {
+    /// Where it is stopped.
+    fn gate(&self) -> Gate<'_>;
+    /// The next in its list.
+    fn next(&self) -> &Cell<*const Self>;
+    /// What it has set aside goes back. It is stopped.
+    fn flush(&self);
+    /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
+    fn retire(&self) -> bool;
+    /// Its memory goes.
+    ///
+    /// # Safety
+    /// 1. It is in no list, and nobody uses it.
+    unsafe fn release(this: NonNull<Self>);
+}
+
 /// The mutators of a heap.
-pub(crate) struct Registry {
-    lists: TimedLock<Lists>,
+pub(crate) struct Registry<M: Member> {
+    lists: TimedLock<Lists<M>>,
     /// How many are attached.
     attached: AtomicUsize,
 }
 
-struct Lists {
-    attached: *const Mutator,
-    spare: *const Mutator,
+struct Lists<M: Member> {
+    attached: *const M,
+    spare: *const M,
     spares: usize,
 }
 
 // SAFETY: the pointers are followed only by whoever holds the registry's lock.
-unsafe impl Send for Lists {}
+unsafe impl<M: Member> Send for Lists<M> {}
 
 /// The attached mutators, none of which is attached or detached as long as this is held.
-pub(crate) struct Members<'r>(TimedGuard<'r, Lists>);
+pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, Lists<M>>);
 
-impl Members<'_> {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mutator> {
+impl<M: Member> Members<'_, M> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &M> + Clone {
         let mut at = self.0.attached;
         core::iter::from_fn(move || {
             // SAFETY: the list holds attached mutators, and the lock is held.
             let mutator = unsafe { at.as_ref() }?;
-            at = mutator.next.get();
+            at = mutator.next().get();
             Some(mutator)
         })
     }
+
+    /// Stops all. `waits` is told of one that has kept it waiting for so many seconds.
+    pub(crate) fn stop(&self, mut waits: impl FnMut(&M, u32)) {
+        self.iter().for_each(|m| m.gate().request());
+        for mutator in self.iter() {
+            let mut waited = 0;
+            while !mutator.gate().await_stopped_for(LONG_STOP) {
+                waited += 1;
+                waits(mutator, waited);
+            }
+        }
+    }
+
+    /// Stops all if that takes no longer than `patience`; otherwise all go on.
+    ///
+    /// # Errors
+    /// One that runs, and has not answered.
+    pub(crate) fn try_stop(&self, patience: impl Fn() -> Duration) -> Result<(), &M> {
+        // Most tries that would fail end here, and nobody notices.
+        if let Some(running) = self.iter().find(|m| m.gate().is_running()) {
+            return Err(running);
+        }
+        self.iter().for_each(|m| m.gate().request());
+        let stopped = |m: &&M| loop {
+            let left = patience();
+            if m.gate().await_stopped_for(left) || left.is_zero() {
+                return m.gate().has_stopped();
+            }
+        };
+        match self.iter().find(|m| !stopped(m)) {
+            None => Ok(()),
+            Some(running) => {
+                self.resume();
+                Err(running)
+            }
+        }
+    }
+
+    /// Lets `f` use one that has stopped of its own accord, which is kept so meanwhile; whether it has.
+    pub(crate) fn with_stopped(&self, mutator: &M, f: impl FnOnce(&M)) -> bool {
+        mutator.gate().request();
+        let stopped = mutator.gate().has_stopped();
+        if stopped {
+            f(mutator);
+        }
+        mutator.gate().resume();
+        stopped
+    }
+
+    /// Lets all go on that were stopped.
+    pub(crate) fn resume(&self) {
+        self.iter().for_each(|m| m.gate().resume());
+    }
 }
 
-impl Registry {
+impl<M: Member> Registry<M> {
     pub(crate) fn new() -> Self {
         let none = core::ptr::null();
         Registry {
@@ -52,7 +127,7 @@ impl Registry {
     }
 
     /// The attached mutators.
-    pub(crate) fn lock(&self) -> Members<'_> {
+    pub(crate) fn lock(&self) -> Members<'_, M> {
         Members(self.lists.lock())
     }
 
@@ -79,23 +154,14 @@ impl Registry {
     }
 
     /// A mutator that an earlier thread has left, in no list any more.
-    pub(crate) fn take_spare(&self) -> Option<NonNull<Mutator>> {
+    pub(crate) fn take_spare(&self) -> Option<NonNull<M>> {
         self.lists.lock().take_spare()
     }
 
-    /// Keeps a mutator for reuse, or lets its memory go.
-    ///
-    /// # Safety
-    /// 1. It is in no list, and no thread uses it.
-    pub(crate) unsafe fn keep(&self, mutator: NonNull<Mutator>) {
-        // SAFETY: contract 1.
-        unsafe { self.lists.lock().keep(mutator) };
-    }
-
     /// The mutator is attached from now on.
-    pub(crate) fn add(&self, mutator: &Mutator) {
+    pub(crate) fn add(&self, mutator: &M) {
         let mut lists = self.lists.lock();
-        mutator.next.set(lists.attached);
+        mutator.next().set(lists.attached);
         lists.attached = mutator;
         self.attached.fetch_add(1, Ordering::Relaxed);
     }
@@ -104,7 +170,7 @@ impl Registry {
     ///
     /// # Safety
     /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
-    pub(crate) unsafe fn remove(&self, mutator: NonNull<Mutator>) {
+    pub(crate) unsafe fn remove(&self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
         let mut lists = self.lists.lock();
@@ -113,9 +179,9 @@ impl Registry {
         // SAFETY: the list holds attached mutators, of which this is one, and the lock is held.
         unsafe {
             while *link != mutator.as_ptr() {
-                link = (**link).next.as_ptr();
+                link = (**link).next().as_ptr();
             }
-            *link = m.next.get();
+            *link = m.next().get();
         }
         self.attached.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: it has just left the list, and by contract 1 its thread uses it no more.
@@ -123,37 +189,38 @@ impl Registry {
     }
 }
 
-impl Lists {
-    fn take_spare(&mut self) -> Option<NonNull<Mutator>> {
+impl<M: Member> Lists<M> {
+    fn take_spare(&mut self) -> Option<NonNull<M>> {
         let mutator = NonNull::new(self.spare.cast_mut())?;
         // SAFETY: spare mutators stay mapped.
-        self.spare = unsafe { mutator.as_ref() }.next.get();
+        self.spare = unsafe { mutator.as_ref() }.next().get();
         self.spares -= 1;
         Some(mutator)
     }
 
+    /// Keeps a mutator for reuse, or lets its memory go.
+    ///
     /// # Safety
-    /// 1. As for [`Registry::keep`].
-    unsafe fn keep(&mut self, mutator: NonNull<Mutator>) {
+    /// 1. It is in no list, and no thread uses it.
+    unsafe fn keep(&mut self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
-        m.owner.store(0, Ordering::Relaxed);
-        // In verify mode none is used again, so that whoever uses it after this is told.
-        if self.spares >= SPARE && m.shared().stores().is_none() {
-            drop(m.memory.take());
+        if !m.retire() && self.spares >= SPARE {
+            // SAFETY: contract 1.
+            unsafe { M::release(mutator) };
             return;
         }
-        m.next.set(self.spare);
+        m.next().set(self.spare);
         self.spare = m;
         self.spares += 1;
     }
 }
 
-impl Drop for Lists {
+impl<M: Member> Drop for Lists<M> {
     fn drop(&mut self) {
         while let Some(mutator) = self.take_spare() {
-            // SAFETY: it is in no list any more, and its memory goes with the reservation.
-            drop(unsafe { mutator.as_ref() }.memory.take());
+            // SAFETY: it is in no list any more, and the heap goes.
+            unsafe { M::release(mutator) };
         }
     }
 }

@@ -1,22 +1,27 @@
-//! Safepoints: where a mutator answers a collector's request to stop, and regions during which it counts as stopped.
-//! Invariant: whenever a collector takes a mutator for stopped, its thread's registers are on its stack, the lowest word of
-//! that is noted, and the thread does not touch the heap.
+//! Safepoints: where a mutator answers a collector's request to stop, and regions during which it counts as stopped. A thread
+//! stops with all its mutators (`thread_record`). Invariant: whenever a collector takes a mutator for stopped, its thread's
+//! registers are on its stack, the lowest word of that is noted, and the thread does not touch the heap.
 
 use super::Mutator;
-use super::stop::Gate;
+use super::registry::Member;
+use super::stop::Rest;
+use super::thread_record::{Left, ThreadRecord};
 use crate::error::MisuseError;
+use crate::roots::ThreadStack;
 use core::sync::atomic::Ordering;
 use heapwood_os::stack;
 
 impl Mutator {
-    pub(crate) fn gate(&self) -> Gate<'_> {
-        Gate::new(&self.poll, &self.state)
-    }
-
     /// Whether a collector wants this thread stopped.
     #[inline(always)]
     pub(crate) fn is_asked_to_stop(&self) -> bool {
         self.poll.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether a collector of any of its thread's heaps does. A thread that allocates in one heap answers for all.
+    #[inline]
+    pub(crate) fn is_thread_asked_to_stop(&self) -> bool {
+        self.record().iter().any(Mutator::is_asked_to_stop)
     }
 
     /// Stops here if a collector asks for it.
@@ -32,12 +37,12 @@ impl Mutator {
     #[cold]
     pub fn safepoint_slow(&self) {
         if self.check().is_ok() {
-            let _ = self.with_stack(|| self.gate().park());
+            let _ = self.away(Rest::Parked, || ());
         }
     }
 
-    /// Runs `f`, during which collections go on without this thread. `f` must not touch objects of the heap.
-    /// Regions may nest.
+    /// Runs `f`, during which collections go on without this thread: those of all heaps that it is attached to. `f` must not
+    /// touch objects of any of them. Regions may nest, and `f` may attach the thread to a heap more.
     ///
     /// # Errors
     /// The mutator cannot be used now, or the thread runs on another stack than that it was attached with. `f` was not
@@ -47,46 +52,92 @@ impl Mutator {
             Err(MisuseError::Blocked) => return Ok(f()),
             other => other?,
         }
-        self.with_stack(|| {
+        self.away(Rest::Blocked, f)
+    }
+
+    /// Runs `f` while its thread is stopped in all its heaps, but those whose stack is another.
+    ///
+    /// # Errors
+    /// The thread runs on another stack than that it was attached with, whose words are not known to be readable.
+    pub(crate) fn away<R>(&self, how: Rest, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+        with_registers_pushed(|lowest| {
+            let record = self.record();
+            if !self.stack.note(lowest) {
+                return Err(MisuseError::OtherStack);
+            }
+            // Asked before it leaves: what it holds is others' to take from then on.
+            let holds = how == Rest::Blocked && record.iter().any(|m| m.owned().holds_something());
+            let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(&self.stack), how));
+            let _back = Back { record, left };
+            if how == Rest::Blocked {
+                record.iter().for_each(|m| m.shared().wakeup().tell(|| holds));
+            }
+            Ok(f())
+        })
+    }
+
+    /// Its stack is in use from `lowest` on, if that lies in it; a stack of which nothing but the end is known is that which
+    /// the thread is on if `beside` is, and has the same end.
+    fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: Rest) -> bool {
+        let noted = self.stack.note_beside(lowest, beside);
+        if noted && how == Rest::Blocked {
+            self.regions.begin();
             if self.shared().stores().is_some() {
                 // So that inline allocation inside the region comes to where it is refused.
                 self.flush();
             }
-            self.gate().block();
-            // A panic must not leave the thread blocked for good.
-            struct Unblock<'a>(Gate<'a>);
-            impl Drop for Unblock<'_> {
-                fn drop(&mut self) {
-                    self.0.unblock();
-                }
-            }
-            let _unblock = Unblock(self.gate());
-            f()
-        })
+        }
+        noted
     }
+}
 
-    /// Runs `f` with the thread's registers on its stack and the stack's lowest word noted.
-    ///
-    /// # Errors
-    /// That is not the stack the thread was attached with: its words are not known to be readable.
-    pub(crate) fn with_stack<F: FnOnce() -> R, R>(&self, f: F) -> Result<R, MisuseError> {
-        struct Call<'a, F, R> {
-            mutator: &'a Mutator,
-            f: Option<F>,
-            result: Result<R, MisuseError>,
-        }
-        unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(lowest: usize, arg: *mut u8) {
-            // SAFETY: the argument is the Call below, which outlives this.
-            let call = unsafe { &mut *arg.cast::<Call<'_, F, R>>() };
-            if call.mutator.stack.note(lowest)
-                && let Some(f) = call.f.take()
-            {
-                call.result = Ok(f());
-            }
-        }
-        let mut call = Call { mutator: self, f: Some(f), result: Err(MisuseError::OtherStack) };
-        // SAFETY: `run` with these types accepts a pointer to `call`.
-        unsafe { stack::with_registers(run::<F, R>, (&raw mut call).cast()) };
-        call.result
+impl ThreadRecord<Mutator> {
+    /// Runs `f` while the thread, which is on a stack that is given if it is known, is stopped in all its heaps, but those
+    /// whose stack is another.
+    pub(crate) fn elsewhere<R>(&self, stack: Option<&ThreadStack>, f: impl FnOnce(Left) -> R) -> R {
+        let away = |lowest| {
+            let left = self.leave(Rest::Parked, |other| other.is_stopped_at(lowest, stack, Rest::Parked));
+            let _back = Back { record: self, left };
+            f(left)
+        };
+        // Nothing of a thread that runs in no heap is scanned from here on.
+        if self.is_running() { with_registers_pushed(away) } else { away(usize::MAX) }
     }
+}
+
+/// Enters again what was left, whether or not the thread panics.
+struct Back<'r> {
+    record: &'r ThreadRecord<Mutator>,
+    left: Left,
+}
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        let Back { record, left } = *self;
+        if !record.is_running() {
+            return record.enter(left);
+        }
+        // The thread was attached to a heap meanwhile, and waits now.
+        with_registers_pushed(|lowest| {
+            record.leave_too(left, |newer| newer.is_stopped_at(lowest, None, Rest::Parked));
+            record.enter(left);
+        });
+    }
+}
+
+/// Calls `f` with the address of the thread's registers, which were pushed onto its stack.
+fn with_registers_pushed<F: FnOnce(usize) -> R, R>(f: F) -> R {
+    struct Call<F, R> {
+        f: Option<F>,
+        result: Option<R>,
+    }
+    unsafe extern "C-unwind" fn run<F: FnOnce(usize) -> R, R>(lowest: usize, arg: *mut u8) {
+        // SAFETY: the argument is the Call below, which outlives this.
+        let call = unsafe { &mut *arg.cast::<Call<F, R>>() };
+        call.result = call.f.take().map(|f| f(lowest));
+    }
+    let mut call = Call { f: Some(f), result: None };
+    // SAFETY: `run` with these types accepts a pointer to `call`.
+    unsafe { stack::with_registers(run::<F, R>, (&raw mut call).cast()) };
+    call.result.expect("run calls f")
 }

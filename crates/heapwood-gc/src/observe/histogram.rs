@@ -42,6 +42,11 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
+    /// How many were recorded.
+    pub(crate) fn count(&self) -> u64 {
+        self.total
+    }
+
     /// The duration that a share `q` of all do not exceed; 0 if there are none.
     pub(crate) fn quantile(&self, q: f64) -> u64 {
         let wanted = (q * self.total as f64).ceil() as u64;

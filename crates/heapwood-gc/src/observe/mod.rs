@@ -5,20 +5,29 @@
 //! | [`stats`] | the figures: one list |
 //! | `histogram` | durations, so that quantiles can be told |
 //! | `record` | what collections did and how long it took, as they tell it |
+//! | `phases` | the phase clock |
+//! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
 //! | `verify` | the checks of verify mode |
 //! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
 
+mod at_exit;
 mod histogram;
+mod phases;
 mod record;
 #[cfg(feature = "inspect")]
 mod snapshot;
 pub mod stats;
+mod trace_line;
+mod tracing;
 mod verify;
 
-pub(crate) use record::{Record, Times};
+pub(crate) use phases::{Moment, Times};
+pub(crate) use record::Record;
 #[cfg(feature = "inspect")]
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;
+pub(crate) use trace_line::RootBytes;
+pub(crate) use tracing::{Collected, Tracing};
 pub(crate) use verify::Verify;

@@ -2,23 +2,8 @@
 //! ends where the next begins.
 
 use super::histogram::Histogram;
+use super::phases::Times;
 use super::stats::Stats;
-
-/// The moments of one collection, in nanoseconds of the monotonic clock.
-pub(crate) struct Times {
-    /// It begins to sweep what is left; nobody waits yet.
-    pub(crate) began: u64,
-    /// It asks the mutators to stop.
-    pub(crate) requested: u64,
-    /// All have.
-    pub(crate) stopped: u64,
-    /// It begins to mark.
-    pub(crate) marking: u64,
-    /// It has marked.
-    pub(crate) marked: u64,
-    /// The mutators go on.
-    pub(crate) ended: u64,
-}
 
 /// What the collections of one heap did so far.
 pub(crate) struct Record {
@@ -50,10 +35,10 @@ impl Record {
 
     /// A collection has ended, which found so many objects alive and its mark stack full so many times.
     pub(crate) fn add(&mut self, times: &Times, live_objects: usize, overflows: u64, verified: bool) {
-        self.pauses.record(times.ended - times.requested);
-        self.stops.record(times.stopped - times.requested);
-        self.marks.record(times.marked - times.marking);
-        self.sweeps.record(times.requested - times.began);
+        self.pauses.record(times.ended.since(times.requested).wall);
+        self.stops.record(times.stop().wall);
+        self.marks.record(times.marked.since(times.marking).wall);
+        self.sweeps.record(times.requested.since(times.began).wall);
         self.live_objects = live_objects;
         self.mark_overflows += overflows;
         self.verified += verified as u64;
@@ -72,6 +57,8 @@ impl Record {
         stats.pause_p99_ns = self.pauses.quantile(0.99);
         stats.pause_max_ns = self.pauses.max;
         stats.pause_total_ns = self.pauses.sum;
+        stats.stops = self.stops.count();
+        stats.stop_p50_ns = self.stops.quantile(0.5);
         stats.stop_p99_ns = self.stops.quantile(0.99);
         stats.stop_max_ns = self.stops.max;
         stats.stop_total_ns = self.stops.sum;

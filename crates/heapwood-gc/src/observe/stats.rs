@@ -156,4 +156,63 @@ stats! {
     span_lock_acquisitions: u64, Count, Total;
     /// How often the lock of the page allocator was taken, by anyone.
     page_lock_acquisitions: u64, Count, Total;
+    /// How often threads were stopped, or found stopped.
+    stops: u64, Count, Total;
+    /// The median time to stop.
+    stop_p50_ns: u64, Nanoseconds, Quantile;
+    /// The phases of collections, which add up to `phase_total_ns`. Prep: what comes before marking, but for sweeping: the
+    /// kernel is asked, threads are stopped, their runs are taken away.
+    phase_prep_ns: u64, Nanoseconds, Total;
+    /// CPU time of the collecting thread in it.
+    phase_prep_cpu_ns: u64, Nanoseconds, Total;
+    /// The part of prep from the first request until every other thread had stopped.
+    phase_stop_ns: u64, Nanoseconds, Total;
+    /// CPU time of the collecting thread in it.
+    phase_stop_cpu_ns: u64, Nanoseconds, Total;
+    /// Marking, until the threads go on.
+    phase_mark_ns: u64, Nanoseconds, Total;
+    /// CPU time in it, of all threads that mark.
+    phase_mark_cpu_ns: u64, Nanoseconds, Total;
+    /// Sweeping, by whomever: of all threads together, so that it may exceed what passed. Threads tell of it when they next
+    /// take the lock of the span lists.
+    phase_sweep_ns: u64, Nanoseconds, Total;
+    /// CPU time in it: the same, since it comes in packs of microseconds, which are seldom interrupted.
+    phase_sweep_cpu_ns: u64, Nanoseconds, Total;
+    /// Page recovery: giving spans without objects to the page allocator, by whomever.
+    phase_recovery_ns: u64, Nanoseconds, Total;
+    /// CPU time in it: the same.
+    phase_recovery_cpu_ns: u64, Nanoseconds, Total;
+    /// Grand total: prep, mark, sweep and recovery.
+    phase_total_ns: u64, Nanoseconds, Total;
+    /// CPU time in them.
+    phase_total_cpu_ns: u64, Nanoseconds, Total;
+    /// The part of the sweeping that threads did which allocate.
+    sweep_allocation_ns: u64, Nanoseconds, Total;
+    /// The part that the heap's own thread did, in the background.
+    sweep_background_ns: u64, Nanoseconds, Total;
+    /// The part that threads did which collect, before they marked.
+    sweep_collector_ns: u64, Nanoseconds, Total;
+    /// Spans swept by threads that allocate, as far as they have told.
+    swept_by_allocation: u64, Count, Total;
+    /// Spans swept by the heap's own thread.
+    swept_by_background: u64, Count, Total;
+    /// Spans swept by threads that collect, before they marked.
+    swept_by_collector: u64, Count, Total;
+    /// What of `allocated_bytes` was for objects that share pages with others, up to 32 KiB.
+    small_bytes: u64, Bytes, Total;
+    /// Read-modify-writes on memory that several threads write, for small objects: two each time that one of these two locks was
+    /// taken, but for the three times that a large object takes them.
+    shared_rmws: u64, Count, Total;
+    /// How often a thread that allocates needed another span's cells.
+    refills: u64, Count, Total;
+    /// Spans that threads took off the shared lists.
+    spans_taken: u64, Count, Total;
+    /// Spans that they put there.
+    spans_returned: u64, Count, Total;
+    /// Collections of a heap that was idle, which the heap's own thread made.
+    idle_collections: u64, Count, Total;
+    /// Those that it withdrew, since some thread neither stopped within a millisecond nor was in a blocking region.
+    idle_withdrawn: u64, Count, Total;
+    /// The system's number of the thread for which the last was withdrawn; 0 if none was.
+    idle_withdrawn_thread: u32, Count, Level;
 }

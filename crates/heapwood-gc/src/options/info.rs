@@ -1,6 +1,7 @@
 //! What is known of an option beside what it does: its range, its default, its help, and its values in words. Invariant: the
 //! range holds the default.
 
+use super::gc_trace::GcTrace;
 use crate::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
@@ -17,8 +18,12 @@ pub enum OptionUnit {
     Words,
     /// References from one object to another.
     Edges,
+    /// Threads.
+    Threads,
     /// On or off.
     Switch,
+    /// Words, of what is to be told ([`GcTrace`](super::GcTrace)).
+    Trace,
 }
 
 /// Who needs an option.
@@ -76,6 +81,7 @@ impl OptionInfo {
     pub fn range_text(&self) -> impl Display {
         fmt::from_fn(|f| match (self.unit, self.least, self.most) {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
+            (OptionUnit::Trace, ..) => f.write_str("1, phases, 1+phases or off"),
             (_, 0, u64::MAX) => f.write_str("any"),
             (_, least, u64::MAX) => write!(f, "at least {}", self.show(least)),
             (_, least, most) => write!(f, "{} to {}", self.show(least), self.show(most)),
@@ -97,6 +103,7 @@ impl OptionInfo {
             (OptionUnit::Bytes, bytes) => Size(bytes).fmt(f),
             (OptionUnit::Switch, 0) => f.write_str("off"),
             (OptionUnit::Switch, 1) => f.write_str("on"),
+            (OptionUnit::Trace, words) => f.write_str(GcTrace::words(words)),
             (_, number) => number.fmt(f),
         })
     }

@@ -7,7 +7,7 @@ use core::ops::Range;
 use heapwood_os::stack::StackBounds;
 
 /// The stack that a thread was attached with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ThreadStack {
     /// The thread's own, if that is it.
     bounds: Cell<Option<StackBounds>>,
@@ -45,6 +45,13 @@ impl ThreadStack {
             self.lowest.set(lowest);
         }
         inside
+    }
+
+    /// The same for a thread that may be on another stack: of one of which only the end is known, that the thread is on it is
+    /// known from its being on `beside`, if that has the same end.
+    pub(crate) fn note_beside(&self, lowest: usize, beside: Option<&ThreadStack>) -> bool {
+        let known = self.bounds.get().is_some() || beside.is_some_and(|other| other.end == self.end);
+        known && self.note(lowest)
     }
 
     /// Nothing of it is in use any more.

@@ -116,10 +116,21 @@ pub(crate) fn new(mutator: &Mutator, ty: ObjectType) -> usize {
     mutator.allocate(ty).unwrap().as_ptr() as usize
 }
 
+/// A list of a GiB, which nothing refers to any more.
+pub(crate) fn a_dropped_gibibyte(heap: &Heap, mutator: &Mutator) {
+    let node = masked(heap, 8, &[0]);
+    let mut roots = Slots::new(heap, 1);
+    for _ in 0..(1 << 30) / 64 {
+        let object = new(mutator, node);
+        put(object, 0, roots.get(0));
+        roots.set(0, object);
+    }
+}
+
 /// The heap's tables, lists and bits agree. The calling thread is the only one that uses the heap.
 pub(crate) fn assert_valid(heap: &Heap) {
-    // SAFETY: the tests call this when other threads have been joined; it is dropped at once.
-    unsafe { heap.space().stopped() }.is_valid().unwrap();
+    // SAFETY: the tests call this when other threads have been joined.
+    unsafe { heap.is_valid() }.unwrap();
 }
 
 /// Makes a handle for an object, or for none.
@@ -174,7 +185,7 @@ pub(crate) fn check_list(mut at: usize, n: usize, seed: usize) {
     assert_eq!(at, 0, "the list goes on");
 }
 
-const CHILD: &str = "HEAPWOOD_TEST_CHILD";
+pub(crate) const CHILD: &str = "HEAPWOOD_TEST_CHILD";
 
 /// Whether this process was started by [`run_alone`].
 pub(crate) fn alone() -> bool {
@@ -183,11 +194,18 @@ pub(crate) fn alone() -> bool {
 
 /// Runs the ignored test `name` of this binary in a process of its own.
 pub(crate) fn run_alone(name: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--ignored", "--nocapture", "--test-threads", "1"])
-        .env(CHILD, "1")
-        .output()
-        .unwrap()
+    run_alone_with(name, None)
+}
+
+/// The same, with this variable `HEAPWOOD`.
+pub(crate) fn run_alone_with(name: &str, variable: Option<&str>) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([name, "--exact", "--ignored", "--nocapture", "--test-threads", "1"]).env(CHILD, "1");
+    match variable {
+        Some(text) => command.env("HEAPWOOD", text),
+        None => command.env_remove("HEAPWOOD"),
+    };
+    command.output().unwrap()
 }
 
 /// Asserts that the process ended with SIGABRT after a message about corruption that contains `text`.

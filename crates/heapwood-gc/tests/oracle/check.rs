@@ -48,7 +48,8 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
         }
     }
     if depth == Depth::Whole {
-        if let Err(invalid) = stopped(world).is_valid() {
+        // SAFETY: the program has one thread, this one.
+        if let Err(invalid) = unsafe { world.heap.is_valid() } {
             return Err(format!("the space is not valid: {invalid}"));
         }
         if exact {
@@ -150,20 +151,4 @@ fn everything(world: &World, order: &[Id]) -> Outcome {
     }
     let odd = found.iter().find(|f| wanted.binary_search(f).is_err());
     Err(format!("{} objects exist and {} are alive; for example {odd:x?}", found.len(), wanted.len()))
-}
-
-/// A new object's memory: aligned, where no live object is, and zero if it has to be.
-pub(crate) fn newborn(world: &World, at: usize, kind: usize, zeroed: bool) -> Outcome {
-    let kind = &world.kinds.all[kind];
-    if !at.is_multiple_of(heapwood_heap::GRANULE) {
-        return Err(format!("a new {} at {at:#x} is not aligned", kind.name));
-    }
-    if zeroed || !kind.slots.is_empty() {
-        // SAFETY: the object is new and as large as its kind.
-        let words = unsafe { core::slice::from_raw_parts(at as *const usize, kind.words()) };
-        if let Some(w) = words.iter().position(|&w| w != 0) {
-            return Err(format!("a new {} at {at:#x} has {:#x} in word {w}", kind.name, words[w]));
-        }
-    }
-    Ok(())
 }

@@ -36,6 +36,21 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
+    /// A new object's memory at `at`: aligned, and zero where it has to be.
+    pub(crate) fn newborn(&self, at: usize, zeroed: bool) -> Result<(), String> {
+        if !at.is_multiple_of(heapwood_heap::GRANULE) {
+            return Err(format!("a new {} at {at:#x} is not aligned", self.name));
+        }
+        if zeroed || !self.slots.is_empty() {
+            // SAFETY: the object is new and as large as its kind.
+            let words = unsafe { core::slice::from_raw_parts(at as *const usize, self.words()) };
+            if let Some(w) = words.iter().position(|&w| w != 0) {
+                return Err(format!("a new {} at {at:#x} has {:#x} in word {w}", self.name, words[w]));
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn words(&self) -> usize {
         self.ty.size() / WORD
     }

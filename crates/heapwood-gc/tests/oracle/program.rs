@@ -233,7 +233,7 @@ impl World {
             }
             Err(e) => return Err(format!("an allocation failed: {e}")),
         };
-        check::newborn(self, at, kind, zeroed)?;
+        self.kinds.all[kind].newborn(at, zeroed)?;
         self.fill(at, kind)?;
         if collected {
             self.thin_out();

@@ -15,6 +15,8 @@ pub(crate) struct Settings {
     pub(crate) share: usize,
     /// Whether no layout gets spans of its own, so that every object of one that could has pointer bits.
     pub(crate) mixed: bool,
+    /// Whether each program draws how many threads mark, from 1 to 8.
+    pub(crate) drawn: bool,
 }
 
 impl Settings {
@@ -28,8 +30,16 @@ const PRECISE: Config =
     Config::DEFAULT.min_heap(1 << 20).reserve(1 << 30).huge_pages(false).conservative_stacks(false);
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 11] = [
-    Settings { name: "precise", config: PRECISE, objects: 1500, collect_every: 600, share: 24, mixed: false },
+pub(crate) const ALL: [Settings; 13] = [
+    Settings {
+        name: "precise",
+        config: PRECISE,
+        objects: 1500,
+        collect_every: 600,
+        share: 18,
+        mixed: false,
+        drawn: false,
+    },
     Settings {
         name: "precise, left to itself",
         config: PRECISE.percent(30),
@@ -37,6 +47,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: usize::MAX,
         share: 20,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "precise, all mixed",
@@ -45,6 +56,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 400,
         share: 6,
         mixed: true,
+        drawn: false,
     },
     Settings {
         name: "precise, all mixed, verify, mark stack of 8",
@@ -53,6 +65,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 400,
         share: 4,
         mixed: true,
+        drawn: false,
     },
     Settings {
         name: "precise, mark stack of 8",
@@ -61,6 +74,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 500,
         share: 10,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "precise, mark stack of 1, verify",
@@ -69,6 +83,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 500,
         share: 4,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "precise, limited",
@@ -77,6 +92,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 3000,
         share: 10,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "precise, verify",
@@ -85,6 +101,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 500,
         share: 6,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "precise, stress",
@@ -93,6 +110,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 50,
         share: 2,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "conservative stacks",
@@ -101,6 +119,7 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 600,
         share: 10,
         mixed: false,
+        drawn: false,
     },
     Settings {
         name: "conservative stacks, mark stack of 8, verify",
@@ -109,5 +128,24 @@ pub(crate) const ALL: [Settings; 11] = [
         collect_every: 500,
         share: 4,
         mixed: false,
+        drawn: false,
+    },
+    Settings {
+        name: "any number of markers",
+        config: PRECISE,
+        objects: 1500,
+        collect_every: 500,
+        share: 4,
+        mixed: false,
+        drawn: true,
+    },
+    Settings {
+        name: "any number of markers, conservative stacks, mark stack of 8, verify",
+        config: PRECISE.conservative_stacks(true).verify(true).mark_stack(8),
+        objects: 1000,
+        collect_every: 400,
+        share: 2,
+        mixed: false,
+        drawn: true,
     },
 ];

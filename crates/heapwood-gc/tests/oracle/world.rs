@@ -63,7 +63,11 @@ impl World {
     }
 
     pub(crate) fn on(kernel: KernelRef, settings: Settings, seed: u64) -> Self {
-        let heap = Heap::create(kernel, settings.config).unwrap();
+        let mut config = settings.config;
+        if settings.drawn {
+            config = config.mark_threads(1 + (seed % 8) as usize);
+        }
+        let heap = Heap::create(kernel, config).unwrap();
         heap.space().set_always_shared(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
         // SAFETY: given just now, to this thread; the heap is dropped after it.

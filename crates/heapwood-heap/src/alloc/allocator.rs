@@ -119,7 +119,7 @@ impl Allocator {
         let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().cycle());
         if !demand.has_begun(id, cycle) {
             // The lists know whether the layout has spans, and say so when they are put in order.
-            let _ = self.sweeper.lists(&mut self.sweeper.lock(), id);
+            self.sweeper.begin_demand(id);
         }
         #[cfg(feature = "inspect")]
         if self.always_shared.load(Ordering::Relaxed) {

@@ -5,7 +5,8 @@
 //! pointers unless their mutator writes values whole (see `owner`); or one cell of a span that the layout shares (see
 //! `demand`), and then the bump has no span. A bump without a run has cursor and limit 0, which sends every request to the
 //! slow path.
-//! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint.
+//! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint. What else a mutator keeps of a
+//! shape is beside it (`home`).
 
 use crate::spans::span::NO_SPAN;
 use core::cell::Cell;
@@ -25,15 +26,8 @@ pub struct Bump {
     cell_size: Cell<u32>,
     /// The first page of the span the run is in; 0 for none.
     span: Cell<u32>,
-    /// The first of the unswept spans that this mutator took home; 0 for none, [`NONE_LEFT`] if the shared state had
-    /// none either, and so will not before the next marking.
-    at_home: Cell<u32>,
-    /// The last of the spans that this mutator has used up or found full since it last locked what is shared; they are linked.
-    used: Cell<u32>,
+    unused: [Cell<u32>; 2],
 }
-
-/// See [`Bump::at_home`].
-const NONE_LEFT: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Bump>() == 32);
 const _: () = assert!(core::mem::offset_of!(Bump, cursor) == 0);
@@ -119,44 +113,5 @@ impl Bump {
     pub(crate) fn reset(&self) {
         self.set_run(0..0);
         self.span.set(NO_SPAN);
-    }
-
-    /// The first of the spans that were taken home, if there are some.
-    pub(crate) fn first_at_home(&self) -> Option<PageIndex> {
-        let first = self.at_home.get();
-        (!matches!(first, NO_SPAN | NONE_LEFT)).then_some(PageIndex(first as usize))
-    }
-
-    /// The spans from this one on are those left at home.
-    pub(crate) fn set_at_home(&self, first: u32) {
-        self.at_home.set(first);
-    }
-
-    /// The spans from this one on were taken home; or there were none.
-    pub(crate) fn take_home(&self, first: u32) {
-        self.at_home.set(if first == NO_SPAN { NONE_LEFT } else { first });
-    }
-
-    /// Whether the shared state had none when it was last asked.
-    pub(crate) fn none_left(&self) -> bool {
-        self.at_home.get() == NONE_LEFT
-    }
-
-    /// The first of the spans at home, which are taken away.
-    pub(crate) fn leave_home(&self) -> u32 {
-        match self.at_home.replace(NO_SPAN) {
-            NONE_LEFT => NO_SPAN,
-            first => first,
-        }
-    }
-
-    /// A span is used up; returns the one before, to be linked.
-    pub(crate) fn push_used(&self, page: PageIndex) -> u32 {
-        self.used.replace(page.0 as u32)
-    }
-
-    /// The last span that was used up, which links to those before; they are taken away.
-    pub(crate) fn take_used(&self) -> u32 {
-        self.used.replace(NO_SPAN)
     }
 }

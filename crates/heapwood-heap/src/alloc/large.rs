@@ -42,11 +42,11 @@ impl<'s> LargePages<'s> {
             return Err(heap.no_room(bytes));
         }
         let pages = PageCount(bytes.div_ceil(PAGE_SIZE));
-        if sweeper.lock().collection_due(pages.bytes()) {
+        if !sweeper.lock_for_large().begin_large(pages) {
             return Err(SpaceError::CollectionDue);
         }
-        let run = sweeper.take_pages(None, pages)?;
-        sweeper.lock().begin_large(pages);
+        let taken = sweeper.take_pages(None, pages);
+        let run = taken.inspect_err(|_| sweeper.lock_for_large().give_up_large(pages))?;
         heap.stay_within_limit(pages);
         heap.memory().begin_sparse(run.first, pages);
         let large = LargePages { sweeper, run, bytes, shape: id, kind: shape.kind(), zero: false };
@@ -83,12 +83,11 @@ impl<'s> LargePages<'s> {
     pub fn finish(self) -> NonNull<u8> {
         let (spans, first, cycle) = (self.heap().spans(), self.run.first, self.heap().marks().cycle());
         let start = spans.address_of(first);
-        let span = Span::new(start, self.run.count, 0, self.bytes, self.shape, (cycle, self.is_fresh()));
-        span.set_frontier(span.cells_end());
-        let mut central = self.sweeper.lock();
+        let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, self.is_fresh()));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
-        self.sweeper.finish_large(&mut central, first);
+        spans.large().add(first);
+        self.sweeper.lock_for_large().finish_large(self.run.count);
         NonNull::new(start as *mut u8).expect("no page lies at address 0")
     }
 }

@@ -3,15 +3,23 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `bump` | a mutator's runs of free cells: the fast path |
-//! | `thread_cache` | what a mutator keeps beside them: pages, an account, which of them are active |
+//! | `home` | what it keeps of each shape beside them: spans, and cells that were freed |
+//! | `thread_cache` | what it keeps of all shapes: pages, an account, which of them are active |
 //! | `runs` | where the next free cells of a span lie |
 //! | `allocator` | the floor that all this stands on: spans that are swept, and shapes |
-//! | `owner` | the slow path: next run, next span, and giving all back |
+//! | `owner` | the slow path: next run, next span |
+//! | `visit` | the visit to what is shared, for several spans at once |
+//! | `hand_back` | what happens to a mutator's spans when a cycle ends, and when it gives all back |
+//! | `free` | objects that the program frees itself |
 //! | `large` | objects with pages of their own |
 
 pub(crate) mod allocator;
 pub(crate) mod bump;
+pub(crate) mod free;
+mod hand_back;
+mod home;
 pub(crate) mod large;
 pub(crate) mod owner;
 mod runs;
 pub(crate) mod thread_cache;
+mod visit;

@@ -1,7 +1,6 @@
 //! The slow path of allocation, and who may take it. A bump first moves to the next run of free cells in its span; when the
-//! span is exhausted it gets another one of its shape: of those that its mutator took home, unswept or partly free, one that
-//! turns out to have free cells, or new pages out of the mutator's page cache. Neither needs a lock. What mutators share is
-//! locked for more spans to sweep, to settle the account, and to hear that a collection is due.
+//! span is exhausted it gets another one of its shape: of those at home, or new pages out of those that its mutator has set
+//! aside, or a cell that the program has freed. None needs a lock. What mutators share is visited for more (`visit`).
 //!
 //! Who may do that is the thread that the mutator is of, or whoever has stopped it: a token says so. Invariant: the spans in
 //! the bumps are those of the token's heap.
@@ -9,18 +8,16 @@
 use crate::address::Address;
 use crate::alloc::allocator::Allocator;
 use crate::alloc::bump::Bump;
-use crate::alloc::thread_cache::{MOST_SPANS, ThreadCache};
+use crate::alloc::thread_cache::ThreadCache;
 use crate::error::SpaceError;
 use crate::layout::per_object;
-use crate::layout::shape::SmallShape;
+use crate::layout::shape::{ScanKind, SmallShape};
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_heap::{Object, PageHeap};
-use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::span_list::SpanList;
 use core::ptr::NonNull;
-use heapwood_pages::{PageIndex, PageRun};
+use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 /// The right to allocate from a mutator's bumps and to take their spans away ([`Space::owner`](crate::Space::owner)).
 pub struct Owner<'m> {
@@ -31,10 +28,26 @@ pub struct Owner<'m> {
 
 /// A bump that needs a span, and what of.
 #[derive(Clone, Copy)]
-struct Needy<'m> {
-    bump: &'m Bump,
-    id: ShapeId,
-    shape: SmallShape<'m>,
+pub(super) struct Needy<'m> {
+    pub(super) bump: &'m Bump,
+    pub(super) id: ShapeId,
+    pub(super) shape: SmallShape<'m>,
+}
+
+/// What a bump got.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    /// A span, in which the next run is to be found.
+    Span,
+    /// One cell, and no span.
+    Cell,
+}
+
+impl Needy<'_> {
+    /// The bytes of its spans.
+    pub(super) fn span_bytes(&self) -> usize {
+        self.shape.size_class().span_pages().bytes()
+    }
 }
 
 impl<'m> Owner<'m> {
@@ -54,12 +67,21 @@ impl<'m> Owner<'m> {
         unsafe { &*self.bumps.as_ptr().add(shape.index()) }
     }
 
-    fn sweeper(&self) -> &'m Sweeper {
+    /// What the mutator keeps beside its bumps.
+    pub(super) fn cache(&self) -> &'m ThreadCache {
+        self.cache
+    }
+
+    pub(super) fn sweeper(&self) -> &'m Sweeper {
         self.allocator.sweeper()
     }
 
-    fn heap(&self) -> &'m PageHeap {
+    pub(super) fn heap(&self) -> &'m PageHeap {
         self.sweeper().heap()
+    }
+
+    pub(super) fn cycle(&self) -> u32 {
+        self.heap().marks().cycle()
     }
 
     /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
@@ -75,6 +97,7 @@ impl<'m> Owner<'m> {
         let shape =
             self.allocator.shapes().get(id).small().expect("bumps are refilled for shapes with a size class");
         let needy = Needy { bump: self.bump(id), id, shape };
+        self.cache.note_refill();
         if needy.bump.span().is_none() && self.allocator.shares(id, shape) {
             return self.refill_from_shared(needy);
         }
@@ -103,9 +126,11 @@ impl<'m> Owner<'m> {
             {
                 return Ok(());
             }
-            self.retire(bump);
+            self.retire(needy);
             self.cache.activate(id);
-            self.take_span(needy)?;
+            if self.take_span(needy)? == Taken::Cell {
+                return Ok(());
+            }
         }
     }
 
@@ -120,9 +145,15 @@ impl<'m> Owner<'m> {
             Some(cell) => cell,
             None => {
                 // SAFETY: every heap has that shape.
-                let shape = unsafe { self.allocator.shapes().get_unchecked(shared) }.small();
-                let shape = shape.expect("shared spans have cells");
-                self.refill_from_own(Needy { bump: from, id: shared, shape }, false)?;
+                let shared_shape = unsafe { self.allocator.shapes().get_unchecked(shared) }.small();
+                let shared_shape = shared_shape.expect("shared spans have cells");
+                let needy = Needy { bump: from, id: shared, shape: shared_shape };
+                if let Some(cell) = self.reuse_shared(needy, id) {
+                    self.cache.activate(id);
+                    bump.set_cell(cell, size);
+                    return Ok(());
+                }
+                self.refill_from_own(needy, false)?;
                 from.peek(size).expect("a refilled bump has a cell")
             }
         };
@@ -137,167 +168,158 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
-    fn take_span(&self, needy: Needy<'_>) -> Result<(), SpaceError> {
-        let Needy { bump, id, shape } = needy;
-        let pages = shape.size_class().span_pages();
+    fn take_span(&self, needy: Needy<'_>) -> Result<Taken, SpaceError> {
+        let pages = needy.shape.size_class().span_pages();
         loop {
-            if self.sweep_at_home(bump) {
-                return Ok(());
+            if !needy.id.is_shared() && self.reuse_freed(needy) {
+                return Ok(Taken::Cell);
             }
-            // New spans only where there is nothing to sweep.
+            if self.open_from_home(needy) {
+                return Ok(Taken::Span);
+            }
+            // New spans only where nothing was freed and there is nothing to sweep, or where their pages are at hand.
             let limited = self.heap().is_limited();
-            if bump.none_left() && !limited && self.cache.use_credit() {
-                let run = self.cache.with_pages(|cache| match self.heap().pages().allocate(cache, pages) {
-                    Ok(run) => Ok(run),
-                    Err(_) => self.sweeper().take_pages(Some(cache), pages),
-                });
-                self.make_span(needy, run?);
-                return Ok(());
+            if !limited && self.cache.credit() > 0 && !self.sweeper().has_freed(needy.id) {
+                // The first time in a cycle what others have left comes first.
+                let comes_first =
+                    self.sweeper().has_some(needy.id) && !self.cache.home(needy.id).has_visited(self.cycle());
+                let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
+                if at_hand.is_some() || !self.sweeper().has_some(needy.id) && self.has_room(needy) {
+                    self.cache.use_credit();
+                    let run = match at_hand {
+                        Some(run) => run,
+                        None => self.take_pages(pages)?,
+                    };
+                    self.make_span(needy, run);
+                    return Ok(Taken::Span);
+                }
             }
-            self.settle_and_take_home(bump, id)?;
-            if bump.none_left() && self.heap().is_limited() {
+            self.visit(needy)?;
+            let came_home = !self.cache.home(needy.id).spans.get().is_empty();
+            if limited && !came_home && !self.sweeper().has_some(needy.id) {
                 // Every page is counted before it is taken, and none is set aside.
-                self.cache.set_credit(0);
-                self.cache.with_pages(|cache| self.heap().pages().flush(cache));
+                self.cache.end_credit();
+                self.cache.pages().flush(self.heap().pages());
                 let run = self.sweeper().take_pages(None, pages)?;
                 self.heap().stay_within_limit(pages);
                 self.make_span(needy, run);
-                return Ok(());
+                return Ok(Taken::Span);
             }
         }
     }
 
-    /// Gives `bump` a span out of those at home that has free cells, if there is one.
-    fn sweep_at_home(&self, bump: &Bump) -> bool {
-        let heap = self.heap();
-        while let Some(page) = bump.first_at_home() {
-            let span = heap.spans().at(page);
-            // What came from the list of partly free ones has been swept.
-            let free = match span.is_swept_in(heap.marks().cycle()) {
-                true => heap.free_cells(span),
-                false => span.cells() - self.sweeper().sweep_span(page, span),
-            };
-            bump.set_at_home(span.next());
-            if free == 0 {
-                self.set_aside(bump, page, span);
-                continue;
-            }
-            // A span may hold little that is free; what is charged is what it gives.
-            self.cache.charge(free * span.object_bytes());
-            bump.own(page, span.frontier(), span.object_bytes());
-            return true;
-        }
-        false
+    /// Takes pages, and sets others aside with them.
+    fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
+        self.sweeper().take_pages(Some((self.cache.pages(), self.pages_ahead(pages))), pages)
+    }
+
+    /// How many pages may be set aside: those of the new spans it may take, as far as its share goes.
+    fn pages_ahead(&self, pages: PageCount) -> PageCount {
+        let wanted = pages.0 * self.cache.credit() as usize;
+        let room = self.cache.share().bytes.saturating_sub(self.held_bytes() + pages.bytes());
+        PageCount(wanted.min(PageCount::from_bytes(room).0))
+    }
+
+    /// Gives `bump` a span out of those at home, if there is one.
+    fn open_from_home(&self, needy: Needy<'_>) -> bool {
+        let (heap, home) = (self.heap(), self.cache.home(needy.id));
+        let mut spans = home.spans.get();
+        let Some(page) = spans.pop(heap.spans()) else { return false };
+        home.spans.set(spans);
+        let span = heap.spans().at(page);
+        // A span may hold little that is free; what is charged is what it gives.
+        self.cache.opened(needy.span_bytes(), true, heap.free_cells(span) * span.object_bytes());
+        self.open(needy, page, span);
+        true
     }
 
     /// Gives the bump a new span in pages that were taken for it.
-    fn make_span(&self, Needy { bump, id, shape }: Needy<'_>, run: PageRun) {
-        let (heap, cell) = (self.heap(), shape.size_class().cell_size());
+    fn make_span(&self, needy: Needy<'_>, run: PageRun) {
+        let (heap, cell) = (self.heap(), needy.shape.size_class().cell_size());
         // What is not resident will read as zeros.
         let fresh = run.scavenged == run.count;
         let start = heap.spans().address_of(run.first);
-        let span = Span::new(start, run.count, cell, 0, id, (heap.marks().cycle(), fresh));
-        self.cache.charge(span.cells() * cell);
-        bump.own(run.first, span.frontier(), cell);
+        let span = Span::of_cells(start, run.count, cell, needy.id, (self.cycle(), fresh));
+        self.cache.opened(needy.span_bytes(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
-        unsafe { heap.spans().add(run.first, span, shape.kind()) };
+        unsafe { heap.spans().add(run.first, span, needy.shape.kind()) };
+        self.open(needy, run.first, heap.spans().at(run.first));
     }
 
-    /// Settles the account, hands in what is used up, and takes home what is to be swept, or learns that there is nothing.
-    #[cold]
-    fn settle_and_take_home(&self, bump: &Bump, id: ShapeId) -> Result<(), SpaceError> {
-        let mut central = self.sweeper().lock();
-        central.note_acquisition();
-        central.settle(self.cache.take_account());
-        self.hand_in(&mut central, bump, id);
-        if central.collection_due(1) {
-            return Err(SpaceError::CollectionDue);
-        }
-        let most = central.credit(MOST_SPANS);
-        self.cache.set_credit(most);
-        let lists = self.sweeper().lists(&mut central, id);
-        bump.take_home(lists.take_home(self.heap().spans(), most).head());
-        Ok(())
+    fn open(&self, needy: Needy<'_>, page: PageIndex, span: &Span) {
+        span.set_held(true);
+        needy.bump.own(page, span.frontier(), needy.shape.size_class().cell_size());
     }
 
-    /// Takes the span away from `bump`: all its cells up to the cursor exist. The cell of a shared span is no more than
-    /// forgotten: it exists already, and is garbage.
-    fn retire(&self, bump: &Bump) {
-        if let Some(page) = bump.span() {
+    /// Takes the span away from the bump: all its cells up to the cursor exist, and none is free. The cell of a shared span
+    /// is no more than forgotten: it exists already, and is garbage.
+    fn retire(&self, needy: Needy<'_>) {
+        if let Some(page) = needy.bump.span() {
             let span = self.heap().spans().at(page);
-            span.set_frontier(bump.cursor());
-            self.set_aside(bump, page, span);
+            span.set_frontier(needy.bump.cursor());
+            span.set_held(false);
+            self.cache.closed(needy.span_bytes());
+            self.cache.home(needy.id).add_used(self.heap().spans(), page);
         }
-        bump.reset();
+        needy.bump.reset();
     }
 
-    /// Keeps a span that has no more cells to give until the lock is taken.
-    fn set_aside(&self, bump: &Bump, page: PageIndex, span: &Span) {
-        span.set_next(bump.push_used(page));
+    /// Gives the bump a cell that the program has freed, if there is one of its shape.
+    fn reuse_freed(&self, needy: Needy<'_>) -> bool {
+        let Some(cell) = self.next_freed(needy) else { return false };
+        self.put_to_use(needy, cell);
+        needy.bump.set_cell(cell, needy.shape.size_class().cell_size());
+        true
     }
 
-    /// Puts what was set aside on the shared list, in the order in which it was used.
-    fn hand_in(&self, central: &mut Central, bump: &Bump, id: ShapeId) {
+    /// The cell of a freed object of a shared span for one of layout `id`. Who allocates from the span writes layouts
+    /// beside it without a lock, so this is not done in others' spans: what was freed there waits for the next cycle.
+    fn reuse_shared(&self, needy: Needy<'_>, id: ShapeId) -> Option<usize> {
         let spans = self.heap().spans();
-        let used = SpanList::linked_back_from(spans, bump.take_used());
-        if !used.is_empty() {
-            self.sweeper().lists(central, id).add_full(spans, used);
-        }
-    }
-
-    /// Takes all spans and pages away from the mutator. Cells that it has not used stay free, and whoever needs some of
-    /// their shape next gets them; they are no longer charged.
-    pub fn flush(&self) {
-        let heap = self.heap();
-        self.cache.set_credit(0);
-        if self.cache.is_empty() {
-            return;
-        }
-        let mut central = self.sweeper().lock();
-        while let Some(shape) = self.cache.next_active() {
-            let bump = self.bump(shape);
-            self.give_back(&mut central, bump, shape);
-            self.hand_in(&mut central, bump, shape);
-            let at_home = SpanList::linked_from(heap.spans(), bump.leave_home());
-            let Some(first) = at_home.first() else { continue };
-            if heap.spans().at(first).is_swept_in(heap.marks().cycle()) {
-                self.sweeper().lists(&mut central, shape).give_back(heap.spans(), at_home);
-            } else {
-                self.sweeper().return_unswept(&mut central, shape, at_home);
+        loop {
+            let cell = self.next_freed(needy)?;
+            let page = spans.first_page_of(cell);
+            let central = self.sweeper().lock();
+            if spans.at(page).is_held() && needy.bump.span() != Some(page) {
+                continue;
             }
+            self.put_to_use(needy, cell);
+            // SAFETY: the cell is of the class and the span of the shape; nobody owns the span but this mutator, others do
+            // this under the lock, and no marking is under way.
+            unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
+            drop(central);
+            return Some(cell);
         }
-        central.settle(self.cache.take_account());
-        drop(central);
-        self.cache.with_pages(|cache| heap.pages().flush(cache));
     }
 
-    /// Takes the span away from a stopped or leaving mutator's bump: what it has not used is for others.
-    fn give_back(&self, central: &mut Central, bump: &Bump, shape: ShapeId) {
-        let (heap, spans) = (self.heap(), self.heap().spans());
-        let Some(page) = bump.span() else { return bump.reset() };
-        let span = spans.at(page);
-        span.set_frontier(bump.cursor());
-        let free = heap.free_cells(span);
-        if free == 0 {
-            self.set_aside(bump, page, span);
-        } else {
-            self.cache.refund(free * span.object_bytes());
-            let mut given = SpanList::EMPTY;
-            given.push(spans, page);
-            self.sweeper().lists(central, shape).give_back(spans, given);
+    /// A freed cell exists from now on, one of zeros where it may have pointers. Its bit says so, for it may lie in the span of
+    /// another mutator, which alone knows how far that has come.
+    fn put_to_use(&self, needy: Needy<'_>, cell: usize) {
+        let size = needy.shape.size_class().cell_size();
+        if needy.shape.kind() != ScanKind::NoPointers {
+            // All but the link has been zero since it was freed, unless the program has written there, which must not matter.
+            // SAFETY: the cell was freed, and this thread has taken it.
+            unsafe { (cell as *mut u8).write_bytes(0, size) };
         }
-        bump.reset();
+        // SAFETY: as above; mutators are stopped while marking goes on.
+        unsafe { self.heap().marks().set_allocated(cell) };
+        self.heap().freed().take(cell);
+        self.cache.charge(size);
     }
 
     /// [`Space::find`](crate::Space::find) that also knows the objects this mutator has made since it was flushed.
     pub fn find(&self, address: Address) -> Option<Object> {
+        self.publish_span_at(address);
+        self.heap().find(address)
+    }
+
+    /// If this mutator allocates from the span that an address lies in, that learns how far.
+    pub(super) fn publish_span_at(&self, address: Address) {
         let spans = self.heap().spans();
-        let span = spans.find(address)?;
+        let Some(span) = spans.find(address) else { return };
         let bump = self.bump(span.shape());
-        // Cells below the cursor of the span's owner exist.
         if bump.span() == Some(spans.page_of(span.cells_start())) {
             span.set_frontier(bump.cursor());
         }
-        self.heap().find(address)
     }
 }

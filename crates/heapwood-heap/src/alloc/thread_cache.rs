@@ -1,29 +1,34 @@
-//! What a mutator keeps beside its bumps, so that most spans come without a lock: a page cache, an account of what
-//! it has taken since it last locked what is shared, and which of its thousands of bumps hold anything at all.
-//! Invariant: what is owed to the account is at most `MOST_SPANS` spans; nothing is left in it while its mutator is
-//! stopped at a safepoint and flushed; a bump that is not active has no run, no span and no list.
+//! What a mutator keeps beside its bumps, so that most spans come without a lock: pages, an account of what it has taken
+//! since it last visited what is shared, how much it may have, what it swept for others, and which of its thousands of bumps
+//! hold anything at all. Invariant: what it owes to the account is what the last visit allowed; a bump that is not active has
+//! no run and no span, and its home is empty.
 
+use crate::alloc::home::Home;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
-use crate::reclaim::central::Account;
+use crate::pages::page_blocks::PageBlocks;
+use crate::reclaim::central::{Account, Share, SweptFor};
+use crate::reclaim::clock::Swept;
 use core::cell::Cell;
 use heapwood_os::region::Zeroed;
-use heapwood_pages::PageCache;
-
-/// How many spans a mutator takes before it locks what is shared again: as many as it may take home to sweep, or new ones. So
-/// a collection begins at most that much late for each mutator.
-pub(crate) const MOST_SPANS: u32 = 16;
 
 /// A mutator's own, beside its bumps.
-#[derive(Default)]
 pub struct ThreadCache {
-    pages: Cell<PageCache>,
+    pages: PageBlocks,
     account: Cell<Account>,
+    share: Cell<Share>,
     /// How many new spans it may still take.
     credit: Cell<u32>,
+    /// Bytes of the spans at home, and of those that bumps have.
+    home_bytes: Cell<usize>,
+    open_bytes: Cell<usize>,
+    /// The cycle of its last visit.
+    visited_in: Cell<u32>,
+    swept_for_others: Cell<SweptFor>,
     active: ActiveBumps,
+    homes: [Home; MAX_SHAPES],
 }
 
-// SAFETY: all-zero bytes are an empty cache, plain zeros, and an empty set; nothing needs a drop.
+// SAFETY: all-zero bytes are empty caches, lists and sets, and plain zeros; nothing needs a drop.
 unsafe impl Zeroed for ThreadCache {}
 
 const WORDS: usize = MAX_SHAPES / 64;
@@ -35,32 +40,87 @@ struct ActiveBumps {
     bits: [Cell<u64>; WORDS],
 }
 
-impl Default for ActiveBumps {
-    fn default() -> Self {
-        ActiveBumps { words: [const { Cell::new(0) }; WORDS / 64], bits: [const { Cell::new(0) }; WORDS] }
-    }
-}
-
 impl ThreadCache {
-    /// Lets `f` use the mutator's pages.
+    /// The pages that it has set aside.
     #[inline]
-    pub(crate) fn with_pages<R>(&self, f: impl FnOnce(&mut PageCache) -> R) -> R {
-        let mut pages = self.pages.get();
-        let result = f(&mut pages);
-        self.pages.set(pages);
-        result
+    pub(super) fn pages(&self) -> &PageBlocks {
+        &self.pages
     }
 
-    /// A span that gives so many bytes was taken.
-    pub(crate) fn charge(&self, bytes: usize) {
-        let account = self.account.get();
-        self.account.set(Account { owed: account.owed + bytes, spans: account.spans + 1, ..account });
+    /// What it keeps of a shape beside the bump.
+    #[inline]
+    pub(super) fn home(&self, shape: ShapeId) -> &Home {
+        &self.homes[shape.index()]
+    }
+
+    /// Bytes of pages and of spans that wait, and of the spans that bumps have, used or not.
+    pub(super) fn held_bytes(&self) -> (usize, usize) {
+        (self.pages.count().bytes() + self.home_bytes.get(), self.open_bytes.get())
+    }
+
+    /// How much it may have.
+    pub(super) fn share(&self) -> Share {
+        self.share.get()
+    }
+
+    /// How much it may have from now on, and how many new spans it may take.
+    pub(super) fn set_share(&self, share: Share, credit: u32) {
+        self.share.set(share);
+        self.credit.set(credit);
+    }
+
+    /// It may take no new span before its next visit.
+    pub(super) fn end_credit(&self) {
+        self.credit.set(0);
+    }
+
+    /// Spans of so many bytes have come home, or none is left there.
+    pub(super) fn came_home(&self, bytes: usize) {
+        self.home_bytes.set(self.home_bytes.get() + bytes);
+    }
+
+    /// A bump has a span of so many bytes, which was at home or not, and gives so many.
+    pub(super) fn opened(&self, bytes: usize, was_at_home: bool, gives: usize) {
+        if was_at_home {
+            self.left_home(bytes);
+        }
+        self.open_bytes.set(self.open_bytes.get() + bytes);
+        self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
+    }
+
+    /// Spans of so many bytes are no longer at home.
+    pub(super) fn left_home(&self, bytes: usize) {
+        self.home_bytes.set(self.home_bytes.get().saturating_sub(bytes));
+    }
+
+    /// A bump has lost its span.
+    pub(super) fn closed(&self, bytes: usize) {
+        self.open_bytes.set(self.open_bytes.get().saturating_sub(bytes));
+    }
+
+    fn update(&self, f: impl FnOnce(Account) -> Account) {
+        self.account.set(f(self.account.get()));
+    }
+
+    /// A freed cell of so many bytes is used again.
+    pub(super) fn charge(&self, bytes: usize) {
+        self.update(|a| Account { owed: a.owed + bytes, ..a });
     }
 
     /// So many bytes come back that were charged.
-    pub(crate) fn refund(&self, bytes: usize) {
-        let account = self.account.get();
-        self.account.set(Account { returned: account.returned + bytes, ..account });
+    pub(super) fn refund(&self, bytes: usize) {
+        self.update(|a| Account { returned: a.returned + bytes, ..a });
+    }
+
+    /// So much was swept.
+    pub(super) fn note_swept(&self, swept: Swept) {
+        self.update(|a| Account { swept: a.swept + swept, ..a });
+    }
+
+    /// A bump was refilled.
+    #[inline]
+    pub(super) fn note_refill(&self) {
+        self.update(|a| Account { refills: a.refills + 1, ..a });
     }
 
     /// The account, which is settled.
@@ -68,65 +128,101 @@ impl ThreadCache {
         self.account.take()
     }
 
-    /// It may take so many new spans.
-    pub(crate) fn set_credit(&self, spans: u32) {
-        self.credit.set(spans);
+    /// Whether it has visited in this cycle before; from now on it has.
+    pub(super) fn visits_in(&self, cycle: u32) -> bool {
+        self.visited_in.replace(cycle) == cycle
     }
 
-    /// Whether it may take one more; then that is done.
-    pub(crate) fn use_credit(&self) -> bool {
-        let credit = self.credit.get();
-        self.credit.set(credit.saturating_sub(1));
-        credit > 0
+    /// What it swept for others, which has not been handed in.
+    pub(super) fn swept_for_others(&self) -> &Cell<SweptFor> {
+        &self.swept_for_others
     }
 
-    /// The bump of this shape may hold something from now on.
-    pub(crate) fn activate(&self, shape: ShapeId) {
+    /// It takes one of the new spans that it may take.
+    pub(super) fn use_credit(&self) {
+        self.credit.set(self.credit.get() - 1);
+    }
+
+    /// How many it may take.
+    pub(super) fn credit(&self) -> u32 {
+        self.credit.get()
+    }
+
+    /// The bump of this shape, or its home, may hold something from now on.
+    pub(super) fn activate(&self, shape: ShapeId) {
         let word = shape.index() / 64;
         let (bits, words) = (&self.active.bits[word], &self.active.words[word / 64]);
         bits.set(bits.get() | 1 << (shape.index() % 64));
         words.set(words.get() | 1 << (word % 64));
     }
 
-    /// Takes an active shape out of the set.
-    pub(crate) fn next_active(&self) -> Option<ShapeId> {
-        let at = self.active.words.iter().position(|words| words.get() != 0)?;
-        let words = &self.active.words[at];
-        let word = at * 64 + words.get().trailing_zeros() as usize;
-        let bits = &self.active.bits[word];
-        let shape = word * 64 + bits.get().trailing_zeros() as usize;
-        bits.set(bits.get() & (bits.get() - 1));
-        if bits.get() == 0 {
-            words.set(words.get() & (words.get() - 1));
+    /// Calls `f` with each active shape, which stays so if that says so.
+    pub(crate) fn retain_active(&self, mut f: impl FnMut(ShapeId) -> bool) {
+        for (at, words) in self.active.words.iter().enumerate() {
+            let mut left = words.get();
+            while left != 0 {
+                let word = at * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let (bits, mut kept) = (&self.active.bits[word], 0);
+                let mut rest = bits.get();
+                while rest != 0 {
+                    let bit = rest & rest.wrapping_neg();
+                    rest ^= bit;
+                    let shape = ShapeId::from_index((word * 64) as u32 + bit.trailing_zeros());
+                    kept |= if f(shape) { bit } else { 0 };
+                }
+                bits.set(kept);
+                if kept == 0 {
+                    words.set(words.get() & !(1 << (word % 64)));
+                }
+            }
         }
-        Some(ShapeId::from_index(shape as u32))
     }
 
-    /// Whether nothing is left to be given back when the mutator stops.
+    /// Calls `f` with each active shape.
+    pub(crate) fn for_each_active(&self, mut f: impl FnMut(ShapeId)) {
+        self.retain_active(|shape| {
+            f(shape);
+            true
+        });
+    }
+
+    /// Whether nothing is left to be given back.
     pub(crate) fn is_empty(&self) -> bool {
         self.active.words.iter().all(|words| words.get() == 0)
             && self.account.get() == Account::default()
-            && self.pages.get().is_empty()
+            && self.pages.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwood_os::MappedArray;
 
     #[test]
     fn every_active_shape_is_found_once_and_no_other() {
-        let cache = ThreadCache::default();
-        assert_eq!(cache.next_active(), None);
+        let memory = MappedArray::<ThreadCache>::new(&heapwood_os::SYSTEM, 1).unwrap();
+        memory.commit(0..1).unwrap();
+        // SAFETY: committed, and zeros are an empty cache.
+        let cache = unsafe { &*memory.at(0) };
+        let active = || {
+            let mut found = Vec::new();
+            cache.for_each_active(|shape| found.push(shape.index() as u32));
+            found
+        };
+        assert_eq!(active(), []);
         let shapes = [1, 2, 63, 64, 65, 4095, 4096, 9000, MAX_SHAPES as u32 - 1];
         for round in 0..2 {
             for &shape in shapes.iter().rev() {
                 cache.activate(ShapeId::from_index(shape));
                 cache.activate(ShapeId::from_index(shape));
             }
-            let found: Vec<u32> =
-                core::iter::from_fn(|| cache.next_active()).map(|s| s.index() as u32).collect();
-            assert_eq!(found, shapes, "round {round}");
+            assert_eq!(active(), shapes, "round {round}");
+            cache.retain_active(|shape| shape.index() % 2 == 0);
+            assert_eq!(active(), [2, 64, 4096, 9000]);
+            cache.retain_active(|_| false);
+            assert!(active().is_empty() && cache.is_empty());
         }
     }
 }

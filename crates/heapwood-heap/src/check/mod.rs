@@ -1,5 +1,8 @@
-//! What looks at a heap that stands still: the `walker`, which recomputes what must hold, and the `snapshot` of its pages.
+//! What looks at a heap that stands still: the `walker`, which recomputes what must hold, and the `snapshot` of its pages;
+//! and what mutators have `owned` without use.
 
+#[cfg(feature = "inspect")]
+pub(crate) mod owned;
 #[cfg(feature = "inspect")]
 pub(crate) mod snapshot;
 pub(crate) mod walker;

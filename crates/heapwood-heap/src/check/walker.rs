@@ -1,10 +1,12 @@
 //! The walker: checks a heap that stands still against itself. Page entries against descriptors, lists against entries,
 //! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
 
+use crate::alloc::owner::Owner;
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
+use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -27,12 +29,18 @@ impl<'h> Walker<'h> {
     }
 
     /// Checks everything that can be recomputed.
-    pub(crate) fn run(mut self) -> Result<(), ValidationError> {
+    pub(crate) fn run<'m>(mut self, owners: impl Iterator<Item = Owner<'m>>) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let (mut central, end) = (self.sweeper.lock(), heap.spans().end());
         let pages_agree = heap.pages().is_valid().is_ok();
         check(pages_agree, PageIndex(0), "the page allocator's summaries disagree with its bits")?;
         self.lists(&mut central)?;
+        let mut aside = central.unfinished().0;
+        for owner in owners {
+            self.owner(&owner)?;
+            aside += owner.pages_aside().0;
+        }
+        self.large_objects()?;
         let (mut spans, mut in_use) = (0, 0);
         for (page, span) in heap.spans().walk() {
             match span {
@@ -45,7 +53,7 @@ impl<'h> Walker<'h> {
             }
         }
         check(spans == self.listed, end, "a span is on no list, or on two")?;
-        let in_use = in_use + central.unfinished().0;
+        let in_use = in_use + aside;
         check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
     }
 
@@ -53,7 +61,7 @@ impl<'h> Walker<'h> {
         let heap = self.sweeper.heap();
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
-            let lists = *self.sweeper.lists(central, shape);
+            let lists = self.sweeper.lists(central, shape);
             for (list, swept, may_have_free) in lists.all() {
                 self.list(list, |span, page| {
                     check(span.shape() == shape, page, "a span is on another shape's list")?;
@@ -68,25 +76,57 @@ impl<'h> Walker<'h> {
         Ok(())
     }
 
-    /// Follows a list from its head to its tail.
+    /// What a mutator has: swept spans on lists, and those that it allocates from.
+    fn owner(&mut self, owner: &Owner<'_>) -> Result<(), ValidationError> {
+        let heap = self.sweeper.heap();
+        let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
+        let mut result = Ok(());
+        owner.for_each_list(|list, may_have_free| {
+            let right = self.list(list, |span, page| {
+                check(swept(span), page, "a mutator has an unswept span at home")?;
+                check(may_have_free || heap.free_cells(span) == 0, page, "a used up span has free cells")
+            });
+            result = result.clone().and(right);
+        });
+        owner.for_each_own_span(|page| {
+            self.listed += 1;
+            let span = heap.spans().at(page);
+            let right = check(swept(span), page, "a mutator allocates from an unswept span");
+            result =
+                result.clone().and(right.and(check(span.is_held(), page, "a mutator's span is nobody's")));
+        });
+        result
+    }
+
+    /// Large objects, which are on no list.
+    fn large_objects(&mut self) -> Result<(), ValidationError> {
+        let spans = self.sweeper.heap().spans();
+        for page in spans.large().starts(0..LargeObjects::words_below(spans.end())) {
+            let entry = spans.entry(page);
+            let starts = entry.kind().is_some() && entry.back().0 == 0 && spans.at(page).cell_size() == 0;
+            check(starts, page, "no large object starts where one should")?;
+            self.listed += 1;
+        }
+        Ok(())
+    }
+
+    /// Follows a list through its packs.
     fn list(
         &mut self,
         list: SpanList,
         each: impl Fn(&Span, PageIndex) -> Result<(), ValidationError>,
     ) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
-        let (mut rest, mut last) = (list, None);
-        while let Some(page) = rest.first() {
-            check(page < spans.end(), page, "a list leads outside the heap")?;
+        let mut met = 0;
+        for (page, right) in list.walk(spans) {
             let entry = spans.entry(page);
             let begins = entry.kind().is_some() && entry.back().0 == 0;
             check(begins, page, "a list leads to no span's start")?;
             each(spans.at(page), page)?;
-            self.listed += 1;
-            check(self.listed <= spans.end().0, page, "a list has a cycle")?;
-            last = rest.pop(spans);
+            check(right, page, "a list's pack or its length is wrong")?;
+            (met, self.listed) = (met + 1, self.listed + 1);
         }
-        check(last == list.last(), last.unwrap_or(spans.end()), "a list ends before its tail")
+        check(met == list.len(), spans.end(), "a list ends before its last span")
     }
 
     fn free_page(&self, page: PageIndex) -> Result<(), ValidationError> {
@@ -106,7 +146,8 @@ impl<'h> Walker<'h> {
         check(entry.is(shape.kind()), page, "a page's scan kind is not its shape's")?;
         check(span.cell_size() == shape.cell_size, page, "a span's cell size is not its shape's")?;
         let (frontier, cells) = (span.frontier(), span.cells_start()..=span.cells_end());
-        let is_at_cell = (frontier - span.cells_start()).is_multiple_of(span.object_bytes());
+        let cell = (span.cell_size() as usize).max(1);
+        let is_at_cell = (frontier - span.cells_start()).is_multiple_of(cell);
         check(cells.contains(&frontier) && is_at_cell, page, "a frontier is not at a cell")?;
         for back in 0..span.pages().0 {
             let at = PageIndex(page.0 + back);

@@ -52,6 +52,12 @@ impl ShapeId {
         self.0 as usize
     }
 
+    /// Whether layouts share spans of this shape.
+    #[inline]
+    pub(crate) const fn is_shared(self) -> bool {
+        self.0 >= FIRST_BITS && self.0 < WELL_KNOWN
+    }
+
     /// The shape with this number, which is below [`MAX_SHAPES`].
     #[inline(always)]
     pub(crate) const fn from_index(index: u32) -> Self {

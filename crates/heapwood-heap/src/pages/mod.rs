@@ -3,7 +3,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `memory` | the reservation: committing, huge pages, giving back |
+//! | `page_blocks` | pages that a mutator has set aside |
 //! | `page_heap` | the page allocator over it, the tables beside it, growth, the limit |
 
 mod memory;
+pub(crate) mod page_blocks;
 pub(crate) mod page_heap;

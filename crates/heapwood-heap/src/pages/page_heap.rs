@@ -6,6 +6,7 @@
 use crate::address::{Address, ObjectRef};
 use crate::config::{SpaceConfig, rounded_window};
 use crate::error::{NoRoom, SpaceError};
+use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
 use crate::marks::Marks;
 use crate::pages::memory::Memory;
@@ -42,6 +43,7 @@ pub(crate) struct PageHeap {
     memory: Memory,
     spans: Spans,
     marks: Marks,
+    freed: FreedBits,
     pointer_bits: PointerBits,
     pages: CachePadded<SharedPages<Bits48>>,
 }
@@ -72,6 +74,7 @@ impl PageHeap {
             memory,
             spans: Spans::new(kernel, base, window)?,
             marks: Marks::new(kernel, base, bytes)?,
+            freed: FreedBits::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             pages: match SharedPages::new(kernel, window) {
                 Ok(pages) => CachePadded(pages),
@@ -92,6 +95,25 @@ impl PageHeap {
     #[inline(always)]
     pub(crate) fn marks(&self) -> &Marks {
         &self.marks
+    }
+
+    /// What the program has freed itself.
+    #[inline(always)]
+    pub(crate) fn freed(&self) -> &FreedBits {
+        &self.freed
+    }
+
+    /// Makes ready for what the program frees itself.
+    ///
+    /// # Errors
+    /// The kernel gives no memory for its bits.
+    #[cold]
+    pub(crate) fn begin_freeing(&self, _: &mut Growth) -> Result<(), OsError> {
+        if !self.freed.are_in_use() {
+            self.freed.commit(0, self.spans.extent())?;
+            self.freed.begin_use();
+        }
+        Ok(())
     }
 
     /// What is written beside the heap for each object of a shared span.
@@ -160,14 +182,18 @@ impl PageHeap {
             }
             done => done?,
         }
-        match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
-            Ok(()) => {}
-            Err(GrowError::Refused { cause, .. }) => return Err(cause.into()),
-            Err(e) => corrupt(format_args!("growing behind the extent: {e}")),
-        }
+        // Another thread may take the pages as soon as they are there, so they can be looked up before.
         // SAFETY: committed above.
         unsafe { self.spans.extend(PageIndex(from.0 + more)) };
-        Ok(())
+        match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
+            Ok(()) => Ok(()),
+            Err(GrowError::Refused { cause, .. }) => {
+                // SAFETY: committed before.
+                unsafe { self.spans.extend(from) };
+                Err(cause.into())
+            }
+            Err(e) => corrupt(format_args!("growing behind the extent: {e}")),
+        }
     }
 
     /// Why there are no `count` pages more.
@@ -186,6 +212,9 @@ impl PageHeap {
 
     fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
         self.pointer_bits.commit(from.byte_offset(), to.byte_offset())?;
+        if self.freed.are_in_use() {
+            self.freed.commit(from.byte_offset(), to.byte_offset())?;
+        }
         // Of the tables of one large object little is ever touched.
         let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
         let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
@@ -218,7 +247,14 @@ impl PageHeap {
         let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
         // SAFETY: the pages were grown, so their memory is committed; they are free, and the allocator gives them to nobody
         // while they are being released.
-        let give_back = |first, count| unsafe { self.memory.give_back(first, count) };
+        let give_back = |first: PageIndex, count: PageCount| unsafe {
+            // Of a heap that has become far smaller the tables go, too: what they say of free pages is all zeros.
+            if effort == Effort::Full && count == MOST_RELEASED {
+                self.spans.give_back(first, count);
+                self.marks.give_back(first.byte_offset(), count.bytes());
+            }
+            self.memory.give_back(first, count)
+        };
         let done = self.pages.scavenge(effort, policy, give_back);
         done.map(|(pages, taken)| (pages.bytes(), taken))
     }
@@ -242,12 +278,13 @@ impl PageHeap {
         }
     }
 
-    /// Whether there is an object in a cell of `span`. Below the frontier there is one in each, but the frontier of a
-    /// span that has not been swept is that of the cycle before.
+    /// Whether there is an object in a cell of `span`: in the window of a span that was swept in this cycle there is one in
+    /// each; elsewhere its bit says so. Exact where the frontiers are: of a span that its owner allocates from now, what it
+    /// has made since the last stop may be missing.
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
         let swept = span.is_swept_in(self.marks.cycle());
-        swept && cell < span.frontier() || self.marks.is_allocated(cell)
+        (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell)) && !self.freed.is_freed(cell)
     }
 
     /// The object that `address` points to or into, if it exists.

@@ -1,40 +1,48 @@
-//! What mutators share under one lock: the lists of spans by shape, and the cycle's budget. (Pages have a lock of their
-//! own; who needs both takes this one first.)
+//! What mutators share under one lock: the lists of spans by shape, cells that were freed, and the cycle's budget. (Pages
+//! have a lock of their own; who needs both takes this one first.)
 //!
-//! A span that no mutator owns is on one of three lists of its shape:
+//! A span that no mutator has is on one of three lists of its shape:
 //!
 //! ```text
-//!   UNSWEPT --swept, something free--> PARTIAL --taken--> (a mutator) --used up--> FULL
-//!      |  \----swept, nothing free------------------------------------------------^  |
-//!      |                              PARTIAL <--given back with free cells--/       |
-//!      \--swept, nothing alive--> free pages                                         |
-//!   end of marking: FULL and PARTIAL are UNSWEPT again <-----------------------------/
+//!   UNSWEPT --taken, swept--> (a mutator) --used up--> FULL
+//!      |                          ^    \--given back with free cells--> PARTIAL
+//!      |                          \----------------taken---------------/  ^
+//!      |--swept for everyone, something free----------------------------/
+//!      |--swept for everyone, nothing free--> FULL
+//!      \--swept for everyone, nothing alive--> free pages
+//!   end of a cycle: FULL, PARTIAL and what mutators have at home are UNSWEPT again
 //! ```
 //!
-//! The last step costs nothing when marking ends: each shape's lists say in which cycle they were last put in order,
-//! and whoever touches them first does it. A mutator comes here once for several spans. Invariant: every span is on
-//! exactly one list here, or is a mutator's, or has just been taken by the thread that holds the lock, or is one of
-//! those that somebody sweeps (`in_hand`).
+//! The last step costs nothing for what is here: each shape's lists say in which cycle they were last put in order,
+//! and whoever touches them first does it. A mutator visits once for many spans, which change hands by the pack; with them
+//! it gets its share of the budget and of what is to be swept. Invariant: every span is on exactly one list here, or is a
+//! mutator's, or has just been taken by the thread that holds the lock, or is one of those that somebody sweeps (`in_hand`).
+//! Large objects are on no list (`large_objects`).
 
+use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::pages::page_heap::{Growth, PageHeap};
+use crate::reclaim::available::WORDS;
+use crate::reclaim::clock::Swept;
+use crate::spans::large_objects::LargeObjects;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
-use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// The spans of one shape that no mutator owns.
+/// The spans of one shape that no mutator has.
 #[derive(Clone, Copy)]
 pub(crate) struct ShapeLists {
     /// Not looked at since the last marking.
     unswept: SpanList,
-    /// Swept or given back, with cells behind the frontier that may be free.
+    /// Swept or given back, with cells above the frontier that may be free.
     partial: SpanList,
     /// Without free cells until the next marking.
     full: SpanList,
+    freed: FreedCells,
     /// The cycle that all this is about.
     cycle: u32,
 }
@@ -55,59 +63,102 @@ impl ShapeLists {
         self.unswept.append(spans, core::mem::take(&mut self.partial));
     }
 
-    /// Up to `most` spans for a mutator to use: unswept ones, or else partly free ones.
-    pub(crate) fn take_home(&mut self, spans: &Spans, most: u32) -> SpanList {
-        let unswept = self.unswept.split(spans, most);
-        if unswept.is_empty() { self.partial.split(spans, most) } else { unswept }
-    }
-
-    /// Spans come back that have free cells, to be used before the others.
-    pub(crate) fn give_back(&mut self, spans: &Spans, with_free_cells: SpanList) {
-        self.partial.prepend(spans, with_free_cells);
-    }
-
-    /// Spans come that have no free cells.
-    pub(crate) fn add_full(&mut self, spans: &Spans, full: SpanList) {
-        self.full.append(spans, full);
-    }
-
     /// The lists; whether the spans of each have been swept; whether they may have free cells.
     pub(crate) fn all(&self) -> [(SpanList, bool, bool); 3] {
         [(self.unswept, false, true), (self.partial, true, true), (self.full, true, false)]
     }
 }
 
-const WORDS: usize = MAX_SHAPES / 64;
+/// What a visit brings home.
+pub(crate) struct Spoils {
+    pub(crate) spans: SpanList,
+    /// They have been swept.
+    pub(crate) swept: bool,
+}
+
+/// What is to be swept by whoever takes it.
+pub(crate) enum Chore {
+    /// Spans of a shape.
+    Spans(ShapeId, SpanList),
+    /// The large objects that start in the pages of these words.
+    Large(Range<usize>),
+}
+
+/// What was swept for everyone: spans of a shape, without those that became free pages. Shape 0 is nothing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SweptFor {
+    pub(crate) shape: u32,
+    pub(crate) partial: SpanList,
+    pub(crate) full: SpanList,
+}
+
+/// How much each mutator may have in its hands.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Share {
+    pub(crate) bytes: usize,
+}
+
+/// What a mutator may always have.
+const LEAST_SHARE: usize = 256 << 10;
+/// All mutators together may have one part in so many of the heap.
+const SHARES: usize = 20;
+/// The most spans of a chore, but for the collector's and the background thread's; and the words of large objects.
+const MOST_CHORE: u32 = 512;
+const LARGE_WORDS: usize = 64;
+/// Of a shape's spans one for so many pages of the heap may be neglected, and no more than so many.
+const WORTH: usize = 512;
+const MOST_NEGLECTED: usize = 16;
+/// Near the end of the budget mutators take few spans, but together so many, or one each.
+const LAST_SPANS: usize = 128;
+const LEAST_CREDIT: usize = 32;
 
 /// The state behind the heap's lock.
 pub(crate) struct Central {
     growth: Growth,
     lists: MappedArray<ShapeLists>,
     /// A bit for each shape that may have spans on its lists.
-    listed: [u64; WORDS],
-    /// No shape below has unswept spans.
+    listed_shapes: [u64; WORDS],
+    /// No shape below has unswept spans,
     sweep_from: u32,
-    /// Packs of spans that were taken off the unswept lists by those who sweep for everyone.
+    /// and large objects that start below this word have been swept.
+    large_from: usize,
+    /// How many chores of those who sweep for everyone are under way.
     in_hand: usize,
-    /// Nobody but the collector may take unswept spans in order to sweep them for everyone.
+    /// Nobody but the collector may take chores.
     suspended: bool,
+    /// Spans on lists, and those of them that are unswept.
+    listed: usize,
+    unswept: usize,
     budget: usize,
+    /// The size at which the heap is collected.
+    goal: usize,
+    /// Mutators that came here in this cycle, and in the one before.
+    visitors: usize,
+    visitors_before: usize,
     counts: Counts,
     /// Pages of large objects that are being made: in use, but in no span yet.
     unfinished: PageCount,
 }
 
-/// What was handed out.
+/// What was handed out, and how.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     /// Bytes since the last marking.
     pub(crate) in_cycle: usize,
-    /// Bytes since the heap was made.
+    /// All else since the heap was made: bytes,
     pub(crate) total: u64,
-    /// Small-object spans since the heap was made,
+    /// those of them for large objects,
+    pub(crate) large: u64,
+    /// spans that mutators allocated from,
     pub(crate) spans: u64,
-    /// and how often mutators took the lock for none, one or many of them.
+    /// how often they needed a run,
+    pub(crate) refills: u64,
+    /// how often this lock was taken, and how often for large objects,
     pub(crate) lock_acquisitions: u64,
+    pub(crate) large_acquisitions: u64,
+    /// spans of these lists that mutators took, and spans that came back.
+    pub(crate) taken: u64,
+    pub(crate) returned: u64,
 }
 
 /// What a mutator has taken without telling, and what it gave back.
@@ -117,8 +168,12 @@ pub(crate) struct Account {
     pub(crate) owed: usize,
     /// Bytes that were charged once and have been given back unused.
     pub(crate) returned: usize,
-    /// Spans taken.
+    /// Spans that it allocated from.
     pub(crate) spans: u32,
+    /// How often it needed a run.
+    pub(crate) refills: u32,
+    /// What it swept.
+    pub(crate) swept: Swept,
 }
 
 impl Central {
@@ -126,11 +181,17 @@ impl Central {
         Ok(Central {
             growth,
             lists: MappedArray::new(kernel, MAX_SHAPES)?,
-            listed: [0; WORDS],
+            listed_shapes: [0; WORDS],
             sweep_from: 1,
+            large_from: usize::MAX,
             in_hand: 0,
             suspended: false,
+            listed: 0,
+            unswept: 0,
             budget: usize::MAX,
+            goal: 0,
+            visitors: 0,
+            visitors_before: 0,
             counts: Counts::default(),
             unfinished: PageCount(0),
         })
@@ -155,56 +216,142 @@ impl Central {
             lists.begin_cycle(heap.spans(), cycle);
             demand.begin_cycle(shape, cycle, !lists.unswept.is_empty());
         }
-        self.listed[shape.index() / 64] |= 1 << (shape.index() % 64);
+        self.listed_shapes[shape.index() / 64] |= 1 << (shape.index() % 64);
         lists
     }
 
-    /// Unswept spans of some shape, up to `most` of them, for someone who sweeps for everyone and then hands them back by
-    /// [`put_down`](Self::put_down).
-    pub(crate) fn pick_up(
+    /// Up to `most` spans of a shape for a mutator to use: unswept ones, or else partly free ones.
+    pub(crate) fn take_home(
         &mut self,
         heap: &PageHeap,
         demand: &Demand,
+        shape: ShapeId,
         most: u32,
-    ) -> Option<(ShapeId, SpanList)> {
+    ) -> Spoils {
+        let lists = self.lists(heap, demand, shape);
+        let mut spans = lists.unswept.split(heap.spans(), most);
+        let swept = spans.is_empty();
+        if swept {
+            spans = lists.partial.split(heap.spans(), most);
+        }
+        let len = spans.len() as usize;
+        self.listed -= len;
+        self.unswept -= if swept { 0 } else { len };
+        self.counts.taken += len as u64;
+        Spoils { spans, swept }
+    }
+
+    /// Whether there are so many spans of a shape to take home that a visit is worth it (in a large heap a few are not, while
+    /// there are new ones).
+    pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
+        let worth = (heap.pages().in_use().0 / WORTH).clamp(1, MOST_NEGLECTED);
+        let lists = self.lists(heap, demand, shape);
+        let spans = lists.unswept.len() + lists.partial.len();
+        spans as usize >= worth
+    }
+
+    /// The shapes that may have spans on lists.
+    pub(crate) fn listed_shapes(&self) -> &[u64; WORDS] {
+        &self.listed_shapes
+    }
+
+    /// Cells of a shape that were freed in this cycle.
+    pub(crate) fn take_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> FreedCells {
+        core::mem::take(&mut self.lists(heap, demand, shape).freed)
+    }
+
+    /// Cells of a shape were freed in this cycle.
+    pub(crate) fn add_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, freed: FreedCells) {
+        let cycle = heap.marks().cycle();
+        if freed.len(cycle) != 0 {
+            self.lists(heap, demand, shape).freed.prepend(freed, cycle);
+        }
+    }
+
+    /// Spans come that have no free cells.
+    pub(crate) fn add_full(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, full: SpanList) {
+        if !full.is_empty() {
+            self.came_back(full);
+            self.lists(heap, demand, shape).full.append(heap.spans(), full);
+        }
+    }
+
+    /// Spans come back that have free cells, to be used before the others.
+    pub(crate) fn give_back(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, partial: SpanList) {
+        if !partial.is_empty() {
+            self.came_back(partial);
+            self.lists(heap, demand, shape).partial.prepend(heap.spans(), partial);
+        }
+    }
+
+    /// Spans come back that a mutator had when the last cycle ended.
+    pub(crate) fn add_unswept(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, spans: SpanList) {
+        if !spans.is_empty() {
+            self.came_back(spans);
+            self.unswept += spans.len() as usize;
+            self.lists(heap, demand, shape).unswept.append(heap.spans(), spans);
+        }
+    }
+
+    fn came_back(&mut self, spans: SpanList) {
+        self.listed += spans.len() as usize;
+        self.counts.returned += spans.len() as u64;
+    }
+
+    /// Something unswept, up to `most` spans, for someone who sweeps and then puts the spans back.
+    pub(crate) fn next_chore(&mut self, heap: &PageHeap, demand: &Demand, most: u32) -> Option<Chore> {
+        let words = LargeObjects::words_below(heap.spans().end());
+        if self.large_from < words {
+            let from = self.large_from;
+            self.large_from = words.min(from + LARGE_WORDS);
+            return Some(Chore::Large(from..self.large_from));
+        }
         while let Some(shape) = self.next_listed(self.sweep_from) {
             self.sweep_from = shape.index() as u32;
             let lists = self.lists(heap, demand, shape);
             let pack = lists.unswept.split(heap.spans(), most);
             if !pack.is_empty() {
-                self.in_hand += 1;
-                return Some((shape, pack));
+                self.listed -= pack.len() as usize;
+                self.unswept -= pack.len() as usize;
+                return Some(Chore::Spans(shape, pack));
             }
             if lists.is_empty() {
-                self.listed[shape.index() / 64] &= !(1 << (shape.index() % 64));
+                self.listed_shapes[shape.index() / 64] &= !(1 << (shape.index() % 64));
             }
             self.sweep_from += 1;
         }
         None
     }
 
-    /// What became of spans that were picked up; those without an object are free pages now.
-    pub(crate) fn put_down(&mut self, spans: &Spans, shape: ShapeId, partial: SpanList, full: SpanList) {
-        // SAFETY: as for `lists`, which whoever picked the spans up has put in order; no cycle ends meanwhile.
-        let lists = unsafe { &mut *self.lists.at(shape.index()) };
+    /// What became of a chore's spans; those without an object are free pages now.
+    pub(crate) fn put_down(&mut self, spans: &Spans, SweptFor { shape, partial, full }: SweptFor) {
+        if shape == 0 {
+            return;
+        }
+        self.listed += (partial.len() + full.len()) as usize;
+        // SAFETY: as for `lists`, which whoever took the chore has put in order; no cycle has ended since.
+        let lists = unsafe { &mut *self.lists.at(shape as usize) };
         lists.partial.append(spans, partial);
         lists.full.append(spans, full);
-        self.listed[shape.index() / 64] |= 1 << (shape.index() % 64);
+        self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
+    }
+
+    /// A chore for everyone begins, or is done.
+    pub(crate) fn take_in_hand(&mut self) {
+        self.in_hand += 1;
+    }
+
+    /// It is done.
+    pub(crate) fn let_go(&mut self) {
         self.in_hand -= 1;
     }
 
-    /// Unswept spans that a mutator had taken come back, before the others.
-    pub(crate) fn return_unswept(
-        &mut self,
-        heap: &PageHeap,
-        demand: &Demand,
-        shape: ShapeId,
-        spans: SpanList,
-    ) {
-        if !spans.is_empty() {
-            self.lists(heap, demand, shape).unswept.prepend(heap.spans(), spans);
-            self.sweep_from = self.sweep_from.min(shape.index() as u32);
-        }
+    /// How many spans a mutator that gets `spans` of the budget's should sweep for everyone, so that all is swept when the
+    /// budget is used up.
+    pub(crate) fn share_of_sweeping(&self, spans: u32) -> u32 {
+        let left = self.left().max(1);
+        let share = (self.unswept as u128 * spans as u128).div_ceil(left as u128);
+        share.min(MOST_CHORE as u128) as u32
     }
 
     /// Whether spans are being swept for everyone.
@@ -222,10 +369,13 @@ impl Central {
         self.suspended = suspended;
     }
 
-    /// A marking has ended: what is on lists is unswept, and so many bytes may be handed out. Returns how many were.
-    pub(crate) fn begin_cycle(&mut self, budget: usize) -> usize {
-        self.sweep_from = 1;
-        self.budget = budget;
+    /// A marking has ended: what is on lists is unswept, and so many bytes may be handed out until the heap has reached its
+    /// goal. Returns how many were.
+    pub(crate) fn begin_cycle(&mut self, budget: usize, goal: usize) -> usize {
+        (self.sweep_from, self.large_from) = (1, 0);
+        (self.budget, self.goal) = (budget, goal);
+        self.visitors_before = core::mem::take(&mut self.visitors);
+        self.unswept = self.listed;
         core::mem::take(&mut self.counts.in_cycle)
     }
 
@@ -234,20 +384,44 @@ impl Central {
         self.budget = bytes;
     }
 
-    /// How many spans a mutator may take home, or make, before it comes here again: up to `most`, and few near the end of the
-    /// budget.
+    /// Sets the size at which the heap is collected.
+    pub(crate) fn set_goal(&mut self, bytes: usize) {
+        self.goal = bytes;
+    }
+
+    /// A mutator comes for the first time in this cycle.
+    pub(crate) fn note_visitor(&mut self) {
+        self.visitors += 1;
+    }
+
+    fn mutators(&self) -> usize {
+        self.visitors.max(self.visitors_before).max(1)
+    }
+
+    /// How much each mutator may have in its hands: a part of the heap, or what one may always have.
+    pub(crate) fn share(&self) -> Share {
+        Share { bytes: LEAST_SHARE.max(self.goal / SHARES / self.mutators()) }
+    }
+
+    /// Pages that are left of the budget.
+    fn left(&self) -> usize {
+        self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
+    }
+
+    /// How many spans a mutator may take home, or make, before it comes here again: up to `most`, and half of what is left of
+    /// the budget for it at most, but for the last.
     pub(crate) fn credit(&self, most: u32) -> u32 {
-        let left = self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE;
-        (left / 4).clamp(1, most as usize) as u32
+        let least = (LAST_SPANS / self.mutators()).clamp(1, LEAST_CREDIT);
+        (self.left() / (2 * self.mutators())).max(least).min(most.max(1) as usize) as u32
     }
 
     /// The first shape from number `from` on that may have spans on its lists.
     pub(crate) fn next_listed(&self, from: u32) -> Option<ShapeId> {
         let (mut word, from) = (from as usize / 64, from % 64);
-        let mut bits = self.listed.get(word)? & u64::MAX << from;
+        let mut bits = self.listed_shapes.get(word)? & u64::MAX << from;
         while bits == 0 {
             word += 1;
-            bits = *self.listed.get(word)?;
+            bits = *self.listed_shapes.get(word)?;
         }
         Some(ShapeId::from_index((word * 64) as u32 + bits.trailing_zeros()))
     }
@@ -260,16 +434,18 @@ impl Central {
     }
 
     /// Notes what a mutator was handed out, and what came back of that.
-    pub(crate) fn settle(&mut self, Account { owed, returned, spans }: Account) {
+    pub(crate) fn settle(&mut self, Account { owed, returned, spans, refills, .. }: Account) {
         let counts = &mut self.counts;
         counts.in_cycle = (counts.in_cycle + owed).saturating_sub(returned);
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
         counts.spans += spans as u64;
+        counts.refills += refills as u64;
     }
 
-    /// A mutator took the lock for spans.
-    pub(crate) fn note_acquisition(&mut self) {
+    /// The lock was taken, for a large object or not.
+    pub(crate) fn note_acquisition(&mut self, large: bool) {
         self.counts.lock_acquisitions += 1;
+        self.counts.large_acquisitions += large as u64;
     }
 
     /// What was handed out so far.
@@ -277,17 +453,27 @@ impl Central {
         self.counts
     }
 
-    /// Pages were taken for a large object; they are charged.
-    pub(crate) fn begin_large(&mut self, pages: PageCount) {
+    /// Pages are to be taken for a large object, and are charged; false if a collection is due before that.
+    pub(crate) fn begin_large(&mut self, pages: PageCount) -> bool {
+        if self.collection_due(pages.bytes()) {
+            return false;
+        }
         self.settle(Account { owed: pages.bytes(), ..Account::default() });
+        self.counts.large += pages.bytes() as u64;
         self.unfinished = PageCount(self.unfinished.0 + pages.0);
+        true
     }
 
-    /// They are an object now, whose span begins with a page.
-    pub(crate) fn finish_large(&mut self, heap: &PageHeap, demand: &Demand, page: PageIndex) {
-        let span = heap.spans().at(page);
-        self.unfinished = PageCount(self.unfinished.0 - span.pages().0);
-        self.lists(heap, demand, span.shape()).full.push(heap.spans(), page);
+    /// There were none.
+    pub(crate) fn give_up_large(&mut self, pages: PageCount) {
+        self.settle(Account { returned: pages.bytes(), ..Account::default() });
+        self.counts.large -= pages.bytes() as u64;
+        self.finish_large(pages);
+    }
+
+    /// They are an object now.
+    pub(crate) fn finish_large(&mut self, pages: PageCount) {
+        self.unfinished = PageCount(self.unfinished.0 - pages.0);
     }
 
     /// Pages of large objects that are being made.

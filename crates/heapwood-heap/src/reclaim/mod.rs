@@ -2,8 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `available` | which shapes have spans on lists, to be read without the lock |
+//! | `clock` | how long sweeping and page recovery take |
 //! | `central` | the state behind one lock: three lists of spans a shape, the budget |
 //! | `sweeper` | lazy sweeping, and the pages that it frees |
 
+pub(crate) mod available;
 pub(crate) mod central;
+pub(crate) mod clock;
 pub(crate) mod sweeper;

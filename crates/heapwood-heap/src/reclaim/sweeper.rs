@@ -1,37 +1,47 @@
 //! Sweeping: a span's free cells are those without an allocation bit, so sweeping writes no cell. It counts the
-//! bits to tell full spans from empty ones and clears the other side for the next marking. It is lazy: a mutator sweeps
-//! the spans that it took home when it needs memory of their shape, and the rest is swept for everyone, a pack of spans
-//! at a time and without the lock: by a thread that finds no free page, by the background thread of a heap that has
-//! become too large, and before the next marking. Invariant: a span is swept by the one thread that took it off its list.
+//! bits to tell full spans from empty ones and clears the other side for the next marking. Mutators sweep what they take
+//! home, and with each visit a share of the rest, so that all is swept when the budget is used up; the background thread
+//! does the same, and what is then left is swept before the next collection stops anybody. Invariant: a span is swept once a
+//! cycle, by the one thread that took it off its list, and none in a stop.
 
+use crate::address::ObjectRef;
 use crate::config::{CLOBBER, SpaceConfig};
 use crate::error::SpaceError;
+use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
+use crate::pages::page_blocks::PageBlocks;
 use crate::pages::page_heap::PageHeap;
-use crate::reclaim::central::{Central, ShapeLists};
+use crate::reclaim::available::Available;
+use crate::reclaim::central::{Account, Central, Chore, ShapeLists, Spoils, SweptFor};
+use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
-use heapwood_pages::{Effort, PAGE_SIZE, PageCache, PageCount, PageIndex, PageRun};
+use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, PageRun};
 
-/// How many spans are swept between two acquisitions of the lock: some microseconds.
-const PACK: u32 = 64;
+/// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
+const PACK: u32 = 1024;
+/// How many shapes those may be of.
+const CHORES: usize = 32;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;
+
+/// How many pieces of free pages go back at once.
+const RUNS: usize = 256;
 
 /// Empty spans on their way back to the page allocator: neighbours in one piece, and many at a time.
 struct Empty<'h> {
     heap: &'h PageHeap,
-    runs: [(PageIndex, PageCount); 64],
+    runs: [(PageIndex, PageCount); RUNS],
     len: usize,
 }
 
 impl<'h> Empty<'h> {
     fn new(heap: &'h PageHeap) -> Self {
-        Empty { heap, runs: [(PageIndex(0), PageCount(0)); 64], len: 0 }
+        Empty { heap, runs: [(PageIndex(0), PageCount(0)); RUNS], len: 0 }
     }
 
     fn push(&mut self, first: PageIndex, count: PageCount) {
@@ -49,6 +59,9 @@ impl<'h> Empty<'h> {
     }
 
     fn give(&mut self) {
+        if self.len == 0 {
+            return;
+        }
         if let Err(e) = self.heap.pages().free_batch(&self.runs[..self.len]) {
             heapwood_os::message::corrupt(format_args!("freeing pages of spans: {e}"));
         }
@@ -61,6 +74,9 @@ pub(crate) struct Sweeper {
     heap: PageHeap,
     demand: Demand,
     central: CachePadded<TimedLock<Central>>,
+    available: CachePadded<Available>,
+    freed: Available,
+    clock: CachePadded<ReclaimClock>,
     clobber: bool,
 }
 
@@ -71,6 +87,9 @@ impl Sweeper {
             heap,
             demand: Demand::new(kernel)?,
             central: CachePadded(TimedLock::new(Central::new(kernel, growth)?)),
+            available: CachePadded(Available::none()),
+            freed: Available::none(),
+            clock: CachePadded(ReclaimClock::new()),
             clobber: config.clobber,
         })
     }
@@ -86,10 +105,35 @@ impl Sweeper {
         &self.demand
     }
 
+    /// What sweeping and page recovery took.
+    pub(crate) fn clock(&self) -> &ReclaimClock {
+        &self.clock
+    }
+
+    /// Notes what a mutator was handed out, and what it swept.
+    pub(crate) fn settle(&self, central: &mut Central, account: Account) {
+        central.settle(account);
+        self.clock.add(Sweeping::Allocation, account.swept);
+    }
+
+    /// Whether freed memory is filled.
+    pub(crate) fn clobbers(&self) -> bool {
+        self.clobber
+    }
+
     /// What mutators share.
     #[inline]
     pub(crate) fn lock(&self) -> TimedGuard<'_, Central> {
-        self.central.lock()
+        let mut central = self.central.lock();
+        central.note_acquisition(false);
+        central
+    }
+
+    /// The same for a large object, which is counted apart.
+    pub(crate) fn lock_for_large(&self) -> TimedGuard<'_, Central> {
+        let mut central = self.central.lock();
+        central.note_acquisition(true);
+        central
     }
 
     /// The longest that it was held, in ticks.
@@ -97,19 +141,93 @@ impl Sweeper {
         self.central.longest_hold()
     }
 
-    /// The lists of a shape.
-    pub(crate) fn lists<'c>(&self, central: &'c mut Central, shape: ShapeId) -> &'c mut ShapeLists {
-        central.lists(&self.heap, &self.demand, shape)
+    /// All the time that it was held, in ticks.
+    pub(crate) fn total_hold(&self) -> u64 {
+        self.central.total_hold()
     }
 
-    /// Unswept spans that a mutator had taken come back.
-    pub(crate) fn return_unswept(&self, central: &mut Central, shape: ShapeId, spans: SpanList) {
-        central.return_unswept(&self.heap, &self.demand, shape, spans);
+    /// The lists of a shape, to be looked at.
+    pub(crate) fn lists(&self, central: &mut Central, shape: ShapeId) -> ShapeLists {
+        *central.lists(&self.heap, &self.demand, shape)
     }
 
-    /// Pages that were taken for a large object are a span.
-    pub(crate) fn finish_large(&self, central: &mut Central, page: PageIndex) {
-        central.finish_large(&self.heap, &self.demand, page);
+    /// Makes sure that it is known of a layout what it has in this cycle.
+    pub(crate) fn begin_demand(&self, shape: ShapeId) {
+        self.lists(&mut self.lock(), shape);
+    }
+
+    /// Whether there are spans of a shape on lists, as of a moment ago.
+    #[inline]
+    pub(crate) fn has_some(&self, shape: ShapeId) -> bool {
+        self.available.has(shape)
+    }
+
+    /// Whether there are cells of a shape for everyone that were freed.
+    #[inline]
+    pub(crate) fn has_freed(&self, shape: ShapeId) -> bool {
+        self.freed.has(shape)
+    }
+
+    fn look_again(&self, central: &mut Central, shape: ShapeId) {
+        let some = central.has_some(&self.heap, &self.demand, shape);
+        self.available.set(shape, some);
+    }
+
+    /// Up to `most` spans of a shape for a mutator, and the cells that were freed.
+    pub(crate) fn take_home(&self, central: &mut Central, shape: ShapeId, most: u32) -> (Spoils, FreedCells) {
+        let spoils = central.take_home(&self.heap, &self.demand, shape, most);
+        let freed = central.take_freed(&self.heap, &self.demand, shape);
+        self.freed.set(shape, false);
+        self.look_again(central, shape);
+        (spoils, freed)
+    }
+
+    /// Spans that a mutator had come back: those that are used up, and those with free cells.
+    pub(crate) fn hand_in(&self, central: &mut Central, shape: ShapeId, full: SpanList, partial: SpanList) {
+        central.add_full(&self.heap, &self.demand, shape, full);
+        if !partial.is_empty() {
+            central.give_back(&self.heap, &self.demand, shape, partial);
+            self.look_again(central, shape);
+        }
+    }
+
+    /// Spans come back that a mutator had when the last cycle ended.
+    pub(crate) fn add_unswept(&self, central: &mut Central, shape: ShapeId, spans: SpanList) {
+        if !spans.is_empty() {
+            central.add_unswept(&self.heap, &self.demand, shape, spans);
+            self.available.set(shape, true);
+        }
+    }
+
+    /// What was swept for everyone comes back.
+    pub(crate) fn put_down(&self, central: &mut Central, swept_for: SweptFor) {
+        central.put_down(self.heap.spans(), swept_for);
+        if !swept_for.partial.is_empty() {
+            self.look_again(central, ShapeId::from_index(swept_for.shape));
+        }
+    }
+
+    /// Cells of a shape were freed.
+    pub(crate) fn add_freed(&self, central: &mut Central, shape: ShapeId, freed: FreedCells) {
+        if freed.len(self.heap.marks().cycle()) != 0 {
+            central.add_freed(&self.heap, &self.demand, shape, freed);
+            self.freed.set(shape, true);
+        }
+    }
+
+    /// A mutator goes on in a span of the shape in the cycle that has just begun.
+    pub(crate) fn keep_own_spans(&self, central: &mut Central, shape: ShapeId) {
+        self.lists(central, shape);
+        self.demand.begin_cycle(shape, self.heap.marks().cycle(), true);
+    }
+
+    /// Something for a mutator to sweep for everyone, up to so many spans.
+    pub(crate) fn next_chore(&self, central: &mut Central, most: u32) -> Option<Chore> {
+        let chore = if most == 0 { None } else { central.next_chore(&self.heap, &self.demand, most) };
+        if let Some(Chore::Spans(shape, _)) = &chore {
+            self.look_again(central, *shape);
+        }
+        chore
     }
 
     /// Makes room for what is kept of each shape with a number in the range.
@@ -118,12 +236,12 @@ impl Sweeper {
         self.lock().commit(shapes)
     }
 
-    /// Ends a marking. No mutator may own a span.
-    pub(crate) fn end_marking(&self, budget: usize) -> usize {
-        let mut central = self.lock();
+    /// Ends a marking: the marks become allocation bits.
+    pub(crate) fn begin_cycle(&self, central: &mut Central, budget: usize, goal: usize) -> usize {
         self.heap.marks().flip();
         self.heap.pages().new_cycle();
-        central.begin_cycle(budget)
+        self.available.set_all(central.listed_shapes());
+        central.begin_cycle(budget, goal)
     }
 
     /// Keeps threads other than mutators from sweeping. Whoever does now is waited for: a pack at most. The mutators must be
@@ -138,76 +256,209 @@ impl Sweeper {
         self.lock().suspend(false);
     }
 
-    /// Sweeps whatever has not been swept since the last marking, but for what mutators have taken home or others are
-    /// sweeping; nothing while that is suspended, unless it is for the collector.
-    pub(crate) fn finish(&self, is_collector: bool) {
-        while self.sweep_pack(is_collector) {}
+    /// Sweeps whatever has not been swept since the last marking, and waits for those who do so, too; nothing while that
+    /// is suspended.
+    pub(crate) fn finish(&self) {
+        while self.sweep_some(Sweeping::Collector) || self.is_being_swept() {}
+    }
+
+    /// The same for who has suspended it.
+    pub(crate) fn finish_suspended(&self) {
+        while self.sweep_pack(Sweeping::Collector, true) {}
     }
 
     /// Sweeps some spans for everyone; false if there are none, or sweeping is suspended.
-    pub(crate) fn sweep_some(&self) -> bool {
-        self.sweep_pack(false)
+    pub(crate) fn sweep_some(&self, who: Sweeping) -> bool {
+        self.sweep_pack(who, false)
+    }
+
+    fn sweep_pack(&self, who: Sweeping, is_suspender: bool) -> bool {
+        let mut chores = [const { None }; CHORES];
+        {
+            let mut central = self.lock();
+            if central.is_suspended() && !is_suspender {
+                return false;
+            }
+            let mut left = PACK;
+            for place in &mut chores {
+                *place = self.next_chore(&mut central, left);
+                left = left.saturating_sub(match place {
+                    Some(Chore::Spans(_, pack)) => pack.len(),
+                    Some(Chore::Large(_)) => PACK / 4,
+                    None => left,
+                });
+            }
+            if chores[0].is_none() {
+                return false;
+            }
+            central.take_in_hand();
+        }
+        let (mut timer, mut empty) = (SweepTimer::start(), Empty::new(&self.heap));
+        let mut results = [SweptFor::default(); CHORES];
+        for (chore, result) in chores.into_iter().flatten().zip(&mut results) {
+            timer.swept(self.sweep_chore(chore, result, &mut empty));
+        }
+        empty.give();
+        let swept = timer.recovered();
+        let mut central = self.lock();
+        results.into_iter().for_each(|result| self.put_down(&mut central, result));
+        central.let_go();
+        self.clock.add(who, swept);
+        true
     }
 
     /// Whether somebody sweeps for everyone now; lets them go on if so.
     fn is_being_swept(&self) -> bool {
-        let swept = self.lock().is_being_swept();
+        let swept = self.central.lock().is_being_swept();
         if swept {
             std::thread::yield_now();
         }
         swept
     }
 
-    fn sweep_pack(&self, is_collector: bool) -> bool {
-        let (heap, spans) = (&self.heap, self.heap.spans());
-        let picked = {
-            let mut central = self.lock();
-            let may = is_collector || !central.is_suspended();
-            if may { central.pick_up(heap, &self.demand, PACK) } else { None }
-        };
-        let Some((shape, mut pack)) = picked else { return false };
-        let mut empty = Empty::new(heap);
-        let (mut partial, mut full) = (SpanList::EMPTY, SpanList::EMPTY);
+    /// Sweeps what was taken; what is empty becomes free pages. Returns the rest, and what was done.
+    pub(crate) fn sweep(&self, chore: Chore) -> (SweptFor, Swept) {
+        let (mut timer, mut empty) = (SweepTimer::start(), Empty::new(&self.heap));
+        let mut result = SweptFor::default();
+        timer.swept(self.sweep_chore(chore, &mut result, &mut empty));
+        empty.give();
+        (result, timer.recovered())
+    }
+
+    /// The same; returns how many spans there were.
+    fn sweep_chore(&self, chore: Chore, result: &mut SweptFor, empty: &mut Empty<'_>) -> u32 {
+        match chore {
+            Chore::Spans(shape, pack) => {
+                result.shape = shape.index() as u32;
+                self.sweep_pack_of(pack, result, empty)
+            }
+            Chore::Large(words) => self.sweep_large(words, empty),
+        }
+    }
+
+    fn sweep_pack_of(&self, mut pack: SpanList, result: &mut SweptFor, empty: &mut Empty<'_>) -> u32 {
+        let (swept, spans) = (pack.len(), self.heap.spans());
         while let Some(page) = pack.pop(spans) {
             let span = spans.at(page);
+            span.set_held(false);
             match self.sweep_span(page, span) {
                 0 => {
                     spans.remove(page);
-                    heap.end_sparse(page, span.pages());
                     empty.push(page, span.pages());
                 }
-                live if live == span.cells() => full.push(spans, page),
-                _ => partial.push(spans, page),
+                live if live == span.cells() => result.full.push(spans, page),
+                _ => result.partial.push(spans, page),
             }
         }
-        empty.give();
-        self.lock().put_down(spans, shape, partial, full);
-        true
+        swept
+    }
+
+    /// Sweeps unswept spans that a mutator took home; those without a free cell are added to `used`, the others returned.
+    pub(crate) fn sweep_home(&self, mut taken: SpanList, used: &mut SpanList) -> (SpanList, Swept) {
+        let (spans, mut home) = (self.heap.spans(), SpanList::EMPTY);
+        let (mut timer, swept) = (SweepTimer::start(), taken.len());
+        while let Some(page) = taken.pop(spans) {
+            let span = spans.at(page);
+            let live = self.sweep_span(page, span);
+            if live == span.cells() { used.push(spans, page) } else { home.push(spans, page) }
+        }
+        timer.swept(swept);
+        (home, timer.finish())
     }
 
     /// Sweeps a span that this thread has taken from an unswept list; returns how many of its cells live.
-    pub(crate) fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
+    fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
-        // A large object has one bit, however long its span is.
-        let end = if span.cell_size() == 0 { start + PAGE_SIZE } else { start + span.pages().bytes() };
+        let end = start + span.pages().bytes();
         let live = marks.count_allocated(start, end);
         // SAFETY: the span was taken from a list by this thread, and no marking is under way.
         unsafe { marks.clear_marks(start, end) };
-        if self.clobber {
-            let bytes = span.object_bytes();
-            for cell in span.iter().filter(|cell| !marks.is_allocated(cell.get())) {
-                // SAFETY: the cell is free and the span is owned by this thread.
-                unsafe { (cell.get() as *mut u8).write_bytes(CLOBBER, bytes) };
-            }
-        }
+        self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
+        self.clobber_dead(span, span.cells_end());
+        span.reset();
         span.set_swept_in(marks.cycle());
         live
+    }
+
+    /// In verify mode, fills the cells below an address that are free.
+    pub(crate) fn clobber_dead(&self, span: &Span, end: usize) {
+        if !self.clobber {
+            return;
+        }
+        let (bytes, marks) = (span.object_bytes(), self.heap.marks());
+        for cell in span.iter().map(ObjectRef::get).take_while(|&cell| cell < end) {
+            if !marks.is_allocated(cell) {
+                // SAFETY: the cell is free, and the span is this thread's, or that of a stopped mutator.
+                unsafe { (cell as *mut u8).write_bytes(CLOBBER, bytes) };
+            }
+        }
+    }
+
+    /// Sweeps the large objects that start in the pages of some words; returns how many there were.
+    fn sweep_large(&self, words: Range<usize>, empty: &mut Empty<'_>) -> u32 {
+        let (spans, marks) = (self.heap.spans(), self.heap.marks());
+        let mut swept = 0;
+        for page in spans.large().starts(words) {
+            let (span, start) = (spans.at(page), spans.address_of(page));
+            if span.is_swept_in(marks.cycle()) {
+                continue;
+            }
+            swept += 1;
+            // Who takes it frees it: perhaps the program does just now.
+            if !marks.is_allocated(start) {
+                if spans.large().take(page) {
+                    if spans.at(page).is_swept_in(marks.cycle()) {
+                        // Another was made in the pages of one that was freed meanwhile.
+                        spans.large().add(page);
+                    } else {
+                        let count = self.unmake_large(page);
+                        empty.push(page, count);
+                    }
+                }
+                continue;
+            }
+            // One that is freed meanwhile has no marks either, nor has what is made of its pages in this cycle.
+            // SAFETY: no marking is under way, and others do at most the same.
+            unsafe { marks.clear_marks(start, start + PAGE_SIZE) };
+            span.set_swept_in(marks.cycle());
+        }
+        swept
+    }
+
+    /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
+    fn unmake_large(&self, page: PageIndex) -> PageCount {
+        let (spans, marks) = (self.heap.spans(), self.heap.marks());
+        let (start, pages) = (spans.address_of(page), spans.at(page).pages());
+        // SAFETY: the object was taken, and no marking is under way.
+        unsafe {
+            marks.clear_allocated(start);
+            marks.clear_marks(start, start + PAGE_SIZE);
+        }
+        if self.clobber {
+            // SAFETY: the object's memory is nobody's.
+            unsafe { (start as *mut u8).write_bytes(CLOBBER, spans.at(page).object_bytes()) };
+        }
+        spans.remove(page);
+        self.heap.end_sparse(page, pages);
+        pages
+    }
+
+    /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
+    pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
+        if !self.heap.spans().large().take(page) {
+            return None;
+        }
+        let pages = self.unmake_large(page);
+        let mut empty = Empty::new(&self.heap);
+        empty.push(page, pages);
+        empty.give();
+        Some(pages)
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.
     pub(crate) fn take_pages(
         &self,
-        mut cache: Option<&mut PageCache>,
+        cache: Option<(&PageBlocks, PageCount)>,
         count: PageCount,
     ) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
@@ -216,11 +467,11 @@ impl Sweeper {
         }
         let mut patience = RELEASE_PATIENCE;
         loop {
-            if let Some(run) = self.try_pages(cache.as_deref_mut(), count) {
+            if let Some(run) = self.try_pages(cache, count) {
                 return Ok(run);
             }
             // As little as is needed is swept here; the rest is others' as much as this thread's.
-            if self.sweep_some() {
+            if self.sweep_some(Sweeping::Allocation) {
                 continue;
             }
             let mut central = self.lock();
@@ -232,7 +483,7 @@ impl Sweeper {
                 }
                 // and so is what is on its way to the kernel; but the thread that released it may be one that this process,
                 // forked since, does not have.
-                if heap.pages().is_releasing() && patience > 0 {
+                if (wait || heap.pages().is_releasing()) && patience > 0 {
                     (wait, patience) = (true, patience - 1);
                     return Ok(None);
                 }
@@ -252,21 +503,23 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some. Under a limit each is counted before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<&mut PageCache>, count: PageCount) -> Option<PageRun> {
+    /// Free pages, if there are some; with a mutator's cache, up to so many more for that. Under a limit each is counted
+    /// before it is taken, and nothing is set aside.
+    fn try_pages(&self, cache: Option<(&PageBlocks, PageCount)>, count: PageCount) -> Option<PageRun> {
         if self.heap.is_limited() {
             return self.heap.take_counted(self.lock().growth(), count);
         }
+        let pages = self.heap.pages();
         match cache {
-            Some(cache) => self.heap.pages().allocate(cache, count).ok(),
-            None => self.heap.pages().allocate_uncached(count).ok(),
+            Some((blocks, most)) => blocks.take_from(pages, count, most).ok(),
+            None => pages.allocate_uncached(count).ok(),
         }
     }
 
     /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have been
     /// resident. It ends early if the kernel refuses.
     pub(crate) fn release_all(&self) -> usize {
-        while self.sweep_some() || self.is_being_swept() {}
+        self.finish();
         let mut released = 0;
         while let Some((bytes, true)) = self.heap.release_some(Effort::Full) {
             released += bytes;

@@ -4,6 +4,7 @@
 
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
+use crate::spans::large_objects::LargeObjects;
 use crate::spans::page_table::{PageEntry, PageTable};
 use crate::spans::span::Span;
 use core::ops::Range;
@@ -18,6 +19,7 @@ pub(crate) struct Spans {
     extent: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
+    large: LargeObjects,
 }
 
 impl Spans {
@@ -27,18 +29,29 @@ impl Spans {
             extent: AtomicUsize::new(0),
             table: PageTable::new(kernel, window)?,
             descriptors: MappedArray::new(kernel, window.0)?,
+            large: LargeObjects::new(kernel, window)?,
         })
     }
 
     /// Makes the tables usable for these pages, in huge pages or not.
     pub(crate) fn commit(&self, pages: Range<PageIndex>, huge: bool) -> Result<(), OsError> {
         let descriptors = pages.start.0..pages.end.0;
+        self.large.commit(descriptors.clone())?;
         if huge {
             self.table.commit_huge(pages.start, pages.end)?;
             return self.descriptors.commit_huge(descriptors);
         }
         self.table.commit(pages.start, pages.end)?;
         self.descriptors.commit(descriptors)
+    }
+
+    /// Gives the memory of free pages' descriptors back.
+    ///
+    /// # Safety
+    /// 1. The pages are free, below the extent, and nobody takes them meanwhile.
+    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) {
+        // SAFETY: contract 1: no span is there, and zeros are such a descriptor. The kernel may refuse.
+        let _ = unsafe { self.descriptors.decommit(first.0..first.0 + count.0) };
     }
 
     /// Pages below `end` can be looked up from now on.
@@ -67,6 +80,11 @@ impl Spans {
         PageIndex(self.extent() / PAGE_SIZE)
     }
 
+    /// Where large objects start.
+    pub(crate) fn large(&self) -> &LargeObjects {
+        &self.large
+    }
+
     /// Whether an address can be looked up.
     #[inline(always)]
     pub(crate) fn contains(&self, address: Address) -> bool {
@@ -77,6 +95,15 @@ impl Spans {
     #[inline(always)]
     pub(crate) fn page_of(&self, address: usize) -> PageIndex {
         PageIndex((address - self.base) / PAGE_SIZE)
+    }
+
+    /// The first page of the span that an address lies in.
+    ///
+    /// # Panics
+    /// It lies outside the heap.
+    pub(crate) fn first_page_of(&self, address: usize) -> PageIndex {
+        let page = self.page_of(address);
+        self.entry(page).first_page(page)
     }
 
     /// The address of a page's first byte.

@@ -6,7 +6,9 @@
 //! | `page_table` | a word a page: what lies there |
 //! | `lookup` | the two together: from an address to its span, and over all spans |
 //! | `span_list` | lists of spans |
+//! | `large_objects` | where large objects start |
 
+pub(crate) mod large_objects;
 pub(crate) mod lookup;
 pub(crate) mod page_table;
 pub(crate) mod span;

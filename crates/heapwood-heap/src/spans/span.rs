@@ -11,13 +11,14 @@
 //!
 //! (`central` has the lists in detail.)
 //!
-//! Which cells exist: those whose allocation bit is set, and those below the frontier (runs are consumed in
-//! ascending order, so every cell below it has been handed out or had outlived the last cycle).
+//! Which cells exist: those whose allocation bit is set, and those in the window, from where the owner began in this
+//! cycle up to the frontier (runs are consumed in ascending order, so every cell between has been handed out or had
+//! outlived the last cycle). So a span stays its owner's when a cycle ends: its window becomes empty, and that is all.
 
 use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::size_class::{cell_at, reciprocal};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use heapwood_os::region::Zeroed;
 use heapwood_pages::PageCount;
 
@@ -31,20 +32,28 @@ pub struct Span {
     cells_start: usize,
     /// One past the last cell; for a large object, one past its last byte.
     cells_end: usize,
-    /// Cells below this address exist.
-    frontier: AtomicUsize,
     /// [`reciprocal`] of the cell size.
     reciprocal: u64,
+    /// Cells from the low half up to the high half exist, in bytes from the first.
+    window: AtomicU64,
     pages: u32,
     /// 0 for a large object.
     cell_size: u32,
     shape: ShapeId,
     /// The sweep cycle this span has been swept in.
     swept_in: AtomicU32,
-    /// The next span of the list this one is on.
+    /// The next span of the pack this one is in.
     next: AtomicU32,
+    /// Of the first of a pack: the first of the next pack,
+    next_pack: AtomicU32,
+    /// the last of its own,
+    pack_last: AtomicU32,
+    /// and how many it has.
+    pack_len: AtomicU8,
     /// The memory has never been written: cells are zero already.
-    fresh: AtomicU32,
+    fresh: AtomicU8,
+    /// It is a mutator's, or about to become it.
+    held: AtomicU8,
 }
 
 const _: () = assert!(size_of::<Span>() == 64);
@@ -52,42 +61,101 @@ const _: () = assert!(size_of::<Span>() == 64);
 // SAFETY: all-zero bytes are a descriptor that no page refers to; it holds plain numbers and atomics.
 unsafe impl Zeroed for Span {}
 
+/// The window of a large object: its cell is in it.
+const ALL: u64 = 1 << 32;
+
 impl Span {
-    /// A span of cells of `cell_size` bytes, or of one large object of `object_bytes` (and a cell size of 0), made in this
-    /// sweep cycle; `fresh` if its memory has never been written.
-    pub(crate) fn new(
+    /// A span of cells of `cell_size` bytes made in this sweep cycle; `fresh` if its memory has never been written.
+    pub(crate) fn of_cells(
         start: usize,
         pages: PageCount,
         cell_size: usize,
-        object_bytes: usize,
         shape: ShapeId,
         (cycle, fresh): (u32, bool),
     ) -> Self {
-        let room = pages.bytes();
-        let used = room.checked_div(cell_size).map_or(object_bytes, |cells| cells * cell_size);
+        let used = pages.bytes() / cell_size * cell_size;
+        let reciprocal = reciprocal(cell_size);
         Span {
-            cells_start: start,
-            cells_end: start + used,
-            frontier: AtomicUsize::new(start),
-            reciprocal: if cell_size == 0 { 0 } else { reciprocal(cell_size) },
-            pages: pages.0 as u32,
             cell_size: cell_size as u32,
-            shape,
-            swept_in: AtomicU32::new(cycle),
-            next: AtomicU32::new(NO_SPAN),
-            fresh: AtomicU32::new(fresh as u32),
+            reciprocal,
+            ..Self::new(start, pages, used, shape, (cycle, fresh))
         }
     }
 
-    /// Cells below this address exist.
-    #[inline]
-    pub(crate) fn frontier(&self) -> usize {
-        self.frontier.load(Ordering::Relaxed)
+    /// The same of one large object, which exists.
+    pub(crate) fn of_object(
+        start: usize,
+        pages: PageCount,
+        bytes: usize,
+        shape: ShapeId,
+        state: (u32, bool),
+    ) -> Self {
+        Span { window: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
     }
 
+    fn new(
+        start: usize,
+        pages: PageCount,
+        bytes: usize,
+        shape: ShapeId,
+        (cycle, fresh): (u32, bool),
+    ) -> Self {
+        Span {
+            cells_start: start,
+            cells_end: start + bytes,
+            reciprocal: 0,
+            window: AtomicU64::new(0),
+            pages: pages.0 as u32,
+            cell_size: 0,
+            shape,
+            swept_in: AtomicU32::new(cycle),
+            next: AtomicU32::new(NO_SPAN),
+            next_pack: AtomicU32::new(NO_SPAN),
+            pack_last: AtomicU32::new(NO_SPAN),
+            pack_len: AtomicU8::new(0),
+            fresh: AtomicU8::new(fresh as u8),
+            held: AtomicU8::new(0),
+        }
+    }
+
+    /// One past the cells that have been handed out, or had outlived the last cycle.
+    #[inline]
+    pub(crate) fn frontier(&self) -> usize {
+        self.cells_start + (self.window.load(Ordering::Relaxed) >> 32) as usize
+    }
+
+    /// The cells up to this address have been handed out.
     #[inline]
     pub(crate) fn set_frontier(&self, addr: usize) {
-        self.frontier.store(addr, Ordering::Relaxed);
+        let from = self.window.load(Ordering::Relaxed) as u32;
+        self.set_window(from, addr);
+    }
+
+    /// A cycle has ended, and this one's owner goes on at an address: what lies below outlived that if its bit says so.
+    pub(crate) fn begin_window(&self, addr: usize) {
+        self.set_window((addr - self.cells_start) as u32, addr);
+    }
+
+    fn set_window(&self, from: u32, frontier: usize) {
+        let frontier = (frontier - self.cells_start) as u64;
+        self.window.store(frontier << 32 | from as u64, Ordering::Relaxed);
+    }
+
+    /// Whether a cell lies in the window; of a span that was swept in another cycle this means nothing.
+    #[inline]
+    pub(crate) fn has_handed_out(&self, cell: usize) -> bool {
+        let (window, at) = (self.window.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
+        window as u32 as u64 <= at && at < window >> 32
+    }
+
+    /// Where the owner began in this cycle.
+    pub(crate) fn start_of_window(&self) -> usize {
+        self.cells_start + self.window.load(Ordering::Relaxed) as u32 as usize
+    }
+
+    /// Whether a cell lies in the window or above it.
+    pub(crate) fn is_above_start_of_window(&self, cell: usize) -> bool {
+        self.start_of_window() <= cell
     }
 
     /// The size of each object's memory here: the cell's, or the large object's own size.
@@ -150,10 +218,14 @@ impl Span {
         self.swept_in.load(Ordering::Relaxed) == cycle
     }
 
-    /// It has just been swept: what was written in it may lie in every cell, and those below the first exist.
+    /// It counts as swept in this cycle.
     pub(crate) fn set_swept_in(&self, cycle: u32) {
         self.swept_in.store(cycle, Ordering::Relaxed);
-        self.set_frontier(self.cells_start);
+    }
+
+    /// What was written in it may lie in every cell, and none was handed out in this cycle.
+    pub(crate) fn reset(&self) {
+        self.set_window(0, self.cells_start);
         self.fresh.store(0, Ordering::Relaxed);
     }
 
@@ -163,7 +235,18 @@ impl Span {
         self.fresh.load(Ordering::Relaxed) != 0
     }
 
-    /// The number of the next span of the list this one is on.
+    /// Whether it is a mutator's, or about to become it. What was a mutator's when a cycle ended may seem so until it is
+    /// swept.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed) != 0
+    }
+
+    /// It is a mutator's now, or no more.
+    pub(crate) fn set_held(&self, held: bool) {
+        self.held.store(held as u8, Ordering::Relaxed);
+    }
+
+    /// The number of the next span of the pack this one is in.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
@@ -174,6 +257,35 @@ impl Span {
     pub(crate) fn set_next(&self, next: u32) {
         self.next.store(next, Ordering::Relaxed);
     }
+
+    /// What is known of the pack that it is the first of.
+    #[inline]
+    pub(crate) fn pack(&self) -> Pack {
+        Pack {
+            next: self.next_pack.load(Ordering::Relaxed),
+            last: self.pack_last.load(Ordering::Relaxed),
+            len: self.pack_len.load(Ordering::Relaxed),
+        }
+    }
+
+    /// It is the first of a pack; the caller holds the list, or makes one.
+    #[inline]
+    pub(crate) fn set_pack(&self, pack: Pack) {
+        self.next_pack.store(pack.next, Ordering::Relaxed);
+        self.pack_last.store(pack.last, Ordering::Relaxed);
+        self.pack_len.store(pack.len, Ordering::Relaxed);
+    }
+}
+
+/// What the first span of a pack says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pack {
+    /// The first span of the next pack.
+    pub(crate) next: u32,
+    /// The last span of this one.
+    pub(crate) last: u32,
+    /// How many spans it has.
+    pub(crate) len: u8,
 }
 
 /// The cells of a span.

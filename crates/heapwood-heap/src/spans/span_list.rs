@@ -1,25 +1,38 @@
-//! Lists of spans, linked through their descriptors, in order of arrival. Whoever holds a list owns the spans on it: the
-//! holder of the central lock those of shared lists, a thread those of a list of its own. Invariant: the last span's link
-//! is [`NO_SPAN`], and an empty list has neither head nor tail.
+//! Lists of spans, in order of arrival, as chains of packs: the spans of a pack are linked, and its first says where
+//! the pack ends and which is the next. So whole packs change hands by a few stores, however many spans they have, and who
+//! wants a handful of spans looks at few. Whoever holds a list owns the spans on it: the holder of the central lock those of
+//! shared lists, a thread those of a list of its own. Invariant: a pack has 1 to [`MOST_IN_PACK`] spans, the last one's link
+//! and the last pack's are [`NO_SPAN`], and an empty list is all zeros.
 
 use crate::spans::lookup::Spans;
-use crate::spans::span::NO_SPAN;
+use crate::spans::span::{NO_SPAN, Pack};
 use heapwood_pages::PageIndex;
+
+/// The most spans of a pack.
+pub(crate) const MOST_IN_PACK: u8 = 16;
 
 /// A list of spans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpanList {
+    /// The first span, which is the first of the first pack.
     head: u32,
-    tail: u32,
+    /// The first of the last pack.
+    last_pack: u32,
+    len: u32,
 }
 
 const _: () = assert!(NO_SPAN == 0, "a list of zero bytes is empty");
 
 impl SpanList {
-    pub(crate) const EMPTY: SpanList = SpanList { head: NO_SPAN, tail: NO_SPAN };
+    pub(crate) const EMPTY: SpanList = SpanList { head: NO_SPAN, last_pack: NO_SPAN, len: 0 };
 
     pub(crate) fn is_empty(self) -> bool {
         self.head == NO_SPAN
+    }
+
+    /// How many spans it has.
+    pub(crate) fn len(self) -> u32 {
+        self.len
     }
 
     /// The first span.
@@ -27,53 +40,36 @@ impl SpanList {
         (self.head != NO_SPAN).then_some(PageIndex(self.head as usize))
     }
 
-    /// The last.
-    pub(crate) fn last(self) -> Option<PageIndex> {
-        (self.tail != NO_SPAN).then_some(PageIndex(self.tail as usize))
-    }
-
-    /// The list that begins with `first`, whose links lead to its end.
-    pub(crate) fn linked_from(spans: &Spans, first: u32) -> Self {
-        let mut tail = first;
-        while tail != NO_SPAN && spans.numbered(tail).next() != NO_SPAN {
-            tail = spans.numbered(tail).next();
-        }
-        SpanList { head: first, tail }
-    }
-
-    /// The spans that are linked from the last one back to the first.
-    pub(crate) fn linked_back_from(spans: &Spans, last: u32) -> Self {
-        let (mut at, mut head) = (last, NO_SPAN);
-        while at != NO_SPAN {
-            let span = spans.numbered(at);
-            let before = span.next();
-            span.set_next(head);
-            (at, head) = (before, at);
-        }
-        SpanList { head, tail: last }
-    }
-
-    /// The number of the first span, for those who keep no more of a list than that.
-    pub(crate) fn head(self) -> u32 {
-        self.head
-    }
-
     /// Adds a span at the end.
     pub(crate) fn push(&mut self, spans: &Spans, page: PageIndex) {
-        spans.at(page).set_next(NO_SPAN);
-        self.append(spans, SpanList { head: page.0 as u32, tail: page.0 as u32 });
+        let number = page.0 as u32;
+        let span = spans.at(page);
+        span.set_next(NO_SPAN);
+        span.set_pack(Pack { next: NO_SPAN, last: number, len: 1 });
+        self.append(spans, SpanList { head: number, last_pack: number, len: 1 });
     }
 
-    /// Adds a list at the end.
+    /// Adds a list at the end; two small packs become one where they meet.
     pub(crate) fn append(&mut self, spans: &Spans, other: SpanList) {
         if other.is_empty() {
             return;
         }
         if self.is_empty() {
             *self = other;
-        } else {
-            spans.numbered(self.tail).set_next(other.head);
-            self.tail = other.tail;
+            return;
+        }
+        self.len += other.len;
+        let last = spans.numbered(self.last_pack);
+        let (pack, theirs) = (last.pack(), spans.numbered(other.head).pack());
+        if pack.len + theirs.len > MOST_IN_PACK {
+            last.set_pack(Pack { next: other.head, ..pack });
+            self.last_pack = other.last_pack;
+            return;
+        }
+        spans.numbered(pack.last).set_next(other.head);
+        last.set_pack(Pack { next: theirs.next, last: theirs.last, len: pack.len + theirs.len });
+        if other.last_pack != other.head {
+            self.last_pack = other.last_pack;
         }
     }
 
@@ -86,26 +82,161 @@ impl SpanList {
     /// Takes the first span.
     pub(crate) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
         let first = self.first()?;
-        self.head = spans.at(first).next();
-        if self.head == NO_SPAN {
-            self.tail = NO_SPAN;
+        let span = spans.at(first);
+        let (pack, next) = (span.pack(), span.next());
+        self.len -= 1;
+        if next == NO_SPAN {
+            self.head = pack.next;
+            if self.head == NO_SPAN {
+                self.last_pack = NO_SPAN;
+            }
+        } else {
+            spans.numbered(next).set_pack(Pack { len: pack.len - 1, ..pack });
+            if self.last_pack == self.head {
+                self.last_pack = next;
+            }
+            self.head = next;
         }
         Some(first)
     }
 
-    /// Takes up to `most` spans off the beginning.
+    /// Takes up to `most` spans off the beginning: whole packs, or a part of the first.
     pub(crate) fn split(&mut self, spans: &Spans, most: u32) -> SpanList {
-        let mut taken = SpanList { head: self.head, tail: NO_SPAN };
+        let mut taken = SpanList { head: self.head, ..SpanList::EMPTY };
+        while self.head != NO_SPAN {
+            let pack = spans.numbered(self.head).pack();
+            if taken.len + pack.len as u32 > most {
+                break;
+            }
+            taken.last_pack = self.head;
+            taken.len += pack.len as u32;
+            self.len -= pack.len as u32;
+            self.head = pack.next;
+        }
+        if taken.len == 0 {
+            return self.split_pack(spans, most);
+        }
+        let last = spans.numbered(taken.last_pack);
+        last.set_pack(Pack { next: NO_SPAN, ..last.pack() });
+        if self.head == NO_SPAN {
+            self.last_pack = NO_SPAN;
+        }
+        taken
+    }
+
+    /// Takes `most` spans of the first pack, which has more.
+    fn split_pack(&mut self, spans: &Spans, most: u32) -> SpanList {
+        let mut taken = SpanList::EMPTY;
         for _ in 0..most {
             match self.pop(spans) {
-                Some(page) => taken.tail = page.0 as u32,
+                Some(page) => taken.push(spans, page),
                 None => break,
             }
         }
-        if taken.tail == NO_SPAN {
-            return SpanList::EMPTY;
-        }
-        spans.numbered(taken.tail).set_next(NO_SPAN);
         taken
+    }
+
+    /// All its spans, in order, and whether packs and counts are right so far: at the end that the list has no more or
+    /// fewer spans than it says.
+    pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
+        let (mut at, mut in_pack, mut seen) = (self.head, 0, 0);
+        let mut pack = None;
+        core::iter::from_fn(move || {
+            if at == NO_SPAN || at as usize >= spans.end().0 {
+                return None;
+            }
+            let page = PageIndex(at as usize);
+            let (here, mut right) = (spans.at(page), true);
+            let first = *pack.get_or_insert_with(|| here.pack());
+            (in_pack, seen) = (in_pack + 1, seen + 1);
+            at = here.next();
+            if at == NO_SPAN {
+                right = first.last as usize == page.0 && first.len == in_pack && in_pack <= MOST_IN_PACK;
+                (at, in_pack, pack) = (first.next, 0, None);
+            }
+            right &= (at == NO_SPAN) == (seen == self.len);
+            if seen > self.len {
+                at = NO_SPAN;
+            }
+            Some((page, right))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwood_pages::PageCount;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn a_list_is_a_queue_whose_parts_change_hands() {
+        const SPANS: usize = 600;
+        let spans = Spans::new(&heapwood_os::SYSTEM, 1 << 30, PageCount(1024)).unwrap();
+        spans.commit(PageIndex(0)..PageIndex(1024), false).unwrap();
+        // SAFETY: just committed; only descriptors are used here.
+        unsafe { spans.extend(PageIndex(1024)) };
+        let mut lists = [SpanList::EMPTY; 3];
+        let mut queues: [VecDeque<usize>; 3] = Default::default();
+        for page in 1..=SPANS {
+            lists[0].push(&spans, PageIndex(page));
+            queues[0].push_back(page);
+        }
+        let mut state = 0x9E37_79B9_7F4A_7C15u64;
+        for step in 0..20_000 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let (a, n) = (state as usize % 3, (state >> 8) as usize % 40);
+            let b = (a + 1 + (state >> 20) as usize % 2) % 3;
+            match (state >> 32) % 4 {
+                0 => {
+                    let taken = lists[a].split(&spans, n as u32);
+                    assert!(
+                        taken.len() as usize <= n && (n == 0 || taken.is_empty() == queues[a].is_empty())
+                    );
+                    assert!(
+                        taken.len() as usize + 16 > n.min(queues[a].len()),
+                        "step {step}: less than could be"
+                    );
+                    lists[b].append(&spans, taken);
+                    let moved: Vec<usize> = queues[a].drain(..taken.len() as usize).collect();
+                    queues[b].extend(moved);
+                }
+                1 => {
+                    let taken = lists[a].split(&spans, n as u32);
+                    lists[b].prepend(&spans, taken);
+                    for page in queues[a].drain(..taken.len() as usize).rev().collect::<Vec<_>>() {
+                        queues[b].push_front(page);
+                    }
+                }
+                2 => {
+                    let page = lists[a].pop(&spans);
+                    assert_eq!(page.map(|p| p.0), queues[a].pop_front());
+                    if let Some(page) = page {
+                        lists[b].push(&spans, page);
+                        queues[b].push_back(page.0);
+                    }
+                }
+                _ => {
+                    let all = core::mem::take(&mut lists[a]);
+                    lists[b].append(&spans, all);
+                    let all: Vec<usize> = queues[a].drain(..).collect();
+                    queues[b].extend(all);
+                }
+            }
+            for (list, queue) in lists.iter().zip(&queues) {
+                assert_eq!(
+                    (list.len() as usize, list.is_empty()),
+                    (queue.len(), queue.is_empty()),
+                    "step {step}"
+                );
+                if step % 50 == 0 {
+                    assert!(list.walk(&spans).all(|(_, right)| right), "step {step}");
+                    let pages: Vec<usize> = list.walk(&spans).map(|(page, _)| page.0).collect();
+                    assert!(pages.iter().eq(queue.iter()), "step {step}");
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,264 @@
+//! A day of the worker: heaps of real objects, under a clock that the test moves, without a thread. What it does is seen in
+//! the counters.
+
+use super::figures::Figures;
+use super::worker::Worker;
+use crate::attach::Attached;
+use crate::heap::{Heap, HeapBox};
+use crate::mutator::Mutator;
+use crate::observe::Stats;
+use crate::options::Config;
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use heapwood_layout::TypeDescriptor;
+use heapwood_os::SYSTEM;
+use heapwood_os::stack::thread_id;
+use heapwood_pages::Clock;
+use std::sync::mpsc::channel;
+
+const MIB: usize = 1 << 20;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A clock on which work takes a little.
+#[derive(Default)]
+struct Stub {
+    now: Cell<Duration>,
+    cpu: Cell<Duration>,
+}
+
+impl Clock for Stub {
+    fn cpu(&self) -> Duration {
+        self.cpu.set(self.cpu.get() + Duration::from_micros(200));
+        self.cpu.get()
+    }
+
+    fn now(&self) -> Duration {
+        self.now.get()
+    }
+
+    fn sleep(&self, at_most: Duration) {
+        self.now.set(self.now.get() + at_most);
+    }
+}
+
+/// A heap without a thread, and what its thread would do.
+struct Day<'h> {
+    heap: &'h Heap,
+    worker: Worker<'h>,
+    clock: Stub,
+    figures: &'h Figures,
+    /// Steps so far.
+    steps: usize,
+}
+
+fn quiet_heap() -> HeapBox {
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    Heap::create(&SYSTEM, config.background_release(false)).unwrap()
+}
+
+impl<'h> Day<'h> {
+    fn new(heap: &'h Heap, figures: &'h Figures) -> Self {
+        let clock = Stub::default();
+        clock.now.set(SECOND * 5000);
+        let worker = Worker::new(clock.now(), heap.state(), heap.collector(), figures, true);
+        Day { heap, worker, clock, figures, steps: 0 }
+    }
+
+    /// Lets so much time pass, or less if the worker sleeps without a timer before; whether it does.
+    fn pass(&mut self, time: Duration) -> bool {
+        let end = self.clock.now() + time;
+        let mut wakeup = self.heap.state().wakeup().look();
+        loop {
+            self.steps += 1;
+            let wait = self.worker.step(&self.clock);
+            let now = self.heap.state().wakeup().look();
+            if now != wakeup {
+                wakeup = now;
+                continue;
+            }
+            let Some(wait) = wait else { return true };
+            self.clock.sleep(wait.min(end.saturating_sub(self.clock.now())));
+            if self.clock.now() >= end {
+                return false;
+            }
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.heap.stats();
+        self.figures.tell(&mut stats);
+        stats
+    }
+}
+
+fn node(heap: &Heap) -> crate::types::ObjectType {
+    heap.register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
+}
+
+/// Allocates so many bytes of objects that nothing leads to.
+fn allocate(mutator: &Attached<'_>, bytes: usize) {
+    let ty = node(mutator.heap());
+    (0..bytes / 64).for_each(|_| {
+        mutator.allocate(ty).unwrap();
+    });
+}
+
+/// A heap that was large and whose threads are blocked: after ten seconds its garbage is found and goes back to the kernel,
+/// and the thread sleeps without a timer.
+#[test]
+fn what_a_program_dropped_goes_back_while_it_sleeps() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    // A list of 96 MiB, which the last collection of the program's own finds alive.
+    let (ty, mut root) = (node(&heap), Box::new(0usize));
+    // SAFETY: the box holds null or an object, and outlives the heap's collections.
+    let token = unsafe { heap.add_root_slots(&raw const *root, 1) }.unwrap();
+    for _ in 0..96 * MIB / 64 {
+        let object = mutator.allocate(ty).unwrap().as_ptr().cast::<usize>();
+        // SAFETY: a new object of eight words.
+        unsafe { object.write(*root) };
+        // SAFETY: a word of the box; volatile, since the collector reads it.
+        unsafe { (&raw mut *root).write_volatile(object as usize) };
+    }
+    mutator.collect().unwrap();
+    // SAFETY: as above.
+    unsafe { (&raw mut *root).write_volatile(0) };
+    let before = day.stats();
+    assert!(before.live_bytes >= 96 * MIB && before.backed_bytes >= 96 * MIB, "{before:?}");
+    mutator
+        .blocking(|| {
+            assert!(!day.pass(SECOND * 9), "it waits for the tenth second");
+            assert_eq!(day.stats().collections, before.collections);
+            assert!(day.pass(SECOND * 40), "it has nothing to do any more");
+            let after = day.stats();
+            assert_eq!((after.idle_collections, after.idle_withdrawn), (1, 0), "{after:?}");
+            assert!(after.live_bytes < MIB && after.backed_bytes <= 36 * MIB, "{after:?}");
+            // Nothing wakes it, and if it is woken it does nothing.
+            let steps = day.steps;
+            assert!(day.pass(SECOND * 1000));
+            assert_eq!((day.steps, day.stats().collections), (steps + 1, after.collections));
+        })
+        .unwrap();
+    // Little work in between is not worth a collection, much is.
+    allocate(&mutator, 64 << 10);
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    assert_eq!(day.stats().idle_collections, 1);
+    allocate(&mutator, 2 * MIB);
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    assert_eq!(day.stats().idle_collections, 2);
+    assert!(heap.remove_root(token));
+    drop(mutator);
+}
+
+/// A thread that runs keeps an idle heap from being collected, and is named; when it blocks, the next try succeeds.
+#[test]
+fn a_thread_that_runs_is_named() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    allocate(&mutator, 40 * MIB);
+    mutator.collect().unwrap();
+    allocate(&mutator, 8 * MIB);
+    let before = day.stats().collections;
+    let (number, tells) = channel();
+    let (asks, asked) = channel::<()>();
+    std::thread::scope(|scope| {
+        // Dropped with a panic, so that the thread does not wait for good.
+        let (heap, asks) = (&heap, asks);
+        let runs = scope.spawn(move || {
+            let mutator = Mutator::attach(heap, None).unwrap();
+            number.send(thread_id()).unwrap();
+            // Runs, as far as the heap knows.
+            asked.recv().unwrap();
+            mutator.blocking(|| number.send(0).unwrap()).unwrap();
+        });
+        let theirs = tells.recv().unwrap();
+        mutator
+            .blocking(|| {
+                assert!(day.pass(SECOND * 1000), "it waits until it is told");
+                let stats = day.stats();
+                assert_eq!((stats.idle_withdrawn, stats.idle_withdrawn_thread), (1, theirs));
+                assert_eq!((stats.idle_collections, stats.collections), (0, before));
+                let steps = day.steps;
+                assert!(day.pass(SECOND * 1000), "and tries once whenever something wakes it");
+                assert_eq!((day.stats().idle_withdrawn, day.stats().collections), (2, before));
+                assert!(day.steps < steps + 10);
+            })
+            .unwrap();
+        asks.send(()).unwrap();
+        assert_eq!(tells.recv(), Ok(0));
+        runs.join().unwrap();
+        mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    });
+    let stats = day.stats();
+    assert_eq!((stats.idle_withdrawn, stats.idle_collections), (2, 1));
+}
+
+/// A thread that allocates a MiB a second or more is not idle, however long nothing is collected.
+#[test]
+fn a_heap_that_is_busy_is_left_alone() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    for second in 0..25 {
+        allocate(&mutator, 5 * MIB / 4);
+        mutator.blocking(|| day.pass(SECOND)).unwrap();
+        assert_eq!(day.stats().collections, 0, "second {second}");
+    }
+    // Then it stops.
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    assert_eq!((day.stats().collections, day.stats().idle_collections), (1, 1));
+}
+
+/// Threads that have been blocked for two looks have nothing set aside any more, and the looks end; those that come and go
+/// are left alone.
+#[test]
+fn blocked_threads_are_emptied_once() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mut day = Day::new(&heap, &figures);
+    let holds = |m: &Mutator| m.owned().holds_something();
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    allocate(&mutator, 1000);
+    for _ in 0..5 {
+        mutator.blocking(|| assert!(!day.pass(Duration::from_millis(390)))).unwrap();
+        assert!(holds(&mutator));
+    }
+    let (looked, steps) = (AtomicUsize::new(0), AtomicBool::new(false));
+    mutator
+        .blocking(|| {
+            assert!(day.pass(SECOND));
+            assert!(!holds(&mutator));
+            looked.store(day.steps, Ordering::Relaxed);
+            day.pass(SECOND * 10);
+            steps.store(day.steps <= looked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        })
+        .unwrap();
+    assert!(steps.load(Ordering::Relaxed), "it looks no more");
+    // A thread that holds nothing does not even wake it.
+    let wakeup = heap.state().wakeup().look();
+    mutator.blocking(|| ()).unwrap();
+    assert_eq!(heap.state().wakeup().look(), wakeup);
+    allocate(&mutator, 1000);
+    mutator.blocking(|| ()).unwrap();
+    assert_ne!(heap.state().wakeup().look(), wakeup, "one that does is heard");
+    assert!(holds(&mutator));
+}
+
+/// What a collection leaves is swept without anybody allocating, a slice at a time.
+#[test]
+fn what_a_collection_leaves_is_swept() {
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).background_release(false);
+    let heap = Heap::create(&SYSTEM, config.reserve(4 << 30).min_heap(256 * MIB)).unwrap();
+    let figures = Figures::default();
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    allocate(&mutator, 120 * MIB);
+    mutator.collect().unwrap();
+    assert!(day.stats().in_use_bytes >= 120 * MIB);
+    assert!(!day.pass(Duration::from_millis(2)), "it rests between two slices");
+    day.pass(SECOND);
+    let stats = day.stats();
+    assert!(stats.in_use_bytes < MIB && stats.collections == 1, "{stats:?}");
+}

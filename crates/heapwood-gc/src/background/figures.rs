@@ -1,0 +1,40 @@
+//! What a heap's own thread has done, as it tells. Invariant: each only grows, but the name of a thread.
+
+use crate::observe::Stats;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The figures of one heap.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    /// Bytes that were given back, by the thread or when asked to.
+    released: AtomicU64,
+    idle_collections: AtomicU64,
+    idle_withdrawn: AtomicU64,
+    idle_withdrawn_thread: AtomicU32,
+}
+
+impl Figures {
+    /// So many bytes were given back.
+    pub(crate) fn count_released(&self, bytes: usize) {
+        self.released.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// The heap was idle, and was collected.
+    pub(super) fn count_collection(&self) {
+        self.idle_collections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The heap was idle, but this thread ran.
+    pub(super) fn count_withdrawn(&self, thread: u32) {
+        self.idle_withdrawn_thread.store(thread, Ordering::Relaxed);
+        self.idle_withdrawn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Writes what it knows into the figures of the heap.
+    pub(crate) fn tell(&self, stats: &mut Stats) {
+        stats.released_bytes = self.released.load(Ordering::Relaxed);
+        stats.idle_collections = self.idle_collections.load(Ordering::Relaxed);
+        stats.idle_withdrawn = self.idle_withdrawn.load(Ordering::Relaxed);
+        stats.idle_withdrawn_thread = self.idle_withdrawn_thread.load(Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,47 @@
+//! The background sweeper: after a collection it sweeps what nobody else has, so that little is left for the thread that
+//! collects next. It is of low priority by pacing: it takes a quarter of one CPU, a millisecond at a time. A lower scheduling
+//! priority would let it be preempted while it holds the lock of the span lists, or a pack of spans, and those wait who are
+//! to come first. Invariant: it has no pack in hand while the world is stopped, which `Collector::sweep_some` sees to.
+
+use crate::collect::Collector;
+use crate::state::State;
+use core::time::Duration;
+use heapwood_pages::{Background as Pacing, Clock};
+
+/// One CPU in so many.
+const SHARE: u32 = 4;
+
+/// How far sweeping is.
+pub(super) struct Sweeper {
+    pacing: Pacing,
+    /// What the collection of this number left has been swept.
+    done: u64,
+}
+
+impl Sweeper {
+    pub(super) fn new() -> Self {
+        Sweeper { pacing: Pacing::new(SHARE), done: 0 }
+    }
+
+    /// Sweeps some, if there is something to sweep; how long it rests then.
+    pub(super) fn step(
+        &mut self,
+        clock: &impl Clock,
+        state: &State,
+        collector: &Collector,
+    ) -> Option<Duration> {
+        let now = state.collections();
+        if now == self.done {
+            return None;
+        }
+        let owed = self.pacing.owed(clock);
+        if !owed.is_zero() {
+            return Some(owed);
+        }
+        if self.pacing.work_slice(clock, || collector.sweep_some(state.space())) {
+            return Some(self.pacing.owed(clock));
+        }
+        self.done = now;
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! What the heap's own thread does at each step: a slice of each kind of work that is to be done and not resting. Invariant:
+//! after a step something is left to be done only after what it returns, or once an event wakes the thread.
+
+use super::emptier::Emptier;
+use super::figures::Figures;
+use super::idle::IdleCollector;
+use super::scavenger::Scavenger;
+use super::sweeper::Sweeper;
+use crate::collect::Collector;
+use crate::state::{State, Tells};
+use core::time::Duration;
+use heapwood_pages::Clock;
+
+/// All that the thread does.
+pub(super) struct Worker<'h> {
+    state: &'h State,
+    collector: &'h Collector,
+    figures: &'h Figures,
+    sweeper: Sweeper,
+    emptier: Emptier,
+    idle: Option<IdleCollector>,
+    scavenger: Scavenger,
+}
+
+impl<'h> Worker<'h> {
+    /// For the heap that these are of, from now on; it is collected when it is idle if that `collects`.
+    pub(super) fn new(
+        now: Duration,
+        state: &'h State,
+        collector: &'h Collector,
+        figures: &'h Figures,
+        collects: bool,
+    ) -> Self {
+        Worker {
+            state,
+            collector,
+            figures,
+            sweeper: Sweeper::new(),
+            emptier: Emptier::new(),
+            idle: collects.then(|| IdleCollector::new(now)),
+            scavenger: Scavenger::new(),
+        }
+    }
+
+    /// Does a slice of what is to be done; how long to wait then, unless an event comes: `None` for it alone.
+    pub(super) fn step(&mut self, clock: &impl Clock) -> Option<Duration> {
+        let Worker { state, collector, figures, .. } = *self;
+        let (space, wakeup) = (state.space(), state.wakeup());
+        // Who leaves the heap after this tells, and who has left before is seen.
+        let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
+        wakeup.ask(if waits { Tells::Everybody } else { Tells::Holders });
+        let emptied = self.emptier.step(clock, collector.registry());
+        if emptied.is_some() {
+            // It looks again soon.
+            wakeup.ask(Tells::Nobody);
+        }
+        let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
+        let swept = self.sweeper.step(clock, state, collector);
+        let released = self.scavenger.step(clock, (space, state.goal(), figures));
+        [emptied, collected, swept, released].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,332 @@
+//! How several markers share a marking: whoever has edges hands blocks of them to those who have none, and all learn when
+//! none is left. A marker keeps its edges to itself, and looks now and then whether somebody waits ([`Crew::is_wanted`], one
+//! load of a word that seldom changes); only then it gives a block away. So what is locked here is visited as often as a
+//! marker runs dry, not as often as edges are found. (Endo, Taura and Yonezawa's marker for large machines, 1997, shares
+//! like this; Boehm's libgc, too.)
+//!
+//! Invariant, of the state under the lock: `waiting` is the number of members that hold no edge, neither in their stacks
+//! nor in their rings nor in a block, and every other edge that is not followed yet is held by a member that does not wait,
+//! or lies in a block of `full`.
+//!
+//! **Termination.** A marking ends when, under the lock, no block is full and `waiting == members`: by the invariant there is
+//! no edge then. It holds initially (the collector is the one member, does not wait, and has the roots), and each step keeps
+//! it: a block is filled by a member that does not wait, and is its own until `give` puts it on `full`; `next` takes a block
+//! and stops waiting in one visit; who comes to `next` without edges begins to wait in the same visit in which it saw no
+//! full block; a member that joins waits. Once it is true it stays true, since only members that do not wait give. And a
+//! marking in which all wait ends at once: the last to begin to wait sees it in that visit. The model below runs under loom.
+
+use heapwood_os::Lock;
+use heapwood_os::sync::{self, AtomicU32, Futex, Ordering};
+
+/// The most blocks of a crew.
+pub(super) const MOST_BLOCKS: usize = 512;
+/// How often one that waits looks before it sleeps: some 20 microseconds. One turn is enough for the model.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 400 };
+
+/// Names a block. Whoever has the name owns the block.
+#[derive(Debug)]
+pub(super) struct BlockId(pub(super) u16);
+
+/// What a member does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// It follows the edges of a block, which is now its own.
+    Follow(BlockId),
+    /// It scans again what a full stack has left: all others wait, and there is no edge.
+    Rescan,
+    /// Nothing: the marking has ended.
+    End,
+}
+
+/// Names of blocks.
+struct Names {
+    names: [u16; MOST_BLOCKS],
+    len: usize,
+}
+
+impl Names {
+    const EMPTY: Names = Names { names: [0; MOST_BLOCKS], len: 0 };
+
+    fn push(&mut self, block: BlockId) {
+        self.names[self.len] = block.0;
+        self.len += 1;
+    }
+
+    fn pop(&mut self) -> Option<BlockId> {
+        self.len = self.len.checked_sub(1)?;
+        Some(BlockId(self.names[self.len]))
+    }
+}
+
+struct State {
+    /// Members may join.
+    open: bool,
+    members: usize,
+    waiting: usize,
+    /// Those that sleep.
+    asleep: usize,
+    full: Names,
+    free: Names,
+}
+
+/// Those who share a marking.
+pub(super) struct Crew {
+    state: Lock<State>,
+    /// Another number for each block that was given, at the end, and when the last helper leaves.
+    news: Futex,
+    /// More members wait than blocks are full.
+    wanted: AtomicU32,
+}
+
+impl Crew {
+    /// A crew with so many blocks, all free, and nothing to mark.
+    pub(super) fn new(blocks: usize) -> Self {
+        let mut free = Names::EMPTY;
+        (0..blocks.min(MOST_BLOCKS)).rev().for_each(|block| free.push(BlockId(block as u16)));
+        let state = State { open: false, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
+        Crew { state: Lock::new(state), news: Futex::new(0), wanted: AtomicU32::new(0) }
+    }
+
+    /// Whether somebody waits for edges.
+    #[inline(always)]
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    fn tell_wanted(&self, state: &State) {
+        let wanted = (state.waiting > state.full.len) as u32;
+        // The word's line is every marker's: it is written when it changes.
+        if self.wanted.load(Ordering::Relaxed) != wanted {
+            self.wanted.store(wanted, Ordering::Relaxed);
+        }
+    }
+
+    fn change(&self) {
+        self.news.store(self.news.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+
+    /// A marking begins, of which the caller is the one member; it has edges.
+    pub(super) fn open(&self) {
+        let mut state = self.state.lock();
+        debug_assert!(state.members == 0 && state.full.len == 0);
+        (state.open, state.members, state.waiting) = (true, 1, 0);
+        self.tell_wanted(&state);
+    }
+
+    /// The caller becomes a member that has no edges, if a marking is under way; whether it has.
+    pub(super) fn join(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.open {
+            state.members += 1;
+            state.waiting += 1;
+            self.tell_wanted(&state);
+        }
+        state.open
+    }
+
+    /// A member leaves a marking that has ended.
+    pub(super) fn leave(&self) {
+        let mut state = self.state.lock();
+        state.members -= 1;
+        if state.members == 1 {
+            self.change();
+            sync::wake(&self.news, i32::MAX);
+        }
+    }
+
+    /// The collector is the last to leave: waits until the others have.
+    pub(super) fn close(&self) {
+        let mut slept = false;
+        loop {
+            let mut state = self.state.lock();
+            state.asleep -= slept as usize;
+            if state.members == 1 {
+                (state.members, state.waiting) = (0, 0);
+                self.tell_wanted(&state);
+                return;
+            }
+            let seen = self.news.load(Ordering::Relaxed);
+            drop(state);
+            slept = self.look_for_news(seen);
+        }
+    }
+
+    /// An empty block, if there is one.
+    pub(super) fn empty_block(&self) -> Option<BlockId> {
+        self.state.lock().free.pop()
+    }
+
+    /// A block that is not needed any more.
+    pub(super) fn free(&self, block: BlockId) {
+        self.state.lock().free.push(block);
+    }
+
+    /// Gives a block that the calling member, which does not wait, has filled.
+    pub(super) fn give(&self, block: BlockId) {
+        let mut state = self.state.lock();
+        state.full.push(block);
+        self.tell_wanted(&state);
+        self.change();
+        if state.asleep > 0 {
+            drop(state);
+            sync::wake(&self.news, 1);
+        }
+    }
+
+    /// What the caller, a member without edges, does next: it waits for a block, or for the end. `waits` says whether it
+    /// is counted as waiting already, as it is after [`Crew::join`]. If all wait and there is something to scan again, one
+    /// does so.
+    pub(super) fn next(&self, mut waits: bool, is_left: impl Fn() -> bool) -> Next {
+        let mut slept = false;
+        loop {
+            let mut state = self.state.lock();
+            state.asleep -= slept as usize;
+            if let Some(block) = state.full.pop() {
+                state.waiting -= waits as usize;
+                self.tell_wanted(&state);
+                return Next::Follow(block);
+            }
+            if !state.open {
+                return Next::End;
+            }
+            if !waits {
+                state.waiting += 1;
+                waits = true;
+                self.tell_wanted(&state);
+            }
+            if state.waiting == state.members {
+                if is_left() {
+                    state.waiting -= 1;
+                    return Next::Rescan;
+                }
+                state.open = false;
+                self.change();
+                sync::wake(&self.news, i32::MAX);
+                return Next::End;
+            }
+            let seen = self.news.load(Ordering::Relaxed);
+            drop(state);
+            slept = self.look_for_news(seen);
+        }
+    }
+
+    /// Waits until there may be other news than those `seen`; whether the caller is counted as asleep.
+    fn look_for_news(&self, seen: u32) -> bool {
+        for _ in 0..SPINS {
+            if self.news.load(Ordering::Relaxed) != seen {
+                return false;
+            }
+            core::hint::spin_loop();
+        }
+        self.state.lock().asleep += 1;
+        // Whoever changes the word after this look sees that somebody sleeps; whoever did before is noticed by the kernel.
+        sync::wait(&self.news, seen);
+        true
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    /// A marking whose edges are trees: an edge of weight n leads to an object with edges of together n - 1.
+    struct Marking {
+        crew: Crew,
+        /// The weights in a block.
+        blocks: [UnsafeCell<u32>; 3],
+        /// Objects that a member has followed, by member.
+        followed: [UnsafeCell<u32>; 3],
+        /// What a full stack has left.
+        left_over: AtomicU32,
+        /// So many times one who takes a block finds its stack full.
+        overflows: AtomicU32,
+    }
+
+    impl Marking {
+        /// Marks until the end; `weight` is what the member holds.
+        fn mark(&self, me: usize, mut weight: u32, mut waits: bool) {
+            loop {
+                while weight > 0 {
+                    // SAFETY: the pointers are the cells'; loom reports accesses that are not in order.
+                    self.followed[me].with_mut(|n| unsafe { *n += 1 });
+                    weight -= 1;
+                    if weight > 1
+                        && self.crew.is_wanted()
+                        && let Some(block) = self.crew.empty_block()
+                    {
+                        // SAFETY: as above.
+                        self.blocks[block.0 as usize].with_mut(|w| unsafe { *w = weight / 2 });
+                        weight -= weight / 2;
+                        self.crew.give(block);
+                    }
+                }
+                match self.crew.next(waits, || self.left_over.load(Ordering::Relaxed) > 0) {
+                    Next::Follow(block) => {
+                        // SAFETY: as above.
+                        weight =
+                            self.blocks[block.0 as usize].with_mut(|w| unsafe { core::mem::take(&mut *w) });
+                        assert!(weight > 0, "a block that was taken has edges");
+                        if self.overflows.swap(0, Ordering::Relaxed) > 0 {
+                            weight -= 1;
+                            self.left_over.fetch_add(1, Ordering::Relaxed);
+                        }
+                        self.crew.free(block);
+                    }
+                    Next::Rescan => weight = self.left_over.swap(0, Ordering::Relaxed),
+                    Next::End => return,
+                }
+                waits = false;
+            }
+        }
+    }
+
+    fn model(helpers: usize, weight: u32, left_over: u32, overflows: u32) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(if helpers > 1 { 2 } else { 3 });
+        builder.check(move || {
+            let marking = Arc::new(Marking {
+                crew: Crew::new(3),
+                blocks: [const { () }; 3].map(|()| UnsafeCell::new(0)),
+                followed: [const { () }; 3].map(|()| UnsafeCell::new(0)),
+                left_over: AtomicU32::new(left_over),
+                overflows: AtomicU32::new(overflows),
+            });
+            marking.crew.open();
+            let threads: Vec<_> = (1..=helpers)
+                .map(|me| {
+                    let marking = marking.clone();
+                    loom::thread::spawn(move || {
+                        if marking.crew.join() {
+                            marking.mark(me, 0, true);
+                            marking.crew.leave();
+                        }
+                    })
+                })
+                .collect();
+            marking.mark(0, weight, false);
+            marking.crew.close();
+            // Nobody marks any more: what all have followed can be read, and is all there was.
+            // SAFETY: as above.
+            let sum: u32 = marking.followed.iter().map(|n| n.with(|n| unsafe { *n })).sum();
+            assert_eq!(sum, weight + left_over, "every edge was followed");
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn edges_are_handed_over_and_the_end_comes_when_none_is_left() {
+        model(1, 4, 0, 1);
+    }
+
+    #[test]
+    fn two_helpers_end_together() {
+        model(2, 3, 0, 0);
+    }
+
+    #[test]
+    fn what_a_full_stack_left_is_scanned_before_the_end() {
+        model(1, 2, 3, 0);
+    }
+}

@@ -1,0 +1,90 @@
+//! Giving edges away, and receiving them. A marker gives the older half of its stack, which leads to more than the younger:
+//! in a tree those are the larger subtrees. Of a range it gives the second half, so a wide array is shared by all.
+//! Invariant: an edge, or a part of a range, is one marker's or in one block.
+
+use super::mode::{Mode, Work};
+use super::queue::Marker;
+use super::scan::{PIECE, WORD};
+use super::stack::Range;
+
+impl<M: Mode> Marker<'_, M> {
+    /// Whether another marker waits for edges.
+    #[inline(always)]
+    pub(super) fn is_wanted(&self) -> bool {
+        M::SEVERAL && self.mode.is_wanted()
+    }
+
+    /// An edge that waited in a ring is to be given away next; if that cannot be, it is an edge like others.
+    pub(super) fn hold_out(&mut self, edge: usize) {
+        match self.mode.gift() {
+            Some(block) if block.room() > 0 => block.push(edge),
+            _ => self.push(edge),
+        }
+    }
+
+    /// Gives what it holds out, half of its edges, and half of a range. `has_more`: it keeps others even if it gives the one
+    /// edge on its stack.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn give(&mut self, has_more: bool) {
+        let Some(block) = self.mode.gift() else { return };
+        let edges = self.stacks.edges.len();
+        let give = if edges == 1 && has_more { 1 } else { edges / 2 };
+        self.stacks.edges.take_oldest(give.min(block.room()), |oldest| block.push_all(oldest));
+        if !block.has_range()
+            && let Some(range) = self.range_to_give()
+            && let Some(block) = self.mode.gift()
+        {
+            block.put_range(range);
+        }
+        if self.mode.gift().is_some_and(|block| !block.is_empty()) {
+            self.mode.give();
+        }
+    }
+
+    /// The oldest range if there are several, or the second half of the only one.
+    fn range_to_give(&mut self) -> Option<Range> {
+        let mut oldest = None;
+        let several = self.stacks.ranges.len() > 1;
+        if several {
+            self.stacks.ranges.take_oldest(1, |range| oldest = range.first().copied());
+            return oldest;
+        }
+        let mut range = self.stacks.ranges.pop()?;
+        let bytes = range.end.saturating_sub(range.next);
+        if bytes >= 2 * PIECE * WORD {
+            let element = self.part_bytes(range.shape);
+            let half = range.next + bytes / 2 / element * element;
+            if range.next < half {
+                oldest = Some(Range { next: half, ..range });
+                range.end = half;
+            }
+        }
+        let kept = self.stacks.ranges.push(range);
+        debug_assert!(kept, "there was room for it before");
+        oldest
+    }
+
+    /// What it does now that it has no edge left.
+    pub(super) fn next_work(&mut self) -> Work {
+        let flagged = self.flagged;
+        let work = self.mode.next(|| flagged.any());
+        if work == Work::Edges {
+            self.receive();
+        }
+        work
+    }
+
+    fn receive(&mut self) {
+        if let Some(range) = self.mode.received().and_then(|block| block.take_range())
+            && !self.stacks.ranges.push(range)
+        {
+            self.scan_all(range);
+        }
+        while let Some(edge) = self.mode.received().and_then(|block| block.pop()) {
+            if !self.stacks.edges.push(edge) {
+                self.edge_overflow(edge);
+            }
+        }
+    }
+}

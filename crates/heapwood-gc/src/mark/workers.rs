@@ -1,0 +1,217 @@
+//! The threads that mark beside the one that collects. A heap starts them when a collection is first worth it, and they
+//! sleep between collections. Whoever comes too late for a marking finds it closed and sleeps on, so nobody waits for a
+//! thread that the kernel does not run.
+//!
+//! Invariants: a worker uses the heap only between joining a crew and leaving it, and a collection ends after all have left;
+//! workers end before their heap does; a forked child has none, does not look at what they share, and marks alone.
+
+use super::blocks::Blocks;
+use super::crew::Crew;
+use super::mode::Together;
+use super::queue::{Graph, Marked, Marker};
+use super::roots::ScanRoots;
+use super::stack::MarkStacks;
+use crate::state::State;
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use heapwood_os::clock::thread_cpu_ns;
+use heapwood_os::futex::{wait, wake};
+use heapwood_os::stack::thread_pointer;
+use heapwood_os::{KernelRef, Lock, MappedBox, OsError, Pagemap, Thread};
+
+/// Bytes of a worker's stack, on which trace functions run.
+const STACK: usize = 256 << 10;
+/// The workers are to end.
+const STOP: u32 = 1;
+/// What a marking adds.
+const MARKING: u32 = 2;
+/// Blocks for each marker: one that it fills or empties, and some on their way.
+const BLOCKS_EACH: usize = 4;
+
+/// What the collector and its workers share.
+struct Shared {
+    crew: Crew,
+    blocks: Blocks,
+    /// Changes with each marking; workers sleep on it.
+    call: AtomicU32,
+    /// What is marked: valid while the crew is open, and until all have left.
+    job: AtomicPtr<Job<'static>>,
+    found: Lock<Found>,
+}
+
+/// What is marked.
+struct Job<'h> {
+    graph: Graph<'h>,
+    state: &'h State,
+}
+
+/// What workers have found in a marking, and the CPU time that it took them.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    marked: Marked,
+    cpu_ns: u64,
+    /// How many took part.
+    workers: usize,
+}
+
+/// What a thread works with.
+struct Task {
+    shared: *const Shared,
+    /// Which worker it is.
+    number: usize,
+    stacks: MarkStacks,
+}
+
+/// A thread.
+struct Worker {
+    task: UnsafeCell<Task>,
+    thread: Option<Thread>,
+    /// Those that were started before.
+    next: Option<MappedBox<Worker>>,
+}
+
+/// The workers of one heap.
+pub(super) struct Workers {
+    /// The one that was started last.
+    last: Option<MappedBox<Worker>>,
+    shared: MappedBox<Shared>,
+    started: usize,
+}
+
+// SAFETY: the pointers lead to mapped memory that stays until the threads have ended; the tasks are their threads' alone.
+unsafe impl Send for Workers {}
+
+impl Workers {
+    /// Starts so many threads, or as many as the kernel grants. Each has stacks by `stacks`.
+    ///
+    /// # Errors
+    /// The kernel refuses the memory that they share.
+    pub(super) fn start(
+        kernel: KernelRef,
+        workers: usize,
+        stacks: impl Fn() -> Result<MarkStacks, OsError>,
+    ) -> Result<Self, OsError> {
+        let blocks = Blocks::new(kernel, BLOCKS_EACH * (workers + 1))?;
+        let shared = Shared {
+            crew: Crew::new(blocks.len()),
+            blocks,
+            call: AtomicU32::new(0),
+            job: AtomicPtr::new(null_mut()),
+            found: Lock::new(Found::default()),
+        };
+        let mut all = Workers { last: None, shared: MappedBox::new(kernel, shared)?, started: 0 };
+        // With fewer than it wants a heap goes on.
+        while all.started < workers && all.start_one(kernel, stacks()).is_ok() {}
+        Ok(all)
+    }
+
+    fn start_one(&mut self, kernel: KernelRef, stacks: Result<MarkStacks, OsError>) -> Result<(), OsError> {
+        let task = Task { shared: &raw const *self.shared, number: self.started, stacks: stacks? };
+        let worker = Worker { task: UnsafeCell::new(task), thread: None, next: None };
+        let mut worker = MappedBox::new(kernel, worker)?;
+        let argument = worker.task.get().cast();
+        // SAFETY: the task stays where it is, and what it points to, until the thread has been joined (`drop`). What unwinds
+        // out of it ends the process.
+        worker.thread = Some(unsafe { kernel.start_thread(c"heapwood-marker", STACK, entry, argument) }?);
+        worker.next = self.last.take();
+        self.last = Some(worker);
+        self.started += 1;
+        Ok(())
+    }
+
+    /// Whether there are any: the process may be a forked child, which has none.
+    pub(super) fn are_here(&self) -> bool {
+        let thread = self.last.as_ref().and_then(|worker| worker.thread.as_ref());
+        thread.is_some_and(Thread::is_here)
+    }
+
+    /// Marks with at most so many workers; the calling thread takes part, and scans the roots by `roots`. Returns how many
+    /// threads marked, too.
+    pub(super) fn mark(
+        &self,
+        (graph, state): (Graph<'_>, &State),
+        stacks: &mut MarkStacks,
+        most: usize,
+        roots: impl FnOnce(&mut dyn ScanRoots),
+    ) -> (Marked, u64) {
+        let Shared { crew, blocks, call, job, found } = &*self.shared;
+        let this = Job { graph, state };
+        *found.lock() = Found::default();
+        job.store((&raw const this).cast_mut().cast(), Ordering::Relaxed);
+        crew.open();
+        call.fetch_add(MARKING, Ordering::Release);
+        wake(call, most.min(i32::MAX as usize) as i32);
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new(graph, stacks, &pagemap, Together::new(crew, blocks, false));
+        roots(&mut marker);
+        let mine = marker.drain();
+        // Nobody joins a marking that has ended; when all have left, nobody uses the job.
+        crew.close();
+        job.store(null_mut(), Ordering::Relaxed);
+        let found = *found.lock();
+        let (helpers_cpu_ns, helpers) = (found.cpu_ns, found.workers as u32);
+        (Marked { helpers_cpu_ns, helpers, ..mine.plus(found.marked) }, found.workers as u64 + 1)
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.shared.call.fetch_or(STOP, Ordering::Release);
+        wake(&self.shared.call, i32::MAX);
+        let mut at = self.last.take();
+        while let Some(mut worker) = at {
+            if let Some(thread) = worker.thread.take() {
+                thread.join();
+            }
+            at = worker.next.take();
+        }
+    }
+}
+
+unsafe extern "C" fn entry(task: *mut c_void) -> *mut c_void {
+    // SAFETY: `start_one` passes a task that outlives the thread and is used by nobody else.
+    unsafe { &mut *task.cast::<Task>() }.run();
+    null_mut()
+}
+
+impl Task {
+    fn run(&mut self) {
+        // SAFETY: what the workers share lives until they have been joined.
+        let shared = unsafe { &*self.shared };
+        let mut seen = 0;
+        loop {
+            let now = shared.call.load(Ordering::Acquire);
+            if now & STOP != 0 {
+                return;
+            }
+            if now == seen {
+                wait(&shared.call, seen);
+                continue;
+            }
+            seen = now;
+            if shared.crew.join() {
+                self.mark(shared);
+                shared.crew.leave();
+                self.stacks.settle();
+            }
+        }
+    }
+
+    /// Takes part in a marking, as a member of the crew.
+    fn mark(&mut self, shared: &Shared) {
+        let began = thread_cpu_ns();
+        // SAFETY: the job was stored before the crew was opened, and stays until all members have left.
+        let Job { graph, state } = unsafe { &*shared.job.load(Ordering::Relaxed) };
+        state.begin_helping(self.number, thread_pointer());
+        let pagemap = Pagemap::new();
+        let mode = Together::new(&shared.crew, &shared.blocks, true);
+        let marked = Marker::new(*graph, &mut self.stacks, &pagemap, mode).drain();
+        state.end_helping(self.number);
+        let mut found = shared.found.lock();
+        found.marked = found.marked.plus(marked);
+        found.cpu_ns += thread_cpu_ns() - began;
+        found.workers += 1;
+    }
+}

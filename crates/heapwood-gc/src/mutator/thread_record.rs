@@ -1,0 +1,157 @@
+//! A thread's record: its mutators, one for each heap that it is attached to. Invariant: *a thread that waits inside the
+//! library is stopped in every heap it is attached to*, and goes on in all of them or in none.
+//!
+//! Why: were it stopped only in the heap where it waits, a collector of another of its heaps would wait for it, and two
+//! threads that collect each other's heaps would wait for each other for good. So every wait (for the collector's lock, the
+//! registry's, parked at a poll, for others to stop) lies between a `leave` and an `enter`:
+//!
+//! ```text
+//! leave: each running mutator -> PARKED or BLOCKED; one fence; wake whoever polls one
+//! enter: wait until no poll is set; all -> RUNNING; one fence; look at all polls again: if one is set, back, and wait on
+//! ```
+//!
+//! Then a collector waits only for threads that compute, and there is no circle. Waits nest: a blocking region may attach its
+//! thread to one heap more, and wait there. Each `leave` has a level, and its `enter` takes back what left at that level. The
+//! models below run under loom.
+//!
+//! Only the thread itself uses its record; collectors look at the gates.
+
+use super::registry::{Member, Registry};
+use super::stop::Rest;
+use core::cell::Cell;
+use heapwood_os::sync::{Ordering, fence};
+
+/// What a mutator keeps for its thread's record.
+pub(crate) struct Place<M> {
+    /// The next of its thread's mutators.
+    next: Cell<*const M>,
+    /// The level at which it left its heap.
+    level: Cell<u32>,
+}
+
+impl<M> Place<M> {
+    /// In no record.
+    pub(crate) const fn new() -> Self {
+        Place { next: Cell::new(core::ptr::null()), level: Cell::new(0) }
+    }
+}
+
+/// A thread's part in one heap, as its record sees it.
+pub(crate) trait Part: Member {
+    fn place(&self) -> &Place<Self>;
+}
+
+/// The mutators of one thread.
+pub(crate) struct ThreadRecord<M> {
+    first: Cell<*const M>,
+    /// How many `leave`s have no `enter` yet.
+    depth: Cell<u32>,
+}
+
+/// Some of a thread's mutators have left their heaps, and are to enter them again.
+#[derive(Clone, Copy)]
+#[must_use = "the thread stays stopped until it enters"]
+pub(crate) struct Left {
+    level: u32,
+    how: Rest,
+}
+
+impl<M: Part> ThreadRecord<M> {
+    pub(crate) const fn new() -> Self {
+        ThreadRecord { first: Cell::new(core::ptr::null()), depth: Cell::new(0) }
+    }
+
+    /// The thread's mutators.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &M> {
+        let mut at = self.first.get();
+        core::iter::from_fn(move || {
+            // SAFETY: the list holds attached mutators of this thread, and nobody else changes it.
+            let mutator = unsafe { at.as_ref() }?;
+            at = mutator.place().next.get();
+            Some(mutator)
+        })
+    }
+
+    /// Whether the thread may touch any of its heaps.
+    pub(crate) fn is_running(&self) -> bool {
+        self.iter().any(|m| m.gate().is_running())
+    }
+
+    /// Leaves the heaps in which the thread runs. One where `note` says that its stack is not known here goes on running.
+    pub(crate) fn leave(&self, how: Rest, note: impl Fn(&M) -> bool) -> Left {
+        let level = self.depth.get() + 1;
+        self.depth.set(level);
+        let left = Left { level, how };
+        self.leave_too(left, note);
+        left
+    }
+
+    /// Leaves those as well in which the thread runs now.
+    pub(crate) fn leave_too(&self, left: Left, note: impl Fn(&M) -> bool) {
+        for mutator in self.iter().filter(|m| m.gate().is_running()) {
+            if note(mutator) {
+                mutator.place().level.set(left.level);
+                mutator.gate().leave(left.how);
+            }
+        }
+        fence(Ordering::SeqCst);
+        self.at(left).for_each(|m| m.gate().wake_collector());
+    }
+
+    /// Enters the heaps again that were left so, all at once, when no collector asks the thread to stop.
+    pub(crate) fn enter(&self, left: Left) {
+        loop {
+            self.at(left).for_each(|m| m.gate().sleep_while_asked());
+            self.at(left).for_each(|m| m.gate().enter());
+            fence(Ordering::SeqCst);
+            if !self.at(left).any(|m| m.gate().is_asked()) {
+                break;
+            }
+            self.at(left).for_each(|m| m.gate().leave(left.how));
+            fence(Ordering::SeqCst);
+            self.at(left).for_each(|m| m.gate().wake_collector());
+        }
+        self.at(left).for_each(|m| m.place().level.set(0));
+        self.depth.set(left.level - 1);
+    }
+
+    /// Those that left at a level.
+    fn at(&self, left: Left) -> impl Iterator<Item = &M> {
+        self.iter().filter(move |m| m.place().level.get() == left.level)
+    }
+
+    /// Attaches the thread with a new mutator, which has left its heap; it enters with those that left with it.
+    ///
+    /// # Safety
+    /// 1. The mutator is the thread's alone, in no list, and stays where it is until it is detached.
+    pub(crate) unsafe fn attach(&self, registry: &Registry<M>, mutator: &M, left: Left) {
+        mutator.gate().leave(left.how);
+        mutator.place().level.set(left.level);
+        mutator.place().next.set(self.first.get());
+        self.first.set(mutator);
+        registry.add(mutator);
+    }
+
+    /// The first half of detaching: the mutator leaves its heap for good. Whatever keeps objects alive was cleared.
+    pub(crate) fn quit(&self, mutator: &M) {
+        if !mutator.gate().is_blocked() {
+            mutator.gate().leave(Rest::Blocked);
+            fence(Ordering::SeqCst);
+            mutator.gate().wake_collector();
+        }
+        mutator.place().level.set(0);
+    }
+
+    /// The other half: it is in no list any more.
+    ///
+    /// # Safety
+    /// 1. It is one of this thread's, has quit, and its thread does not use it afterwards.
+    pub(crate) unsafe fn detach(&self, registry: &Registry<M>, mutator: core::ptr::NonNull<M>) {
+        // SAFETY: contract 1.
+        let m = unsafe { mutator.as_ref() };
+        let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
+        before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
+        // SAFETY: contract 1.
+        unsafe { registry.remove(mutator) };
+    }
+}

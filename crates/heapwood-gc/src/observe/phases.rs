@@ -1,0 +1,216 @@
+//! The phase clock: where the time of collections goes, in four phases that add up. *Prep* is all that a collection does
+//! before it marks, but for sweeping: it asks the kernel, stops the threads and takes their runs away. *Mark* lasts until
+//! they go on. *Sweep* and *page recovery* are done by whoever needs memory, before the next collection
+//! (`heapwood-heap/src/reclaim/clock.rs`); what the collecting thread does of them counts there, and not as prep. These are
+//! the phases that the collector of D times under its PROFILING flag. Invariant: a moment of the collecting thread belongs
+//! to one phase, and the sums are read without a lock.
+
+use super::stats::Stats;
+use core::ops::Add;
+use core::sync::atomic::{AtomicU64, Ordering};
+use heapwood_heap::ReclaimTimes;
+use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
+
+/// A moment of the collecting thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// Nanoseconds of the monotonic clock.
+    pub(crate) wall: u64,
+    /// Nanoseconds of CPU that the thread had used.
+    pub(crate) cpu: u64,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Moment { wall: monotonic_ns(), cpu: thread_cpu_ns() }
+    }
+
+    /// What passed from `earlier` until this.
+    pub(super) fn since(self, earlier: Moment) -> Taken {
+        Taken { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }
+    }
+}
+
+/// The moments of one collection.
+pub(crate) struct Times {
+    /// It begins to sweep what is left; nobody waits yet.
+    pub(crate) began: Moment,
+    /// It asks the mutators to stop.
+    pub(crate) requested: Moment,
+    /// All have.
+    pub(crate) stopped: Moment,
+    /// It begins to mark.
+    pub(crate) marking: Moment,
+    /// It has marked.
+    pub(crate) marked: Moment,
+    /// The mutators go on.
+    pub(crate) ended: Moment,
+    /// What all threads but the collecting one used of CPU to mark with it, and how many they were.
+    pub(crate) helped: (u64, u32),
+    /// What was swept and recovered when it began, and when it began to mark.
+    pub(crate) reclaimed: [ReclaimTimes; 2],
+}
+
+/// What a phase took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) wall: u64,
+    pub(crate) cpu: u64,
+}
+
+impl Taken {
+    /// A time measured in ticks, in packs so short that a thread is seldom interrupted in one: as long as its CPU time.
+    fn of_packs(ns: u64) -> Self {
+        Taken { wall: ns, cpu: ns }
+    }
+
+    fn less(self, ns: u64) -> Self {
+        Taken { wall: self.wall.saturating_sub(ns), cpu: self.cpu.saturating_sub(ns) }
+    }
+}
+
+impl Add for Taken {
+    type Output = Taken;
+    fn add(self, other: Taken) -> Taken {
+        Taken { wall: self.wall + other.wall, cpu: self.cpu + other.cpu }
+    }
+}
+
+/// What the phases took, of one collection or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Phases {
+    /// With the stop in it.
+    pub(crate) prep: Taken,
+    /// The stop alone.
+    pub(crate) stop: Taken,
+    pub(crate) mark: Taken,
+    pub(crate) sweep: Taken,
+    pub(crate) recovery: Taken,
+}
+
+impl Phases {
+    /// The grand total.
+    pub(crate) fn total(&self) -> Taken {
+        self.prep + self.mark + self.sweep + self.recovery
+    }
+
+    /// Writes them into the figures.
+    pub(crate) fn tell(&self, stats: &mut Stats) {
+        let total = self.total();
+        stats.phase_prep_ns = self.prep.wall;
+        stats.phase_prep_cpu_ns = self.prep.cpu;
+        stats.phase_stop_ns = self.stop.wall;
+        stats.phase_stop_cpu_ns = self.stop.cpu;
+        stats.phase_mark_ns = self.mark.wall;
+        stats.phase_mark_cpu_ns = self.mark.cpu;
+        stats.phase_sweep_ns = self.sweep.wall;
+        stats.phase_sweep_cpu_ns = self.sweep.cpu;
+        stats.phase_recovery_ns = self.recovery.wall;
+        stats.phase_recovery_cpu_ns = self.recovery.cpu;
+        stats.phase_total_ns = total.wall;
+        stats.phase_total_cpu_ns = total.cpu;
+    }
+}
+
+/// A sum of both times.
+#[derive(Default)]
+struct Sum {
+    wall: AtomicU64,
+    cpu: AtomicU64,
+}
+
+impl Sum {
+    fn add(&self, taken: Taken) {
+        self.wall.fetch_add(taken.wall, Ordering::Relaxed);
+        self.cpu.fetch_add(taken.cpu, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Taken {
+        Taken { wall: self.wall.load(Ordering::Relaxed), cpu: self.cpu.load(Ordering::Relaxed) }
+    }
+}
+
+/// The sums of all collections; those of sweeping and recovery are the space's.
+#[derive(Default)]
+pub(crate) struct PhaseClock {
+    prep: Sum,
+    stop: Sum,
+    mark: Sum,
+}
+
+impl PhaseClock {
+    /// A collection has ended.
+    pub(crate) fn add(&self, times: &Times) {
+        self.prep.add(times.prep());
+        self.stop.add(times.stop());
+        self.mark.add(times.mark());
+    }
+
+    /// All phases so far, beside what the space has reclaimed.
+    pub(crate) fn phases(&self, reclaimed: &ReclaimTimes) -> Phases {
+        Phases {
+            prep: self.prep.get(),
+            stop: self.stop.get(),
+            mark: self.mark.get(),
+            sweep: Taken::of_packs(reclaimed.sweep()),
+            recovery: Taken::of_packs(reclaimed.recovery()),
+        }
+    }
+}
+
+impl Times {
+    /// Prep: until marking begins, without the sweeping in it.
+    pub(crate) fn prep(&self) -> Taken {
+        let [before, after] = self.reclaimed;
+        self.marking.since(self.began).less((after - before).by_collector())
+    }
+
+    /// The stop, a part of prep.
+    pub(crate) fn stop(&self) -> Taken {
+        self.stopped.since(self.requested)
+    }
+
+    /// Marking, until the mutators go on.
+    pub(crate) fn mark(&self) -> Taken {
+        let alone = self.ended.since(self.marking);
+        Taken { cpu: alone.cpu + self.helped.0, ..alone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(wall: u64, cpu: u64) -> Moment {
+        Moment { wall, cpu }
+    }
+
+    #[test]
+    fn every_moment_of_a_collection_is_in_one_phase() {
+        let swept = |collector| ReclaimTimes {
+            sweep_ns: [1000, 1000, collector],
+            recovery_ns: [500, 0, 5],
+            ..ReclaimTimes::default()
+        };
+        let times = Times {
+            began: at(100, 10),
+            requested: at(160, 60),
+            stopped: at(190, 65),
+            marking: at(200, 75),
+            marked: at(290, 160),
+            ended: at(300, 166),
+            helped: (80, 1),
+            reclaimed: [swept(7), swept(37)],
+        };
+        let clock = PhaseClock::default();
+        clock.add(&times);
+        let took = |wall, cpu| Taken { wall, cpu };
+        let phases = clock.phases(&ReclaimTimes { sweep_ns: [0, 0, 30], ..ReclaimTimes::default() });
+        assert_eq!((phases.prep, phases.stop), (took(70, 35), took(30, 5)));
+        assert_eq!((phases.mark, phases.sweep), (took(100, 91 + 80), took(30, 30)));
+        // What the collecting thread did from its beginning to its end, and what others helped.
+        assert_eq!(phases.total(), took(200, 156 + 80));
+        clock.add(&times);
+        assert_eq!(clock.phases(&ReclaimTimes::default()).total(), took(340, 2 * (35 + 171)));
+    }
+}

@@ -1,0 +1,140 @@
+//! The line that a heap tells of a collection, in the shape that Go's runtime gives to its gctrace (runtime/extern.go), so
+//! that what reads those reads these; what Go's lack stands behind a bar, as `key=value`. Invariant: it is told when the
+//! threads go on again, in one write, and allocates nothing.
+
+use super::phases::{Phases, Taken, Times};
+use core::fmt::{self, Display};
+use heapwood_heap::{ReclaimTimes, SpaceStats};
+
+/// What the line says: what was so at a collection, and what has happened since the last.
+pub(crate) struct TraceLine<'t> {
+    /// The collection's number, from 1.
+    pub(crate) number: u64,
+    /// When it began, in nanoseconds since the heap was made.
+    pub(crate) at: u64,
+    /// All phases since then, and the CPU time of the process since then.
+    pub(crate) collector: (Phases, u64),
+    pub(crate) times: &'t Times,
+    /// The heap's size in bytes when it began, and what was found alive.
+    pub(crate) sizes: (usize, usize),
+    /// The size at which it was due.
+    pub(crate) goal: usize,
+    /// Bytes of stacks, and of other roots, that were looked at.
+    pub(crate) roots: RootBytes,
+    /// The program asked for it.
+    pub(crate) forced: bool,
+    /// The figures of the space now and after the last collection.
+    pub(crate) space: [SpaceStats; 2],
+    /// The same of sweeping.
+    pub(crate) reclaimed: [ReclaimTimes; 2],
+}
+
+/// Bytes of roots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RootBytes {
+    pub(crate) stacks: usize,
+    pub(crate) others: usize,
+}
+
+/// Nanoseconds as milliseconds with two digits that count, as Go writes them.
+struct Ms(u64);
+
+impl Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = self.0 / 1000;
+        let mut rounded = us;
+        let mut digits = 3usize;
+        while rounded >= 100 && digits > 0 {
+            rounded /= 10;
+            digits -= 1;
+        }
+        match (us, digits) {
+            (0, _) => f.write_str("0"),
+            (_, 0) => write!(f, "{}", us / 1000),
+            _ => {
+                let one = 10u64.pow(digits as u32);
+                write!(f, "{}.{:0digits$}", rounded / one, rounded % one)
+            }
+        }
+    }
+}
+
+/// Whole MiB, which Go calls MB.
+fn mb(bytes: usize) -> usize {
+    bytes >> 20
+}
+
+/// Several of them, joined by `+`.
+fn sum(ns: [u64; 3]) -> impl Display {
+    fmt::from_fn(move |f| write!(f, "{}+{}+{}", Ms(ns[0]), Ms(ns[1]), Ms(ns[2])))
+}
+
+impl TraceLine<'_> {
+    /// The part that Go's line has, too. All of a collection is work of the thread that collects (Go: assist) or of those
+    /// that help it (Go: background); nothing is marked while the program runs.
+    fn as_go_has_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Times { requested, marking, marked, ended, helped, .. } = *self.times;
+        let [before, mark, after]: [Taken; 3] =
+            [marking.since(requested), marked.since(marking), ended.since(marked)];
+        let (phases, process) = self.collector;
+        let percent = (phases.total().cpu * 100 / process.max(1)).min(100);
+        let seconds = self.at / 1_000_000;
+        write!(f, "gc {} @{}.{:03}s {percent}%: ", self.number, seconds / 1000, seconds % 1000)?;
+        write!(f, "{} ms clock, ", sum([before.wall, mark.wall, after.wall]))?;
+        let (alone, helped) = (Ms(mark.cpu), Ms(helped.0));
+        write!(f, "{}+{alone}/{helped}/0+{} ms cpu, ", Ms(before.cpu), Ms(after.cpu))?;
+        let ((size, live), RootBytes { stacks, others }) = (self.sizes, self.roots);
+        write!(f, "{0}->{0}->{1} MB, {2} MB goal, ", mb(size), mb(live), mb(self.goal))?;
+        write!(f, "{} MB stacks, {} MB globals, ", mb(stacks), mb(others))?;
+        write!(f, "{} P{}", 1 + self.times.helped.1, if self.forced { " (forced)" } else { "" })
+    }
+
+    /// What this heap has beside it.
+    fn behind_the_bar(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [now, before] = &self.space;
+        let reclaimed = self.reclaimed[0] - self.reclaimed[1];
+        let since = |figure: fn(&SpaceStats) -> u64| figure(now).saturating_sub(figure(before));
+        let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
+        let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
+        let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
+        write!(f, " | prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
+        write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
+        let [allocation, background, collector] = reclaimed.spans;
+        write!(f, " swept={allocation}+{background}+{collector} small_KiB={}", small >> 10)?;
+        write!(f, " taken={} returned={}", since(|s| s.spans_taken), since(|s| s.spans_returned))?;
+        write!(f, " refills={} locks={spans}+{pages} rmws={rmws}", since(|s| s.refills))?;
+        if small == 0 {
+            return Ok(());
+        }
+        write!(f, " locks_per_MiB={:.2} rmws_per_MiB={:.2}", a_mib(spans + pages), a_mib(rmws))
+    }
+}
+
+impl Display for TraceLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_go_has_it(f)?;
+        self.behind_the_bar(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_are_written_as_go_writes_them() {
+        for (ns, text) in [
+            (0, "0"),
+            (999, "0"),
+            (1_000, "0.001"),
+            (52_700, "0.052"),
+            (123_456, "0.12"),
+            (1_999_999, "1.9"),
+            (9_990_000, "9.9"),
+            (10_000_000, "10"),
+            (123_999_999, "123"),
+        ] {
+            assert_eq!(Ms(ns).to_string(), text);
+        }
+    }
+}

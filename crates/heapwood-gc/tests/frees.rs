@@ -1,0 +1,144 @@
+//! Objects that the program frees, beside dead ones that no collection has found yet. What is dead may refer to what is freed
+//! later: no program can know what a word of a stack keeps alive, and what was dropped is nobody's to clear.
+
+mod common;
+
+use common::*;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::{Heap, Mutator};
+use heapwood_layout::{TraceContext, TypeDescriptor};
+
+static TRACED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn count(_: *mut u8, _: usize, _: *mut TraceContext) {
+    TRACED.fetch_add(1, Ordering::Relaxed);
+}
+
+fn free(mutator: &Mutator, at: usize) {
+    // SAFETY: nothing alive refers to it.
+    unsafe { mutator.free(NonNull::new(at as *mut u8).unwrap()) }.unwrap();
+}
+
+/// An object that refers to one with a trace function.
+fn pair_of(heap: &Heap, mutator: &Mutator) -> (usize, usize) {
+    let traced = heap.register(&TypeDescriptor::traced(32, count).unwrap()).unwrap();
+    let (x, y) = (new(mutator, node_type(heap)), new(mutator, traced));
+    link(mutator, x, 0, y);
+    (x, y)
+}
+
+fn drop_one_and_free_what_it_refers_to(verify: bool) {
+    let heap = heap(PRECISE.verify(verify));
+    let mutator = attach(&heap);
+    let (_, y) = pair_of(&heap, &mutator);
+    free(&mutator, y);
+    mutator.collect().unwrap();
+    mutator.collect().unwrap();
+    assert_valid(&heap);
+    assert_eq!(heap.stats().live_objects, 0);
+}
+
+#[test]
+fn what_is_dropped_may_refer_to_what_is_freed() {
+    drop_one_and_free_what_it_refers_to(false);
+}
+
+/// It aborted here, though nothing was wrong.
+#[test]
+fn verify_mode_knows_what_is_dropped() {
+    let output = run_alone("child_drops_and_frees_in_verify_mode");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "may abort: run in a process of its own by the test above"]
+fn child_drops_and_frees_in_verify_mode() {
+    if alone() {
+        drop_one_and_free_what_it_refers_to(true);
+    }
+}
+
+/// A word that may or may not be a pointer keeps a dead object, but what that refers to and was freed is not looked into: the
+/// trace function was called with a freed object's memory.
+#[test]
+fn what_an_ambiguous_word_keeps_may_refer_to_what_is_freed() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let (x, y) = pair_of(&heap, &mutator);
+    let words = Box::new([x]);
+    let start = words.as_ptr() as usize;
+    // SAFETY: the range is in a box of its own until the root is removed.
+    let root = unsafe { heap.add_root_range(start, start + WORD) }.unwrap();
+    mutator.collect().unwrap();
+    assert_eq!(TRACED.load(Ordering::Relaxed), 1);
+    free(&mutator, y);
+    mutator.collect().unwrap();
+    mutator.collect().unwrap();
+    assert_eq!(TRACED.load(Ordering::Relaxed), 1, "what was freed is not looked into");
+    assert_valid(&heap);
+    assert!(heap.remove_root(root));
+}
+
+/// What is freed and made again, small and large, of many shapes, takes no more memory than it took once, and no collection.
+#[test]
+fn a_program_that_frees_what_it_makes_does_not_grow_and_does_not_collect() {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let types: Vec<_> = [2, 5, 16, 100, 800, 5000]
+        .into_iter()
+        .flat_map(|words| [masked(&heap, words, &[1]), pointer_free(&heap, words * WORD)])
+        .collect();
+    let (mut most, mut kept) = (0, Slots::new(&heap, 60));
+    for round in 0..2000 {
+        (0..60).for_each(|i| kept.set(i, new(&mutator, types[(i + round) % types.len()])));
+        for i in 0..60 {
+            let at = kept.get(i);
+            kept.set(i, 0);
+            free(&mutator, at);
+        }
+        let stats = heap.stats();
+        if round == 100 {
+            most = stats.committed_bytes;
+        }
+        assert!(round <= 100 || stats.committed_bytes == most, "it grew in round {round}");
+        assert_eq!(stats.collections, 0, "it collected in round {round}");
+    }
+    assert_valid(&heap);
+}
+
+/// The same with several threads that free each other's objects.
+#[test]
+fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
+    let heap = heap(PRECISE.min_heap(8 << 20));
+    let node = node_type(&heap);
+    let most = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let heap = &heap;
+        let most = &most;
+        let (to_second, from_first) = std::sync::mpsc::sync_channel::<Vec<usize>>(2);
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            for round in 0..2000 {
+                let made = (0..500).map(|_| new(&mutator, node)).collect();
+                mutator.blocking(|| to_second.send(made).unwrap()).unwrap();
+                if round % 200 == 0 {
+                    println!("round {round}: {} bytes in use", heap.stats().in_use_bytes);
+                }
+                if round == 400 {
+                    most.store(heap.stats().in_use_bytes, Ordering::Relaxed);
+                }
+            }
+        });
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            while let Ok(made) = mutator.blocking(|| from_first.recv()).unwrap() {
+                made.into_iter().for_each(|at| free(&mutator, at));
+            }
+        });
+    });
+    let stats = heap.stats();
+    // 32 MB went through it.
+    assert_eq!(stats.collections, 0);
+    assert!(stats.in_use_bytes <= most.load(Ordering::Relaxed) + (512 << 10), "{stats:?}");
+}

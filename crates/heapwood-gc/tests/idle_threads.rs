@@ -1,0 +1,245 @@
+//! Many threads that do nothing: what they hold goes back to the heap a second after they block, those that end leave
+//! nothing behind, and a heap whose program sleeps gives its memory back. Each is measured in a process of its own; with
+//! HEAPWOOD_LONG=1 at full size.
+
+mod common;
+
+use common::*;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::{Config, Heap, Mutator};
+use heapwood_os::usage::resident_memory;
+use heapwood_os::{Kernel, SYSTEM};
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+
+fn resident() -> usize {
+    resident_memory().expect("/proc") as usize
+}
+
+fn is_long() -> bool {
+    std::env::var_os("HEAPWOOD_LONG").is_some_and(|value| value == "1")
+}
+
+fn passes_alone(name: &str) {
+    let output = run_alone(name);
+    let out = String::from_utf8_lossy(&output.stdout);
+    print!("{out}");
+    assert!(output.status.success() && out.contains("1 passed"), "{output:?}");
+}
+
+/// Waits until `is_so`, for a machine under load for a minute; how long it took.
+fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    began.elapsed()
+}
+
+/// Types of thirty shapes: of three sizes, and ten places of pointers.
+fn thirty_shapes(heap: &Heap) -> Vec<heapwood_gc::ObjectType> {
+    (0..30).map(|i| masked(heap, [10, 20, 40][i % 3], &[i / 3])).collect()
+}
+
+/// Starts so many threads that make an object of each of thirty shapes and block; `f` runs while they are, and gets the
+/// addresses of their mutators.
+fn with_blocked_threads(heap: &Heap, threads: usize, f: impl FnOnce(&[usize])) {
+    let types = thirty_shapes(heap);
+    let (blocked, all) = (AtomicUsize::new(0), Barrier::new(threads + 1));
+    let (end, ended) = channel::<()>();
+    let (ended, mutators) = (Mutex::new(ended), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (heap, types, blocked, ended, mutators, all) =
+                (&heap, &types, &blocked, &ended, &mutators, &all);
+            let body = move || {
+                let mutator = attach(heap);
+                mutators.lock().unwrap().push(&raw const *mutator as usize);
+                for &ty in types {
+                    new(&mutator, ty);
+                }
+                all.wait();
+                mutator
+                    .blocking(|| {
+                        blocked.fetch_add(1, Ordering::Relaxed);
+                        let _ = ended.lock().unwrap().recv();
+                    })
+                    .unwrap();
+                // It goes on where it was.
+                for &ty in types {
+                    new(&mutator, ty);
+                }
+            };
+            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap();
+        }
+        // Dropped with a panic, too, so that nobody waits for good.
+        let _end = end;
+        all.wait();
+        within_a_minute("all block", || blocked.load(Ordering::Relaxed) == threads);
+        f(&mutators.lock().unwrap());
+    });
+}
+
+/// The memory behind a mutator: pages that were written to.
+fn written(mutator: usize) -> usize {
+    let page = SYSTEM.page_size();
+    let pages = mutator / page..(mutator + size_of::<Mutator>()).div_ceil(page);
+    let mut entries = vec![0u8; pages.len() * 8];
+    let file = std::fs::File::open("/proc/self/pagemap").unwrap();
+    file.read_exact_at(&mut entries, pages.start as u64 * 8).unwrap();
+    // Present, or swapped.
+    entries.chunks(8).filter(|entry| entry[7] & 0xC0 != 0).count() * page
+}
+
+/// What blocked threads hold back goes to whoever collects and needs it: nothing of it stays in use.
+#[test]
+fn blocked_threads_hand_back_what_they_hold() {
+    for threads in [1, 64] {
+        let heap = heap(PRECISE.min_heap(256 << 20));
+        with_blocked_threads(&heap, threads, |_| {
+            std::thread::sleep(Duration::from_millis(1000));
+            attach(&heap).collect().unwrap();
+            let took = within_a_minute("blocked threads are emptied, and what they left is swept", || {
+                heap.stats().in_use_bytes < 64 << 10
+            });
+            println!(
+                "{threads} threads: {} KiB in use after a second and {took:?}",
+                heap.stats().in_use_bytes >> 10
+            );
+        });
+        assert_eq!((heap.mutators(), heap.stats().collections), (0, 1));
+        heap.space().finish_sweep();
+        assert_valid(&heap);
+    }
+}
+
+/// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
+#[test]
+fn a_thousand_blocked_threads_are_small() {
+    let threads = 1000;
+    let heap = heap(Config::DEFAULT.huge_pages(false).conservative_stacks(false).min_heap(1 << 30));
+    with_blocked_threads(&heap, threads, |mutators| {
+        let all = || mutators.iter().map(|&m| written(m)).sum::<usize>();
+        let before = all();
+        println!("{threads} mutators: {} KiB as they block", before >> 10);
+        let took = within_a_minute("they are small", || all() < 32 * MIB);
+        std::thread::sleep(Duration::from_millis(1000));
+        println!("{} KiB after {took:?} and a second", all() >> 10);
+        attach(&heap).collect().unwrap();
+        within_a_minute("nothing else is left of them", || heap.stats().in_use_bytes < 256 << 10);
+        assert!(all() < 32 * MIB);
+    });
+}
+
+/// Threads come and go, 64 at a time, and half of them do not detach.
+#[test]
+fn threads_that_came_and_went_leave_nothing() {
+    passes_alone("child_attaches_many_threads");
+}
+
+#[test]
+#[ignore = "measures its process: run by the test above"]
+fn child_attaches_many_threads() {
+    let (rounds, alive) = (if is_long() { 1600 } else { 60 }, 64);
+    let heap = heap(Config::DEFAULT.huge_pages(false).min_heap(4 << 20));
+    let types = thirty_shapes(&heap);
+    let round = |n: usize| {
+        let all = Barrier::new(alive);
+        std::thread::scope(|scope| {
+            let start = |t: usize| {
+                let (heap, types, all) = (&heap, &types, &all);
+                let body = move || {
+                    let mutator = attach(heap);
+                    all.wait();
+                    for i in 0..20 {
+                        new(&mutator, types[(t + n + i) % types.len()]);
+                    }
+                    // Some end while others stop the world.
+                    if t % 16 == 3 {
+                        mutator.collect().unwrap();
+                    }
+                    match t % 4 {
+                        0 => drop(mutator),
+                        1 => mutator.blocking(|| ()).unwrap(),
+                        _ => core::mem::forget(mutator),
+                    }
+                };
+                std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap()
+            };
+            // A thread that is joined has ended; the scope waits for less.
+            let threads: Vec<_> = (0..alive).map(start).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        assert_eq!(heap.mutators(), 0);
+    };
+    // Four times; the first makes what is used again.
+    let mut sizes = [(0, 0); 4];
+    for (quarter, size) in sizes.iter_mut().enumerate() {
+        (0..rounds / 4).for_each(|n| round(quarter * rounds / 4 + n));
+        attach(&heap).collect().unwrap();
+        heap.release_free_memory();
+        *size = (resident(), heap.stats().committed_bytes);
+    }
+    let kib = sizes.map(|(resident, committed)| [resident >> 10, committed >> 10]);
+    println!("{} threads: after each quarter [resident, committed] KiB: {kib:?}", rounds * alive);
+    let [(_, before), (early, _), _, (late, after)] = sizes;
+    // A heap grows by 4 MiB at a time; how many threads are at work at once differs.
+    assert!(after <= before + 4 * MIB, "{before} bytes committed, then {after}");
+    if is_long() {
+        assert!(late <= early + early / 50, "{early} bytes, then {late}");
+    }
+}
+
+/// A program makes 1 GiB of small objects, drops them, and sleeps in a blocking region.
+#[test]
+fn a_program_that_sleeps_gives_its_memory_back() {
+    if is_long() {
+        passes_alone("child_sleeps_after_a_gibibyte");
+    } else {
+        println!(
+            "SKIPPED: HEAPWOOD_LONG=1 watches a program sleep for a minute; background/day.rs has it in short"
+        );
+    }
+}
+
+#[test]
+#[ignore = "measures its process: run by the test above"]
+fn child_sleeps_after_a_gibibyte() {
+    // One word on this stack would keep all of the list.
+    let heap = heap(Config::DEFAULT.conservative_stacks(false));
+    let mutator = attach(&heap);
+    a_dropped_gibibyte(&heap, &mutator);
+    assert!(resident() > 1024 * MIB);
+    let collections = heap.stats().collections;
+    mutator
+        .blocking(|| {
+            let took = within_a_minute("the memory goes back", || resident() < 64 * MIB);
+            let stats = heap.stats();
+            println!("{} MiB after {took:?}, {} idle collections", resident() / MIB, stats.idle_collections);
+            assert_eq!(stats.collections, collections + stats.idle_collections);
+            // And then it sleeps, too: its thread is not woken any more.
+            std::thread::sleep(Duration::from_secs(5));
+            let switches = || wakeups("heapwood-backgr");
+            let before = switches();
+            std::thread::sleep(Duration::from_secs(5));
+            assert_eq!(switches(), before, "it wakes though there is nothing to do");
+        })
+        .unwrap();
+}
+
+/// How often threads of this name went to sleep.
+fn wakeups(name: &str) -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let all = tasks.filter_map(|task| std::fs::read_to_string(task.join("status")).ok());
+    let ours = all.filter(|status| status.starts_with(&format!("Name:\t{name}")));
+    ours.map(|status| {
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    })
+    .sum()
+}

@@ -1,0 +1,79 @@
+//! Tests of the oracle of many threads: an error planted in the collector must be caught by it. What is lost is soon another
+//! thread's, and what happens then is anybody's guess: so each runs in a process of its own, which must not end well.
+
+mod common;
+#[allow(dead_code, reason = "no shares are played here")]
+#[path = "threads_oracle/mod.rs"]
+mod crowd;
+
+use common::*;
+use crowd::World;
+use crowd::settings::ALL;
+use heapwood_gc::inject::Fault;
+
+const FAULT: &str = "HEAPWOOD_TEST_FAULT";
+
+/// Two heaps with a few threads, and an error planted once all that they share is made.
+fn play(what: Option<(Fault, u64)>) {
+    for settings in [&ALL[2], &ALL[4]] {
+        let world = World::new(*settings, 1);
+        if let Some((what, every)) = what {
+            world.heap.faults().inject(what, every);
+        }
+        let played = world.play(1, 50_000);
+        assert!(
+            what.is_none() || world.heap.faults().injected() > 0 || played.is_err(),
+            "nothing was planted"
+        );
+        played.unwrap_or_else(|what| panic!("the oracle says: {what}"));
+    }
+}
+
+/// Plays with an error in a process of its own; what it said as it failed.
+fn caught(fault: &str) -> String {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["child_with_a_fault", "--exact", "--ignored", "--nocapture", "--test-threads", "1"])
+        .env(CHILD, "1")
+        .env(FAULT, fault)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{fault} was not caught");
+    let lines = said.lines().filter(|l| l.contains("the oracle says: ") || l.starts_with("heapwood: "));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    assert!(!lines.is_empty(), "{said}");
+    lines
+}
+
+#[test]
+fn nothing_planted_nothing_caught() {
+    play(None);
+}
+
+#[test]
+fn lost_edges_are_caught() {
+    println!("{}", caught("lose mark"));
+}
+
+#[test]
+fn missed_roots_are_caught() {
+    println!("{}", caught("miss root"));
+}
+
+#[test]
+fn wrongly_freed_objects_are_caught() {
+    println!("{}", caught("wrong free"));
+}
+
+#[test]
+#[ignore = "fails, as it must: run in a process of its own by the tests above"]
+fn child_with_a_fault() {
+    if alone() {
+        play(Some(match std::env::var(FAULT).unwrap().as_str() {
+            "lose mark" => (Fault::LoseMark, 100),
+            "miss root" => (Fault::MissRoot, 50),
+            "wrong free" => (Fault::WrongFree, 2_000),
+            other => panic!("no fault is called {other:?}"),
+        }));
+    }
+}

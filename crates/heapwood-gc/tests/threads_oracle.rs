@@ -1,0 +1,81 @@
+//! The oracle of threads that exchange objects, on heaps of every sort, with 1 to 16 threads. A million allocations by
+//! default (five in release builds), shared out over the heaps; `HEAPWOOD_LONG=1` makes a hundred million of it, `HEAPWOOD_ORACLE_ALLOCATIONS`
+//! another number, and `HEAPWOOD_ORACLE_SEED` sets the first seed.
+
+#[path = "threads_oracle/mod.rs"]
+mod crowd;
+
+use crowd::World;
+use crowd::settings::{ALL, Settings};
+use crowd::worker::Done;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}
+
+/// What is played in all.
+fn allocations() -> usize {
+    let usual = if cfg!(debug_assertions) { 1_000_000 } else { 5_000_000 };
+    let long = std::env::var_os("HEAPWOOD_LONG").is_some_and(|v| v == "1");
+    number("HEAPWOOD_ORACLE_ALLOCATIONS").map_or(if long { 100_000_000 } else { usual }, |n| n as usize)
+}
+
+/// Plays one heap's share, on a new heap with a new seed every few rounds.
+fn play(settings: &Settings) {
+    let share = allocations() * settings.share / 100;
+    let round = settings.round.min((share / settings.threads / 2).max(50));
+    let settings = &Settings { round, ..*settings };
+    let most = round * settings.threads * 25;
+    let mut seed = number("HEAPWOOD_ORACLE_SEED").unwrap_or(1);
+    let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
+    let begun = std::time::Instant::now();
+    while left > 0 {
+        let world = World::new(*settings, seed);
+        let done = world.play(seed, left.min(most)).unwrap_or_else(|what| panic!("{what}"));
+        collections += world.heap.stats().collections;
+        left = left.saturating_sub(done.allocations);
+        passed += done.sent;
+        all.add(done);
+        seed += 1;
+    }
+    println!(
+        "{}: {:?}, {collections} collections, {:.1} s",
+        settings.name,
+        all,
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(all.allocations >= share);
+    assert!(collections as usize > all.allocations / 100_000, "collections happened");
+    assert!(settings.threads == 1 || passed > all.allocations / 100, "clusters went from thread to thread");
+    assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
+}
+
+macro_rules! heaps {
+    ($($name:ident = $index:literal;)*) => { $(
+        #[test]
+        fn $name() {
+            play(&ALL[$index]);
+        }
+    )* };
+}
+
+heaps! {
+    one_thread = 0;
+    two_threads = 1;
+    four_threads = 2;
+    sixteen_threads = 3;
+    threads_that_come_and_go = 4;
+    all_mixed = 5;
+    small_mark_stack = 6;
+    limited = 7;
+    verified = 8;
+    stressed = 9;
+    conservative = 10;
+}
+
+#[test]
+fn the_shares_are_all_the_allocations_and_every_heap_is_played() {
+    assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
+    assert_eq!(ALL.len(), 11);
+}

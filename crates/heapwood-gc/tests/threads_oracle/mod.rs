@@ -1,0 +1,117 @@
+//! A shadow oracle for many threads: each plays random steps on graphs of its own, whose model it keeps in plain memory,
+//! and hands whole graphs to others. Every object's memory is filled with what only it can have, and compared whenever it
+//! is visited; where objects lie is known by granule, so that nothing is handed out twice; and the threads meet now and
+//! then, and the heap must hold what all their models hold. Invariant: what is played depends on the seed, the order in
+//! which threads do it on the machine.
+
+mod check;
+mod cluster;
+mod exchange;
+mod frees;
+mod granules;
+#[path = "../oracle/kinds.rs"]
+mod kinds;
+mod meeting;
+#[allow(dead_code, reason = "the model of one thread, of which only the masked addresses are needed")]
+#[path = "../oracle/model.rs"]
+mod model;
+#[path = "../oracle/rng.rs"]
+mod rng;
+pub(crate) mod settings;
+pub(crate) mod worker;
+
+use check::compare;
+use core::sync::atomic::AtomicUsize;
+use exchange::{Exchange, Mailbox};
+use granules::Granules;
+use heapwood_gc::{Heap, HeapBox, Mutator};
+use heapwood_os::SYSTEM;
+use kinds::Kinds;
+use meeting::Meeting;
+use model::Masked;
+use rng::Rng;
+use settings::Settings;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, RwLock};
+use worker::{Done, Worker};
+
+/// Objects that were given up, with how often each was freed.
+type Victims = Vec<(Masked, AtomicUsize)>;
+
+/// What all threads of a run share.
+pub(crate) struct World {
+    pub(crate) settings: Settings,
+    kinds: Kinds,
+    granules: Granules,
+    exchange: Exchange,
+    mailboxes: Vec<Mailbox>,
+    meeting: Meeting,
+    /// How many objects and bytes each worker has, as of the last meeting.
+    tallies: Mutex<Vec<(usize, usize)>>,
+    sessions: AtomicUsize,
+    victims: RwLock<Victims>,
+    pub(crate) heap: HeapBox,
+}
+
+impl World {
+    pub(crate) fn new(settings: Settings, seed: u64) -> Self {
+        let heap = Heap::create(&SYSTEM, settings.config).unwrap();
+        heap.space().set_always_shared(settings.mixed);
+        let mutator = Mutator::attach(&heap, None).unwrap();
+        let kinds = Kinds::new(&heap, &mutator, &mut Rng::new(seed));
+        let exchange = Exchange::new(&heap, &mutator);
+        drop(mutator);
+        let granules = Granules::new(heap.space().base().get(), heap.space().window_bytes());
+        assert!(exchange.objects().all(|(at, bytes, _)| granules.claim(at, bytes)));
+        World {
+            settings,
+            kinds,
+            granules,
+            exchange,
+            mailboxes: (0..settings.threads).map(|_| Mailbox::default()).collect(),
+            meeting: Meeting::new(settings.threads),
+            tallies: Mutex::new(vec![(0, 0); settings.threads]),
+            sessions: AtomicUsize::new(0),
+            victims: RwLock::default(),
+            heap,
+        }
+    }
+
+    /// Lets each thread make about so many objects, and looks for what is left at the end.
+    pub(crate) fn play(&self, seed: u64, allocations: usize) -> Result<Done, String> {
+        let threads = self.settings.threads;
+        let each = allocations.div_ceil(threads).next_multiple_of(self.settings.round);
+        let mut all = Done::default();
+        std::thread::scope(|scope| {
+            let playing: Vec<_> = (0..threads)
+                .map(|number| {
+                    scope.spawn(move || {
+                        let played =
+                            catch_unwind(AssertUnwindSafe(|| Worker::new(self, number, seed, each).play()));
+                        let done = played.unwrap_or_else(|_| Err("a thread panicked".into()));
+                        done.map_err(|what| self.meeting.fail(what)).unwrap_or_default()
+                    })
+                })
+                .collect();
+            playing.into_iter().for_each(|thread| all.add(thread.join().unwrap()));
+        });
+        let whole = self.meeting.check().and_then(|()| self.end());
+        whole.map_err(|what| format!("heap \"{}\", seed {seed}: {what}", self.settings.name))?;
+        Ok(all)
+    }
+
+    /// What was sent and never received is there, and then nothing is.
+    fn end(&self) -> Result<(), String> {
+        let m = Mutator::attach(&self.heap, None).map_err(|e| e.to_string())?;
+        Worker::new(self, 0, 0, 0).receive_the_rest(&m)?;
+        let shared: Vec<_> = self.exchange.objects().collect();
+        self.exchange.end(&self.heap)?;
+        if !shared.iter().all(|&(at, bytes, _)| self.granules.release(at, bytes)) {
+            return Err("a shared object is not alive".into());
+        }
+        if self.granules.bytes() != 0 {
+            return Err(format!("{} bytes are nobody's", self.granules.bytes()));
+        }
+        compare(self, &m, 0, 0)
+    }
+}

@@ -1,0 +1,95 @@
+//! The heaps that threads play on.
+
+use heapwood_gc::Config;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) name: &'static str,
+    pub(crate) config: Config,
+    pub(crate) threads: usize,
+    /// How many clusters a thread keeps, and objects in one, at most.
+    pub(crate) clusters: usize,
+    pub(crate) objects: usize,
+    /// How much of the work it gets, of 100.
+    pub(crate) share: usize,
+    /// How many allocations of each thread lie between two meetings.
+    pub(crate) round: usize,
+    /// Whether no layout gets spans of its own.
+    pub(crate) mixed: bool,
+    /// Whether threads leave and others take their place.
+    pub(crate) come_and_go: bool,
+}
+
+impl Settings {
+    /// Only precise roots keep objects alive, so what is dead must be gone.
+    pub(crate) fn exact(&self) -> bool {
+        !self.config.conservative_stacks
+    }
+
+    /// Whether what is dead and not freed may refer to what is freed. Where words of a stack may keep a dead object, or all
+    /// that has not been collected is checked, it may not.
+    pub(crate) fn frees_some(&self) -> bool {
+        !self.config.conservative_stacks && !self.config.verify
+    }
+}
+
+const PRECISE: Config =
+    Config::DEFAULT.min_heap(1 << 20).reserve(1 << 28).huge_pages(false).conservative_stacks(false);
+
+const USUAL: Settings = Settings {
+    name: "",
+    config: PRECISE,
+    threads: 4,
+    clusters: 8,
+    objects: 100,
+    share: 0,
+    round: 10_000,
+    mixed: false,
+    come_and_go: false,
+};
+
+pub(crate) const ALL: [Settings; 11] = [
+    Settings { name: "one thread", threads: 1, share: 8, ..USUAL },
+    Settings { name: "two threads, 30 %", threads: 2, config: PRECISE.percent(30), share: 20, ..USUAL },
+    Settings { name: "four threads", share: 16, ..USUAL },
+    Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 17, ..USUAL },
+    Settings {
+        name: "threads that come and go",
+        threads: 6,
+        come_and_go: true,
+        round: 4_000,
+        share: 14,
+        ..USUAL
+    },
+    Settings { name: "layouts that share all spans", threads: 3, mixed: true, share: 4, ..USUAL },
+    Settings { name: "mark stack of 8", threads: 2, config: PRECISE.mark_stack(8), share: 3, ..USUAL },
+    Settings { name: "limited", threads: 3, config: PRECISE.limit(6 << 20), clusters: 50, share: 4, ..USUAL },
+    Settings {
+        name: "verified",
+        threads: 3,
+        config: PRECISE.verify(true),
+        clusters: 4,
+        objects: 60,
+        round: 5_000,
+        share: 1,
+        ..USUAL
+    },
+    Settings {
+        name: "stressed",
+        threads: 3,
+        config: PRECISE.stress(true),
+        clusters: 2,
+        objects: 20,
+        round: 400,
+        share: 1,
+        come_and_go: true,
+        ..USUAL
+    },
+    Settings {
+        name: "conservative stacks",
+        config: PRECISE.conservative_stacks(true),
+        share: 12,
+        come_and_go: true,
+        ..USUAL
+    },
+];

@@ -1,0 +1,307 @@
+//! Threads that are attached to several heaps: while a thread waits in one, to collect, to be stopped or to attach, it keeps
+//! nobody waiting in another; a thread that blocks is blocked in all; and what it holds in each is found.
+
+mod common;
+
+use common::*;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heapwood_gc::{AllocError, Attached, Heap, MisuseError, Mutator};
+use heapwood_layout::{TraceContext, TypeDescriptor};
+use std::process::abort;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Ends the process if what is counted does not change for a minute: threads that wait for each other never fail a test.
+fn watched<R>(steps: &AtomicUsize, f: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watchdog = scope.spawn(|| {
+            let (mut seen, mut since) = (0, 0);
+            while !done.load(Ordering::Relaxed) {
+                std::thread::park_timeout(Duration::from_millis(100));
+                let now = steps.load(Ordering::Relaxed);
+                since = if now == seen { since + 1 } else { 0 };
+                seen = now;
+                if since == 600 {
+                    eprintln!("no thread has gone on for a minute, after {now} steps");
+                    abort();
+                }
+            }
+        });
+        let result = f();
+        done.store(true, Ordering::Relaxed);
+        watchdog.thread().unpark();
+        result
+    })
+}
+
+/// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between.
+#[test]
+fn two_threads_that_collect_two_heaps() {
+    for (stacks, verify) in [(false, false), (true, false), (true, true)] {
+        let heaps = [(); 2].map(|()| heap(PRECISE.conservative_stacks(stacks).verify(verify)));
+        let (steps, rounds) = (AtomicUsize::new(0), if verify { 100 } else { 2000 });
+        watched(&steps, || {
+            std::thread::scope(|scope| {
+                for t in 0..2 {
+                    let (heaps, steps) = (&heaps, &steps);
+                    scope.spawn(move || {
+                        for part in 0..4 {
+                            let mutators = [0, 1].map(|h| attach(&heaps[h]));
+                            collect_in_turn(&mutators, t, rounds / 4, part, steps);
+                        }
+                    });
+                }
+            });
+        });
+        for heap in &heaps {
+            assert_eq!(heap.mutators(), 0);
+            assert!(heap.stats().collections >= rounds as u64, "{:?}", heap.stats());
+            assert_eq!(heap.stats().barrier_violations, 0);
+            heap.space().finish_sweep();
+            assert_valid(heap);
+        }
+    }
+}
+
+fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: usize, steps: &AtomicUsize) {
+    let mut frames = [0, 1].map(|h| Framed::<1>::new(&mutators[h]));
+    let node = [0, 1].map(|h| node_type(mutators[h].heap()));
+    for round in 0..rounds {
+        for h in [t, 1 - t] {
+            frames[h].set(0, 0);
+            extend_list(&mutators[h], node[h], 20, round << 8 | t, |head| {
+                head.inspect(|&head| frames[h].set(0, head));
+                frames[h].get(0)
+            });
+        }
+        // The one that the other does not collect; every third time both collect the same.
+        let mine = if round % 3 == 2 { part % 2 } else { t };
+        mutators[mine].collect().unwrap();
+        match round % 4 {
+            0 => mutators[1 - t].blocking(|| ()).unwrap(),
+            1 => mutators.iter().for_each(|m| m.safepoint()),
+            _ => {}
+        }
+        for frame in &frames {
+            check_list(frame.get(0), 20, round << 8 | t);
+        }
+        steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.
+#[test]
+fn threads_that_attach_while_two_heaps_are_collected() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let steps = AtomicUsize::new(0);
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            for t in 0..4 {
+                let (one, other, steps) = (&one, &other, &steps);
+                scope.spawn(move || {
+                    let mutator = attach(one);
+                    let mut frame = Framed::<1>::new(&mutator);
+                    for round in 0..200 {
+                        frame.set(0, new(&mutator, node_type(one)));
+                        put(frame.get(0), 2, round);
+                        let guest = attach(other);
+                        new(&guest, node_type(other));
+                        match t {
+                            0 => mutator.collect().unwrap(),
+                            1 => guest.collect().unwrap(),
+                            // Left to the end of the thread, but for those who attach again.
+                            _ if round == 199 => core::mem::forget(guest),
+                            _ => {}
+                        }
+                        assert_eq!(get(frame.get(0), 2), round);
+                        steps.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!((one.mutators(), other.mutators()), (0, 0));
+}
+
+/// A thread that computes in one heap answers the collectors of the other where it allocates.
+#[test]
+fn a_thread_that_allocates_in_one_heap_answers_for_the_other() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (steps, collected) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (ready, is_ready) = channel();
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (here, _there) = (attach(&one), attach(&other));
+                ready.send(()).unwrap();
+                while !collected.load(Ordering::Relaxed) {
+                    new(&here, node_type(&one));
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            is_ready.recv().unwrap();
+            let mutator = attach(&other);
+            let stop = || collected.store(true, Ordering::Relaxed);
+            (0..10).for_each(|_| mutator.collect().unwrap());
+            stop();
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let large = |heap: &Heap| pointer_free(heap, 100_000);
+    let (here, there) = (attach(&one), attach(&other));
+    let mut frame = Framed::<1>::new(&there);
+    frame.set(0, new(&there, node_type(&other)));
+    put(frame.get(0), 2, 5);
+    let collect =
+        |heap: &Heap| std::thread::scope(|s| s.spawn(|| attach(heap).collect().unwrap()).join().unwrap());
+    here.blocking(|| {
+        for (heap, mutator) in [(&one, &here), (&other, &there)] {
+            // Nobody waits for this thread, which waits for them.
+            collect(heap);
+            assert_eq!(mutator.check(), Err(MisuseError::Blocked));
+            assert_eq!(mutator.collect(), Err(MisuseError::Blocked));
+            let refused = mutator.allocate(large(heap)).unwrap_err();
+            assert_eq!(refused, AllocError::Misuse(MisuseError::Blocked));
+            assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
+        }
+        // One that it attaches to inside the region it uses there.
+        let third = heap(PRECISE);
+        let guest = attach(&third);
+        new(&guest, node_type(&third));
+        guest.blocking(|| collect(&third)).unwrap();
+        guest.collect().unwrap();
+        collect(&other);
+        assert_eq!(there.check(), Err(MisuseError::Blocked));
+    })
+    .unwrap();
+    assert_eq!((here.check(), there.check()), (Ok(()), Ok(())));
+    assert_eq!(get(frame.get(0), 2), 5);
+    new(&here, node_type(&one));
+}
+
+/// The heap that a thread attached to inside a blocking region outlives the region, and keeps nobody waiting as that ends.
+#[test]
+fn a_heap_that_was_attached_to_in_a_blocking_region_stays() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let mutator = attach(&one);
+    let guest = mutator.blocking(|| attach(&other)).unwrap();
+    let mut frame = Framed::<1>::new(&guest);
+    frame.set(0, new(&guest, node_type(&other)));
+    mutator.collect().unwrap();
+    guest.collect().unwrap();
+    assert_eq!((mutator.check(), guest.check()), (Ok(()), Ok(())));
+    assert_eq!(other.stats().live_objects, 1);
+}
+
+/// A thread that is attached to no heap, or to another, collects one in which others run, and one in which nobody does.
+#[test]
+fn a_thread_without_a_mutator_collects() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (steps, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let mut kept = Slots::new(&one, 1);
+    kept.set(0, new(&attach(&one), node_type(&one)));
+    one.collect().unwrap();
+    assert_eq!((one.stats().live_objects, one.stats().collections), (1, 1));
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            for t in 0..2 {
+                let (one, other, steps, stop) = (&one, &other, &steps, &stop);
+                scope.spawn(move || {
+                    let mutator = attach([one, other][t]);
+                    while !stop.load(Ordering::Relaxed) {
+                        new(&mutator, node_type(mutator.heap()));
+                        // The heap of the other thread, to which this one is not attached.
+                        [other, one][t].collect().unwrap();
+                        steps.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for _ in 0..100 {
+                one.collect().unwrap();
+                other.collect().unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
+    let mutator = attach(&one);
+    one.collect().unwrap();
+    mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::Blocked))).unwrap();
+    assert_eq!(one.stats().live_objects, 1);
+}
+
+static OTHER: AtomicUsize = AtomicUsize::new(0);
+static TRACED: AtomicUsize = AtomicUsize::new(0);
+
+/// A trace function that uses another heap, in which its thread is stopped meanwhile.
+unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
+    // SAFETY: the test stores the address of a mutator that is attached.
+    let other = unsafe { &*(OTHER.load(Ordering::SeqCst) as *const Mutator) };
+    assert_eq!(other.check(), Err(MisuseError::Tracing));
+    assert_eq!(other.collect(), Err(MisuseError::Tracing));
+    assert_eq!(other.blocking(|| ()), Err(MisuseError::Tracing));
+    other.safepoint_slow();
+    TRACED.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn another_heap_in_a_trace_function() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (here, there) = (attach(&one), attach(&other));
+    let ty = one.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let mut roots = Slots::new(&one, 1);
+    roots.set(0, new(&here, ty));
+    OTHER.store(&raw const *there as usize, Ordering::SeqCst);
+    here.collect().unwrap();
+    assert_eq!(TRACED.load(Ordering::SeqCst), 1);
+    there.collect().unwrap();
+}
+
+/// Where a thread waits, its stack is scanned by the collectors of all its heaps: an object that only a local variable of
+/// it holds lives, in the heap it waits in and in the others.
+#[test]
+fn what_a_waiting_thread_holds_is_found_by_all_its_heaps() {
+    let heaps = [(); 2].map(|()| heap(PRECISE.conservative_stacks(true)));
+    for way in 0..3 {
+        std::thread::scope(|scope| {
+            let (holds, held) = channel();
+            let (go_on, goes_on) = channel::<()>();
+            let heaps = &heaps;
+            scope.spawn(move || {
+                let mutators = [0, 1].map(|h| attach(&heaps[h]));
+                // Of one object nothing but these locals knows.
+                let objects = [0, 1].map(|h| new(&mutators[h], node_type(&heaps[h])));
+                objects.iter().for_each(|&object| put(object, 2, 77));
+                let wait = || {
+                    holds.send(()).unwrap();
+                    let _ = goes_on.recv();
+                };
+                match way {
+                    0 => mutators[0].blocking(wait).unwrap(),
+                    1 => mutators[1].blocking(wait).unwrap(),
+                    _ => {
+                        holds.send(()).unwrap();
+                        while goes_on.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                            mutators.iter().for_each(|m| m.safepoint());
+                        }
+                    }
+                }
+                let objects = std::hint::black_box(objects);
+                objects.iter().for_each(|&object| assert_eq!(get(object, 2), 77, "way {way}"));
+            });
+            held.recv().unwrap();
+            for heap in heaps {
+                let mutator = attach(heap);
+                mutator.collect().unwrap();
+                // What was lost would be handed out again.
+                (0..10_000).for_each(|_| put(new(&mutator, node_type(heap)), 2, 1));
+                mutator.collect().unwrap();
+            }
+            drop(go_on);
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! Objects that the program frees itself. A small object's cell gets a bit, which makes it no object at once and by which a
+//! second free is noticed, and waits in a chain until its shape needs a cell: with the mutator that freed it, or if it has
+//! many, for everyone. So nothing of another mutator's is touched, whoever's span the cell lies in. A large object's pages go
+//! back right away. Invariant: a cell is in a chain once, and whoever takes it out alone uses it.
+
+use super::owner::{Needy, Owner};
+use super::visit::MOST_FREED;
+use crate::address::{Address, ObjectRef};
+use crate::config::CLOBBER;
+use crate::error::FreeError;
+use crate::layout::shape::ScanKind;
+use crate::reclaim::central::Account;
+use crate::spans::span::Span;
+use heapwood_layout::WORD;
+
+impl Owner<'_> {
+    /// Frees an object: its memory may be used for another at once.
+    ///
+    /// # Errors
+    /// There is no object, or not its first byte, or it was freed before.
+    ///
+    /// # Safety
+    /// 1. Nothing reads or writes the object afterwards: no slot that a collection reads holds its address.
+    pub unsafe fn free(&self, object: Address) -> Result<(), FreeError> {
+        let (heap, spans) = (self.heap(), self.heap().spans());
+        self.publish_span_at(object);
+        let nothing = FreeError::NoObject { address: object };
+        let span = spans.find(object).ok_or(nothing)?;
+        let base = span.cell_in(object).filter(|base| *base <= object).ok_or(nothing)?;
+        let freed = heap.freed().is_freed(base.get());
+        if !freed && !self.may_exist(span, base.get()) {
+            return Err(nothing);
+        }
+        if base != object {
+            return Err(FreeError::Inside { address: object, object: ObjectRef::new(base.get()) });
+        }
+        heap.freed().note();
+        if span.cell_size() != 0 {
+            return self.free_cell(span, base.get());
+        }
+        match self.sweeper().free_large(spans.page_of(base.get())) {
+            Some(pages) => {
+                // At once: whoever frees large objects only may not come by for long, and large ones are charged at once.
+                let back = Account { returned: pages.bytes(), ..Account::default() };
+                self.sweeper().settle(&mut self.sweeper().lock(), back);
+                Ok(())
+            }
+            None => Err(FreeError::Twice { address: object }),
+        }
+    }
+
+    /// Whether there may be an object in a cell. Of a span that another mutator allocates from, only that knows how far it
+    /// has come: whatever lies above where it began may be one.
+    fn may_exist(&self, span: &Span, cell: usize) -> bool {
+        let spans = self.heap().spans();
+        let page = spans.page_of(span.cells_start());
+        let mine = self.bump(span.shape()).span() == Some(page);
+        let others = span.is_held() && !mine && span.is_swept_in(self.cycle());
+        self.heap().exists(span, cell) || others && span.is_above_start_of_window(cell)
+    }
+
+    fn free_cell(&self, span: &Span, cell: usize) -> Result<(), FreeError> {
+        let heap = self.heap();
+        if !heap.freed().are_in_use() {
+            heap.begin_freeing(self.sweeper().lock().growth()).map_err(FreeError::Kernel)?;
+        }
+        if !heap.freed().set(cell) {
+            return Err(FreeError::Twice { address: Address::new(cell) });
+        }
+        let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.cycle());
+        // Zeros where pointers may be, which is what a marking finds that comes here by an object that nothing but a stray word
+        // keeps, and what the next object needs.
+        // SAFETY: the cell is no object any more; its first word will be the chain's.
+        let fill = |byte| unsafe { (cell as *mut u8).add(WORD).write_bytes(byte, bytes - WORD) };
+        if heap.spans().entry(heap.spans().page_of(cell)).kind() != Some(ScanKind::NoPointers) {
+            fill(0);
+        } else if self.sweeper().clobbers() {
+            fill(CLOBBER);
+        }
+        let home = self.cache().home(id);
+        let mut chain = home.freed.get();
+        // SAFETY: the bit was set just now.
+        unsafe { chain.push(cell, cycle) };
+        home.freed.set(chain);
+        self.cache().refund(bytes);
+        self.cache().activate(id);
+        if chain.len(cycle) > 2 * MOST_FREED {
+            let mut central = self.sweeper().lock();
+            self.announce(&mut central);
+            self.hand_in_used(&mut central, id);
+        }
+        Ok(())
+    }
+
+    /// A cell of the bump's shape that was freed in this cycle, its bit still set.
+    pub(super) fn next_freed(&self, needy: Needy<'_>) -> Option<usize> {
+        let (heap, home, cycle) = (self.heap(), self.cache().home(needy.id), self.cycle());
+        let mut chain = home.freed.get();
+        // What a chain leads to was written into memory that the program has freed: it is believed if it is such a cell.
+        let is_right = |cell: usize| {
+            let span = heap.spans().find(Address::new(cell)).filter(|span| span.shape() == needy.id);
+            span.is_some_and(|span| span.cell_in(Address::new(cell)) == Some(Address::new(cell)))
+                && heap.freed().is_freed(cell)
+        };
+        let cell = chain.pop(cycle, is_right);
+        home.freed.set(chain);
+        cell
+    }
+}

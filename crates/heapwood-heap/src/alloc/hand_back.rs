@@ -1,0 +1,163 @@
+//! What becomes of a mutator's spans when the world stops, when a cycle ends, and when it gives all back. At a stop they
+//! learn how far they have been used, and stay where they are. When a cycle ends, spans that wait go back to the shared
+//! lists, by the pack, and those that bumps have allocated from stay: their windows begin anew. Only a mutator that leaves or is
+//! idle, or has too much, gives everything back. Invariant: what a stop costs depends on how many bumps are active,
+//! not on how many shapes there are or how large the heap is.
+
+use super::owner::Owner;
+use crate::alloc::bump::Bump;
+use crate::layout::shape_id::ShapeId;
+use crate::reclaim::central::Central;
+use crate::spans::span_list::SpanList;
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
+
+impl Owner<'_> {
+    /// What the mutator has allocated can be found from now on, as long as it is stopped. A cell of a shared span that waits
+    /// for its object is forgotten: the next cycle would hand it out twice.
+    pub fn publish(&self) {
+        let spans = self.heap().spans();
+        self.cache().for_each_active(|id| {
+            let bump = self.bump(id);
+            match bump.span() {
+                Some(page) => spans.at(page).set_frontier(bump.cursor()),
+                None => bump.reset(),
+            }
+        });
+    }
+
+    /// Says what it has taken, before a cycle ends.
+    pub(crate) fn end_cycle(&self, central: &mut Central) {
+        self.announce(central);
+        self.cache().end_credit();
+    }
+
+    /// A cycle has begun: marks have become allocation bits.
+    pub(crate) fn begin_cycle(&self, central: &mut Central) {
+        self.cache().retain_active(|id| {
+            let (home, bump) = (self.cache().home(id), self.bump(id));
+            let mut waiting = home.spans.take();
+            self.cache().left_home(usize::MAX);
+            waiting.append(self.heap().spans(), home.used.take());
+            self.sweeper().add_unswept(central, id, waiting);
+            match bump.span() {
+                Some(page) if self.is_in_use(bump.cursor(), page) => {
+                    self.sweeper().keep_own_spans(central, id);
+                    self.begin_window(bump.cursor(), page);
+                    true
+                }
+                Some(page) => {
+                    self.forget(bump, page);
+                    let mut idle = SpanList::EMPTY;
+                    idle.push(self.heap().spans(), page);
+                    self.sweeper().add_unswept(central, id, idle);
+                    false
+                }
+                None => {
+                    bump.reset();
+                    false
+                }
+            }
+        });
+    }
+
+    /// Whether the bump has allocated from its span in this cycle.
+    fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
+        self.heap().spans().at(page).start_of_window() != cursor
+    }
+
+    /// The bump has a span no more.
+    fn forget(&self, bump: &Bump, page: PageIndex) {
+        let span = self.heap().spans().at(page);
+        span.set_held(false);
+        self.cache().closed(span.pages().bytes());
+        bump.reset();
+    }
+
+    /// The bump goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
+    fn begin_window(&self, cursor: usize, page: PageIndex) {
+        let (heap, marks) = (self.heap(), self.heap().marks());
+        let span = heap.spans().at(page);
+        let start = heap.spans().address_of(page);
+        let end = start + span.pages().0 * PAGE_SIZE;
+        // SAFETY: the marking has ended, and the span is this mutator's, which is stopped.
+        unsafe { marks.clear_marks(start, end) };
+        heap.freed().keep(start..end, |at| marks.allocated_word(at));
+        self.sweeper().clobber_dead(span, cursor);
+        span.begin_window(cursor);
+        span.set_swept_in(marks.cycle());
+    }
+
+    /// Whether [`flush`](Owner::flush) would give something back.
+    pub fn holds_something(&self) -> bool {
+        !self.cache().is_empty()
+    }
+
+    /// Takes all spans and pages away from the mutator. Cells that it has not used stay free, and whoever needs some of
+    /// their shape next gets them; they are no longer charged.
+    pub fn flush(&self) {
+        self.cache().end_credit();
+        if self.cache().is_empty() {
+            return;
+        }
+        let mut central = self.sweeper().lock();
+        self.cache().retain_active(|id| {
+            self.give_back(&mut central, id);
+            false
+        });
+        self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
+        self.sweeper().settle(&mut central, self.cache().take_account());
+        drop(central);
+        self.cache().pages().flush(self.heap().pages());
+    }
+
+    /// Takes the spans of a shape away from a mutator that is stopped, or leaves: what it has not used is for others.
+    fn give_back(&self, central: &mut Central, id: ShapeId) {
+        let (heap, spans, home) = (self.heap(), self.heap().spans(), self.cache().home(id));
+        let (mut used, waiting) = (home.used.take(), home.spans.take());
+        let mut partial = SpanList::EMPTY;
+        let bump = self.bump(id);
+        if let Some(page) = bump.span() {
+            let span = spans.at(page);
+            span.set_frontier(bump.cursor());
+            self.forget(bump, page);
+            let free = heap.free_cells(span);
+            if free == 0 {
+                used.push(spans, page);
+            } else {
+                self.cache().refund(free * span.object_bytes());
+                partial.push(spans, page);
+            }
+        }
+        bump.reset();
+        home.forget_visits();
+        if id.is_shared() {
+            waiting.walk(spans).for_each(|(page, _)| spans.at(page).set_held(false));
+        }
+        self.cache().left_home(usize::MAX);
+        partial.append(spans, waiting);
+        self.sweeper().hand_in(central, id, used, partial);
+        self.sweeper().add_freed(central, id, home.freed.take());
+    }
+
+    /// Calls `f` with each list of spans that the mutator has, and whether they may have free cells.
+    pub(crate) fn for_each_list(&self, mut f: impl FnMut(SpanList, bool)) {
+        self.cache().for_each_active(|id| {
+            let home = self.cache().home(id);
+            f(home.spans.get(), true);
+            f(home.used.get(), false);
+        });
+        let swept = self.cache().swept_for_others().get();
+        f(swept.partial, true);
+        f(swept.full, false);
+    }
+
+    /// Calls `f` with the first page of each span that it allocates from.
+    pub(crate) fn for_each_own_span(&self, mut f: impl FnMut(PageIndex)) {
+        self.cache().for_each_active(|id| self.bump(id).span().into_iter().for_each(&mut f));
+    }
+
+    /// How many pages it has set aside.
+    pub(crate) fn pages_aside(&self) -> PageCount {
+        self.cache().pages().count()
+    }
+}

@@ -1,0 +1,159 @@
+//! Which cells the program has freed itself: a bit a granule, beside the mark and allocation bits, and chains of such cells
+//! that wait to be used again, linked through their first words. The bits exist from the first free on; a heap whose program
+//! never frees has none. Invariant: a cell with a bit is no object; it is in at most one chain, or forgotten until its span
+//! is swept in the next cycle; who clears the bit has the cell.
+
+use crate::granule::{GRANULE, GRANULE_LOG};
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+const WORD_BITS: usize = 64;
+const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
+
+/// The bits of a heap whose window starts at `base`.
+pub(crate) struct FreedBits {
+    words: MappedArray<AtomicU64>,
+    base: usize,
+    in_use: AtomicBool,
+    any: AtomicBool,
+}
+
+impl FreedBits {
+    /// None, in a window of `window` bytes from `base`.
+    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
+        let words = MappedArray::new(kernel, window.div_ceil(GRANULE * WORD_BITS))?;
+        Ok(FreedBits { words, base, in_use: AtomicBool::new(false), any: AtomicBool::new(false) })
+    }
+
+    /// Whether there are any.
+    #[inline(always)]
+    pub(crate) fn are_in_use(&self) -> bool {
+        self.in_use.load(Ordering::Acquire)
+    }
+
+    /// The program has freed an object, small or large.
+    pub(crate) fn note(&self) {
+        if !self.any.load(Ordering::Relaxed) {
+            self.any.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it ever has.
+    pub(crate) fn were_noted(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// Makes the bits for the bytes `from..to` of the window usable.
+    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.words.commit(from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS))
+    }
+
+    /// From now on there are some; those of the whole heap are usable.
+    pub(crate) fn begin_use(&self) {
+        self.in_use.store(true, Ordering::Release);
+    }
+
+    fn word(&self, addr: usize) -> (&AtomicU64, u64) {
+        let offset = addr - self.base;
+        // SAFETY: callers ask about addresses in spans once the bits are in use, and so committed.
+        (unsafe { &*self.words.at(offset >> WORD_BYTES_LOG) }, 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
+    }
+
+    /// Whether a cell was freed.
+    #[inline]
+    pub(crate) fn is_freed(&self, addr: usize) -> bool {
+        self.are_in_use() && {
+            let (word, bit) = self.word(addr);
+            word.load(Ordering::Acquire) & bit != 0
+        }
+    }
+
+    /// A cell is freed; false if it was already.
+    pub(crate) fn set(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(addr);
+        word.fetch_or(bit, Ordering::AcqRel) & bit == 0
+    }
+
+    /// A freed cell is used again; false if it was not free, or somebody else has taken it.
+    pub(crate) fn take(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(addr);
+        word.fetch_and(!bit, Ordering::AcqRel) & bit != 0
+    }
+
+    /// Of the pages `start..end`, which are a span's that its caller sweeps: keeps the bits of cells that are in `alive`, a
+    /// word of allocation bits by its address; what was freed in the cycle before is free like any other cell.
+    pub(crate) fn keep(&self, pages: Range<usize>, alive: impl Fn(usize) -> u64) {
+        if !self.are_in_use() {
+            return;
+        }
+        for at in pages.step_by(GRANULE * WORD_BITS) {
+            let (word, _) = self.word(at);
+            if word.load(Ordering::Relaxed) != 0 {
+                word.fetch_and(alive(at), Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Freed cells of one shape, linked through their first words. A link is the complement of an address, so that a marking that
+/// comes to a freed cell, by an object that only a stray word keeps, finds no pointer in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FreedCells {
+    head: usize,
+    tail: usize,
+    len: u32,
+    /// The cycle in which they were freed; in the next they are free cells like others.
+    cycle: u32,
+}
+
+impl FreedCells {
+    /// How many there are, in this cycle.
+    pub(crate) fn len(&self, cycle: u32) -> u32 {
+        if self.cycle == cycle { self.len } else { 0 }
+    }
+
+    /// Adds a cell in this cycle.
+    ///
+    /// # Safety
+    /// 1. The cell's bit was set by the caller, and it is in no chain.
+    pub(crate) unsafe fn push(&mut self, cell: usize, cycle: u32) {
+        if self.len(cycle) == 0 {
+            *self = FreedCells { head: 0, tail: cell, len: 0, cycle };
+        }
+        // SAFETY: contract 1: the cell is nobody's, and cells have a word at least.
+        unsafe { (cell as *mut usize).write(!self.head) };
+        (self.head, self.len) = (cell, self.len + 1);
+    }
+
+    /// Adds those of another chain, before its own.
+    pub(crate) fn prepend(&mut self, other: FreedCells, cycle: u32) {
+        if other.len(cycle) == 0 {
+            return;
+        }
+        if self.len(cycle) == 0 {
+            *self = other;
+            return;
+        }
+        // SAFETY: the last cell of a chain is nobody's, and the chains are the caller's.
+        unsafe { (other.tail as *mut usize).write(!self.head) };
+        (self.head, self.len) = (other.head, self.len + other.len);
+    }
+
+    /// Takes a cell, whose bit must still be taken. What it links to is checked by `is_right`: a program may have written
+    /// into what it freed, and the rest of the chain is forgotten then.
+    pub(crate) fn pop(&mut self, cycle: u32, is_right: impl Fn(usize) -> bool) -> Option<usize> {
+        if self.len(cycle) == 0 {
+            return None;
+        }
+        let cell = self.head;
+        // SAFETY: the cells of a chain are nobody's.
+        let next = !unsafe { (cell as *const usize).read() };
+        self.len -= 1;
+        self.head = next;
+        if self.len != 0 && !is_right(next) {
+            self.len = 0;
+        }
+        Some(cell)
+    }
+}

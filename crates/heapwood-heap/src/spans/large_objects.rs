@@ -1,0 +1,62 @@
+//! Where large objects start: a bit for each page. They are on no list, so that one can be freed at once, by anybody:
+//! who takes the bit away has the object, be it the sweep that found it dead or a program that frees it. Invariant: a bit
+//! says that a span of one object starts there, which is whole before the bit is set and goes after it was taken.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering};
+use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_pages::{PageCount, PageIndex};
+
+const WORD_PAGES: usize = 64;
+
+/// The large objects of a heap.
+pub(crate) struct LargeObjects {
+    starts: MappedArray<AtomicU64>,
+}
+
+impl LargeObjects {
+    /// None, in a window of so many pages.
+    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
+        Ok(LargeObjects { starts: MappedArray::new(kernel, window.0.div_ceil(WORD_PAGES))? })
+    }
+
+    /// Makes room for those that start in these pages.
+    pub(crate) fn commit(&self, pages: Range<usize>) -> Result<(), OsError> {
+        self.starts.commit(pages.start / WORD_PAGES..pages.end.div_ceil(WORD_PAGES))
+    }
+
+    /// How many words say where those below a page start.
+    pub(crate) fn words_below(end: PageIndex) -> usize {
+        end.0.div_ceil(WORD_PAGES)
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        // SAFETY: callers ask about pages below the extent, for which there is room.
+        unsafe { &*self.starts.at(index) }
+    }
+
+    /// An object starts at a page.
+    pub(crate) fn add(&self, page: PageIndex) {
+        self.word(page.0 / WORD_PAGES).fetch_or(1 << (page.0 % WORD_PAGES), Ordering::Release);
+    }
+
+    /// Takes the object that starts at a page; false if there is none, or somebody else has it.
+    pub(crate) fn take(&self, page: PageIndex) -> bool {
+        let bit = 1 << (page.0 % WORD_PAGES);
+        self.word(page.0 / WORD_PAGES).fetch_and(!bit, Ordering::AcqRel) & bit != 0
+    }
+
+    /// The pages at which objects start, by the words `words`.
+    pub(crate) fn starts(&self, words: Range<usize>) -> impl Iterator<Item = PageIndex> {
+        words.flat_map(move |index| {
+            let mut bits = self.word(index).load(Ordering::Acquire);
+            core::iter::from_fn(move || {
+                (bits != 0).then(|| {
+                    let bit = bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    PageIndex(index * WORD_PAGES + bit)
+                })
+            })
+        })
+    }
+}

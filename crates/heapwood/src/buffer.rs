@@ -1,0 +1,72 @@
+//! Memory without pointers that nobody has written yet. Invariant: allocating one writes nothing into it, so that a large one
+//! takes no memory of the system until it is used. It has no header, and so does not know its length: who needs that
+//! takes a [`Slice`](crate::Slice).
+
+use crate::gc::Gc;
+use crate::mutator::Mutator;
+use core::ptr::NonNull;
+use heapwood_gc::AllocError;
+use heapwood_heap::{MAX_TABLED, ShapeId, SizeClass};
+
+/// Memory without pointers; made by [`Mutator::alloc_buffer`]. [`Gc::as_ptr`] is where it begins, which is a multiple of 16.
+///
+/// What is in it is nobody's value until something is written there, by way of that address.
+pub struct Buffer {
+    _bytes: [u8; 0],
+}
+
+impl Mutator {
+    /// Allocates `bytes` bytes (0 counts as 1) without pointers, and writes nothing there. May collect.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+    /// # let m = heap.attach().unwrap();
+    /// let buffer = m.alloc_buffer(1 << 20);
+    /// let bytes = buffer.as_ptr().cast::<u8>();
+    /// // SAFETY: the buffer has more than 4 bytes, and nobody else has its address.
+    /// unsafe { bytes.copy_from_nonoverlapping(b"four".as_ptr(), 4) };
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`].
+    #[inline]
+    pub fn alloc_buffer(&self, bytes: usize) -> Gc<Buffer> {
+        match self.try_alloc_buffer(bytes) {
+            Ok(buffer) => buffer,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Allocates `bytes` bytes (0 counts as 1) without pointers, and writes nothing there. May collect.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    #[inline]
+    pub fn try_alloc_buffer(&self, bytes: usize) -> Result<Gc<Buffer>, AllocError> {
+        let object = if bytes <= MAX_TABLED {
+            self.small_buffer(SizeClass::of_tabled(bytes.max(1)))?
+        } else {
+            self.long_buffer(bytes)?
+        };
+        // SAFETY: the object is new; a buffer is no more than its address.
+        Ok(unsafe { Gc::from_raw(object.cast()) })
+    }
+
+    #[inline(always)]
+    fn small_buffer(&self, class: SizeClass) -> Result<NonNull<u8>, AllocError> {
+        let (shape, cell) = (ShapeId::no_pointers(Some(class)), class.cell_size());
+        let object = self.raw().reserve(shape, cell)?;
+        // SAFETY: it was reserved just now, and whatever it holds is right.
+        unsafe { self.raw().bump(shape).commit(object, cell) };
+        Ok(object)
+    }
+
+    #[inline(never)]
+    fn long_buffer(&self, bytes: usize) -> Result<NonNull<u8>, AllocError> {
+        match SizeClass::of(bytes) {
+            Some(class) => self.small_buffer(class),
+            None => self.raw().allocate_large(ShapeId::no_pointers(None), bytes, false),
+        }
+    }
+}

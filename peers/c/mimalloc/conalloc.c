@@ -1,0 +1,3 @@
+/* Conalloc with mimalloc (mi_malloc and mi_free), every block freed by hand. */
+#define PEER_MIMALLOC
+#include "../glibc/conalloc.c"

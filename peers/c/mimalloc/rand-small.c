@@ -1,0 +1,3 @@
+/* RandSmall with mimalloc (mi_malloc and mi_free), every block freed by hand. */
+#define PEER_MIMALLOC
+#include "../glibc/rand-small.c"

@@ -1,0 +1,101 @@
+/* How a workload runs: on the thread that main is, or on several, of which each
+   does the whole of it. All must print the same lines; they are printed once,
+   and then the figures: gaps are the longest, throughputs are added up. A peer
+   with a collector includes that first, since it may have threads of its own. */
+#ifndef PEERS_THREADS_H
+#define PEERS_THREADS_H
+
+#include "common.h"
+
+#include <pthread.h>
+
+#ifndef MOST_THREADS
+#define MOST_THREADS 1024
+#endif
+
+/* What a thread has found. */
+struct report {
+    FILE *lines;
+    bool has_figures;
+    double longest_gap_us, mops;
+};
+
+typedef void work(uint64_t n, struct report *report);
+
+struct share {
+    pthread_t thread;
+    work *work;
+    uint64_t n;
+    struct report report;
+    char *text;
+    size_t bytes;
+};
+
+static void *do_share(void *arg) {
+    struct share *share = arg;
+    share->report.lines = check_memory(open_memstream(&share->text, &share->bytes));
+    share->work(share->n, &share->report);
+    fclose(share->report.lines);
+    return NULL;
+}
+
+/* Takes `--threads T` out of the arguments. */
+static unsigned take_threads(int *argc, char **argv, unsigned usual) {
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--threads") != 0) continue;
+        char *end = NULL;
+        long threads = i + 1 < *argc ? strtol(argv[i + 1], &end, 10) : 0;
+        if (end == NULL || *end != '\0' || threads < 1 || threads > MOST_THREADS) {
+            fprintf(stderr, "%s: --threads takes a number, 1..%d\n", argv[0], MOST_THREADS);
+            exit(2);
+        }
+        for (int k = i; k + 2 <= *argc; k++) argv[k] = argv[k + 2];
+        *argc -= 2;
+        return (unsigned)threads;
+    }
+    return usual;
+}
+
+/* The rest of main: N, and threads if not the usual number, and the work. */
+static int run(int argc, char **argv, uint64_t normal, uint64_t limit, unsigned usual_threads,
+               work *work) {
+    static struct share shares[MOST_THREADS];
+    unsigned threads = take_threads(&argc, argv, usual_threads);
+    uint64_t n = take_number(argc, argv, normal, limit);
+    for (unsigned t = 0; t < threads; t++) shares[t] = (struct share){.work = work, .n = n};
+    if (threads == 1) {
+        do_share(&shares[0]);
+    } else {
+        for (unsigned t = 0; t < threads; t++) {
+            int error = pthread_create(&shares[t].thread, NULL, do_share, &shares[t]);
+            if (error != 0) {
+                fprintf(stderr, "thread %u of %u cannot be started: %s\n", t + 1, threads,
+                        strerror(error));
+                exit(1);
+            }
+        }
+        for (unsigned t = 0; t < threads; t++) pthread_join(shares[t].thread, NULL);
+    }
+    struct report *first = &shares[0].report;
+    for (unsigned t = 1; t < threads; t++) {
+        struct report *other = &shares[t].report;
+        if (strcmp(shares[t].text, shares[0].text) != 0) {
+            fprintf(stderr, "thread %u found:\n%sbut thread 1 found:\n%s", t + 1, shares[t].text,
+                    shares[0].text);
+            return 1;
+        }
+        first->mops += other->mops;
+        if (other->longest_gap_us > first->longest_gap_us) {
+            first->longest_gap_us = other->longest_gap_us;
+        }
+    }
+    fputs(shares[0].text, stdout);
+    if (first->has_figures) {
+        printf("figure longest_gap_us %.1f\n", first->longest_gap_us);
+        printf("figure mops %.3f\n", first->mops);
+    }
+    for (unsigned t = 0; t < threads; t++) free(shares[t].text);
+    return 0;
+}
+
+#endif

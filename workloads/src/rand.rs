@@ -1,0 +1,94 @@
+//! RandSmall and RandLarge, the programs of David Simcha that D's collector has been measured with since 2010: a table of
+//! pointers, each overwritten in turn with a new block of a random size, which has no pointers and is never touched. Nothing is
+//! written to a block, by the program or for it: what is measured is finding room, and the large blocks take no memory of
+//! the system.
+
+use crate::allocator::Allocator;
+use crate::twister::Twister;
+use crate::workload::{Line, N, Threads, Workload};
+use heapwood::{Buffer, Gc, GcCell, Slice};
+use serde_json::json;
+
+/// Blocks of a few bytes to two kilobytes.
+pub const SMALL: Blocks =
+    Blocks { name: "rand-small", slots: 4096, least: 8, most: 2047, seed: 2_929_088_778 };
+/// Blocks of 1 to 128 KiB.
+pub const LARGE: Blocks =
+    Blocks { name: "rand-large", slots: 1024, least: 1024, most: 131_072, seed: 1_202_387_523 };
+
+/// RandSmall, to those who run it.
+pub const WORKLOAD_SMALL: Workload = Workload {
+    name: SMALL.name,
+    about: "A table of 4096 blocks of 8 to 2047 bytes, all replaced in turn and never touched (RandSmall)",
+    n: ITERATIONS,
+    threads: Threads::USUALLY_ONE,
+    least_bytes: |_| SMALL.least_bytes(),
+    figures: &[],
+    run: |m, n, report| report(SMALL.run(m, n).into()),
+};
+
+/// RandLarge, to those who run it.
+pub const WORKLOAD_LARGE: Workload = Workload {
+    name: LARGE.name,
+    about: "A table of 1024 blocks of 1 to 128 KiB, all replaced in turn and never touched (RandLarge)",
+    n: ITERATIONS,
+    threads: Threads::USUALLY_ONE,
+    least_bytes: |_| LARGE.least_bytes(),
+    figures: &[],
+    run: |m, n, report| report(LARGE.run(m, n).into()),
+};
+
+const ITERATIONS: N = N { unit: "number of iterations", usual: 10_000, most: 1 << 32 };
+
+/// One of the two programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    name: &'static str,
+    slots: usize,
+    /// The sizes, in bytes.
+    least: u32,
+    most: u32,
+    seed: u32,
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The program.
+    pub name: &'static str,
+    /// How often the whole table was overwritten.
+    pub iterations: u64,
+    /// A sum over the sizes in their order.
+    pub checksum: u64,
+}
+
+impl From<Outcome> for Line {
+    fn from(outcome: Outcome) -> Line {
+        let Outcome { name, iterations, checksum } = outcome;
+        let checksum = format!("0x{checksum:016x}");
+        let check = format!("{name} iterations {iterations} checksum {checksum}");
+        let fields = json!({"iterations": iterations, "checksum": checksum});
+        Line { text: check.clone(), check, figures: Vec::new(), fields }
+    }
+}
+
+impl Blocks {
+    /// The bytes that must be had: the table's. The blocks are never touched, and take none.
+    pub fn least_bytes(&self) -> u128 {
+        self.slots as u128 * 8
+    }
+
+    /// Overwrites the table so often.
+    pub fn run<A: Allocator>(&self, a: &A, iterations: u64) -> Outcome {
+        let (m, mut twister, mut checksum) = (a.mutator(), Twister::new(self.seed), 0u64);
+        let table: Gc<Slice<GcCell<Option<Gc<Buffer>>>>> = m.alloc_slice(self.slots, |_| GcCell::new(None));
+        for _ in 0..iterations {
+            for slot in table.iter() {
+                let bytes = twister.within(self.least, self.most);
+                slot.set(m, Some(a.alloc_buffer(bytes as usize)));
+                checksum = checksum.wrapping_mul(31).wrapping_add(bytes.into());
+            }
+        }
+        Outcome { name: self.name, iterations, checksum }
+    }
+}

@@ -1,0 +1,252 @@
+//! A workload on several threads: each attaches to the heap and does the whole of it, and all must find the same. Invariant:
+//! the thread that waits for them, which may be attached, too, waits in a blocking region, so that no collection waits for
+//! it.
+
+use crate::workload::{Across, Figure, Line, Workload};
+use heapwood::{Heap, HeapError, Mutator};
+use serde_json::json;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::RwLock;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Builder, Scope};
+
+/// Room for the deepest workload and what libraries add.
+const STACK_BYTES: usize = 4 << 20;
+
+/// Why what several threads did is worth nothing.
+#[derive(Debug)]
+pub enum ThreadsError {
+    /// The system gave no thread.
+    Spawn {
+        /// Its number, from 1.
+        thread: u32,
+        /// How many there were to be.
+        threads: u32,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// A thread could not join the heap.
+    Attach {
+        /// Its number, from 1.
+        thread: u32,
+        /// What the heap says.
+        why: HeapError,
+    },
+    /// A thread found something else than the first.
+    Differs {
+        /// Its number, from 1.
+        thread: u32,
+        /// The number of the check value, from 1.
+        line: usize,
+        /// What the thread found.
+        here: Option<String>,
+        /// What the first one did.
+        first: Option<String>,
+    },
+}
+
+impl fmt::Display for ThreadsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ThreadsError::Spawn { thread, threads, why } => write!(
+                f,
+                "thread {thread} of {threads} cannot be started: {why}; use fewer, or allow the process more (ulimit -u)"
+            ),
+            ThreadsError::Attach { thread, why } => write!(f, "thread {thread} cannot join the heap: {why}"),
+            ThreadsError::Differs { thread, line, here, first } => {
+                let show = |said: &Option<String>| {
+                    said.as_deref().map_or("nothing".into(), |text| format!("{text:?}"))
+                };
+                write!(
+                    f,
+                    "the threads did not find the same: in check value {line} thread {thread} has {}, but thread 1 {}: the \
+                     heap has lost or mixed up objects",
+                    show(here),
+                    show(first)
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ThreadsError {}
+
+/// What a thread has to say, with its number from 0.
+type Message = (u32, Result<Line, ThreadsError>);
+
+impl Workload {
+    /// Runs it for an N within its range on so many threads, reporting each line as soon as all have it. One thread is the
+    /// calling one.
+    ///
+    /// # Errors
+    /// A thread could not be started or join the heap, or found something else than the others.
+    pub fn run_on(
+        &self,
+        m: &Mutator,
+        threads: u32,
+        n: u64,
+        report: &mut dyn FnMut(Line),
+    ) -> Result<(), ThreadsError> {
+        if threads == 1 {
+            (self.run)(m, n, report);
+            return Ok(());
+        }
+        let heap = m.heap();
+        m.blocking(|| {
+            let gate = RwLock::new(true);
+            std::thread::scope(|scope| {
+                let said = self.start(scope, &gate, &heap, threads, n)?;
+                gather(self.figures, threads, said, report)
+            })
+        })
+    }
+
+    /// Starts the threads, of which none begins before all are there.
+    fn start<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        gate: &'env RwLock<bool>,
+        heap: &'env Heap,
+        threads: u32,
+        n: u64,
+    ) -> Result<Receiver<Message>, ThreadsError> {
+        let (send, said) = mpsc::channel();
+        let mut closed = gate.write().expect("nobody else has the gate yet");
+        for thread in 0..threads {
+            let send = send.clone();
+            let begin = move || {
+                if gate.read().is_ok_and(|may_begin| *may_begin) {
+                    self.share(heap, thread, n, &send);
+                }
+            };
+            if let Err(why) = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, begin) {
+                // Those that are there end without having begun.
+                *closed = false;
+                return Err(ThreadsError::Spawn { thread: thread + 1, threads, why });
+            }
+        }
+        Ok(said)
+    }
+
+    /// What each thread does.
+    fn share(&self, heap: &Heap, thread: u32, n: u64, send: &Sender<Message>) {
+        // If nobody listens any more, another thread has found something else, and that is said.
+        let tell = |said| {
+            let _ = send.send((thread, said));
+        };
+        match heap.attach() {
+            Ok(m) => (self.run)(&m, n, &mut |line| tell(Ok(line))),
+            Err(why) => tell(Err(ThreadsError::Attach { thread: thread + 1, why })),
+        }
+    }
+}
+
+/// Reports each line when all threads have it, until all have ended.
+fn gather(
+    figures: &[Figure],
+    threads: u32,
+    said: Receiver<Message>,
+    report: &mut dyn FnMut(Line),
+) -> Result<(), ThreadsError> {
+    let mut lines: Vec<VecDeque<Line>> = (0..threads).map(|_| VecDeque::new()).collect();
+    let mut reported = 0;
+    let mut take = |lines: &mut [VecDeque<Line>]| {
+        let each: Vec<Option<Line>> = lines.iter_mut().map(VecDeque::pop_front).collect();
+        reported += 1;
+        report(combine(figures, reported, each)?);
+        Ok(())
+    };
+    for (thread, line) in said {
+        lines[thread as usize].push_back(line?);
+        while lines.iter().all(|of_thread| !of_thread.is_empty()) {
+            take(&mut lines)?;
+        }
+    }
+    // What one thread has more than another.
+    match lines.iter().any(|of_thread| !of_thread.is_empty()) {
+        true => take(&mut lines),
+        false => Ok(()),
+    }
+}
+
+/// The line that all threads have found, with the figures of all.
+fn combine(figures: &[Figure], number: usize, each: Vec<Option<Line>>) -> Result<Line, ThreadsError> {
+    let check = |line: &Option<Line>| line.as_ref().map(|line| line.check.clone());
+    let first = check(&each[0]);
+    if let Some(k) = each.iter().position(|line| check(line) != first) {
+        let here = check(&each[k]);
+        return Err(ThreadsError::Differs { thread: k as u32 + 1, line: number, here, first });
+    }
+    let each: Vec<Line> = each.into_iter().flatten().collect();
+    let mut line = each[0].clone();
+    for (name, value) in &mut line.figures {
+        let across = figures.iter().find(|figure| figure.name == *name).map_or(Across::Largest, |f| f.across);
+        let values = each.iter().flat_map(|line| &line.figures).filter(|(n, _)| n == name).map(|(_, v)| *v);
+        *value = match across {
+            Across::Sum => values.sum(),
+            Across::Largest => values.fold(f64::MIN, f64::max),
+        };
+        line.fields[*name] = json!(value);
+    }
+    if !line.figures.is_empty() {
+        let figures = line.figures.iter().map(|(name, value)| format!("\n{name} of all threads {value:.3}"));
+        line.text = line.check.clone() + &figures.collect::<String>();
+    }
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIGURES: &[Figure] = &[
+        Figure { name: "mops", label: "", headline: false, across: Across::Sum },
+        Figure { name: "gap", label: "", headline: false, across: Across::Largest },
+    ];
+
+    fn line(check: &str, figures: &[(&'static str, f64)]) -> Line {
+        let fields = json!({"check": check, "mops": 0, "gap": 0});
+        Line { text: "of one thread".into(), check: check.into(), figures: figures.to_vec(), fields }
+    }
+
+    /// What is reported of lines that threads have sent in some order.
+    fn gathered(threads: u32, said: &[(u32, &Line)]) -> (Vec<Line>, Result<(), String>) {
+        let (send, receive) = mpsc::channel();
+        for (thread, line) in said {
+            send.send((*thread, Ok((*line).clone()))).unwrap();
+        }
+        drop(send);
+        let mut lines = Vec::new();
+        let result = gather(FIGURES, threads, receive, &mut |line| lines.push(line));
+        (lines, result.map_err(|e| e.to_string()))
+    }
+
+    #[test]
+    fn figures_of_all_threads_become_one() {
+        let (a, b) = (line("x", &[("mops", 2.0), ("gap", 7.0)]), line("x", &[("mops", 3.0), ("gap", 5.0)]));
+        let (lines, result) = gathered(2, &[(1, &a), (0, &b)]);
+        assert_eq!(result, Ok(()));
+        assert_eq!(lines[0].figures, [("mops", 5.0), ("gap", 7.0)]);
+        assert_eq!((&lines[0].fields["mops"], &lines[0].fields["gap"]), (&json!(5.0), &json!(7.0)));
+        assert_eq!(lines[0].text, "x\nmops of all threads 5.000\ngap of all threads 7.000");
+        let (lines, _) = gathered(1, &[(0, &line("y", &[]))]);
+        assert_eq!((lines.len(), lines[0].text.as_str()), (1, "of one thread"));
+    }
+
+    #[test]
+    fn threads_that_differ_are_told() {
+        let [a, b, c] = ["a", "b", "c"].map(|check| line(check, &[]));
+        let (lines, result) = gathered(2, &[(0, &a), (0, &b), (1, &a), (1, &c)]);
+        assert_eq!(lines.len(), 1);
+        assert!(result.unwrap_err().contains("in check value 2 thread 2 has \"c\", but thread 1 \"b\""));
+        for (said, words) in [
+            (&[(0, &a), (1, &a), (1, &b)][..], "value 2 thread 2 has \"b\", but thread 1 nothing"),
+            (&[(0, &a), (1, &a), (0, &b)], "value 2 thread 2 has nothing, but thread 1 \"b\""),
+        ] {
+            let message = gathered(2, said).1.unwrap_err();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}
