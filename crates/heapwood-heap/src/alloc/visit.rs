@@ -84,7 +84,7 @@ impl Owner<'_> {
         home.spans.set(at_home);
     }
 
-    /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and what is left of
+    /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
     /// those that it allocates from. Those are looked at one by one where whole spans would be too much.
     pub fn held_bytes(&self) -> usize {
         let (waiting, open) = self.cache().held_bytes();
@@ -97,7 +97,7 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| {
             let bump = self.bump(id);
             if let Some(page) = bump.span() {
-                left += self.heap().spans().at(page).cells_end() - bump.cursor();
+                left += self.heap().unused_bytes(self.heap().spans().at(page), bump.cursor());
             }
         });
         waiting + left

@@ -305,4 +305,15 @@ impl PageHeap {
         }
         (end - frontier) / span.object_bytes() - self.marks.count_allocated_cells(frontier, end)
     }
+
+    /// Bytes of the cells without an object in a span whose owner has come up to `cursor`: those that it may still hand out,
+    /// and the dead ones below where it began in this cycle.
+    pub(crate) fn unused_bytes(&self, span: &Span, cursor: usize) -> usize {
+        let bytes = span.object_bytes();
+        let empty = |from, to| (to - from) - self.marks.count_allocated_cells(from, to) * bytes;
+        let start = span.cells_start();
+        let begun = span.start_of_window();
+        let dead = if begun > start { empty(start, begun) } else { 0 };
+        dead + empty(cursor, span.cells_end())
+    }
 }
