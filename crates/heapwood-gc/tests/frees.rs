@@ -59,6 +59,53 @@ fn child_drops_and_frees_in_verify_mode() {
     }
 }
 
+/// What can be reached from a precise root refers to an object that is freed nevertheless, small or large: verify mode says so,
+/// though it cannot say it of whatever else refers to one.
+#[test]
+fn verify_mode_finds_what_refers_to_a_freed_object() {
+    assert_corrupt(&run_alone("child_keeps_what_refers_to_a_freed_object"), "which the program has freed");
+    assert_corrupt(
+        &run_alone("child_keeps_what_refers_to_a_freed_large_object"),
+        "inside the heap but no object",
+    );
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_what_refers_to_a_freed_object() {
+    if alone() {
+        keep_what_refers_to_a_freed_object(16);
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the test above"]
+fn child_keeps_what_refers_to_a_freed_large_object() {
+    if alone() {
+        keep_what_refers_to_a_freed_object(1 << 20);
+    }
+}
+
+fn keep_what_refers_to_a_freed_object(bytes: usize) {
+    let heap = heap(PRECISE.verify(true));
+    let mutator = attach(&heap);
+    let (mut kept, node) = (Slots::new(&heap, 1), node_type(&heap));
+    // Behind others, which are right.
+    for _ in 0..1000 {
+        let newer = new(&mutator, node);
+        link(&mutator, newer, 1, kept.get(0));
+        kept.set(0, newer);
+    }
+    let (x, y) = (new(&mutator, node), new(&mutator, pointer_free(&heap, bytes)));
+    link(&mutator, x, 0, y);
+    // SAFETY: the first five hundred of a list of a thousand.
+    let at = (0..500).fold(kept.get(0), |at, _| unsafe { (at as *const usize).add(1).read() });
+    link(&mutator, at, 0, x);
+    mutator.collect().unwrap();
+    free(&mutator, y);
+    mutator.collect().unwrap();
+}
+
 /// A word that may or may not be a pointer keeps a dead object, but what that refers to and was freed is not looked into: the
 /// trace function was called with a freed object's memory.
 #[test]

@@ -8,6 +8,7 @@
 //! | `phases` | the phase clock |
 //! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
 //! | `verify` | the checks of verify mode |
+//! | `precise_walk` | what precise roots lead to, for verify mode |
 //! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
@@ -15,6 +16,7 @@
 mod at_exit;
 mod histogram;
 mod phases;
+mod precise_walk;
 mod record;
 #[cfg(feature = "inspect")]
 mod snapshot;

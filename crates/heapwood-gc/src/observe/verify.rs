@@ -4,10 +4,12 @@
 //! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
 //! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
 //! allocation, and none is at a collection. And every slot, of roots as of objects, must hold the address of an object
-//! that exists: marking would raise a freed one from the dead. After marking, the space's walker runs, and a second,
+//! that exists: marking would raise a freed one from the dead. Where the program frees objects itself, that is asked of
+//! objects that precise roots lead to (`precise_walk`); others may be dead. After marking, the space's walker runs, and a second,
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
 //! object. A closed set that contains the roots contains everything reachable.
 
+use super::precise_walk::PreciseWalk;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::roots::{Roots, Source};
@@ -23,6 +25,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// The copy of the heap at the last collection.
 pub(crate) struct Verify {
     copy: MappedArray<usize>,
+    walk: PreciseWalk,
     /// So many bytes of the heap have room in it.
     committed: AtomicUsize,
     violations: AtomicU64,
@@ -32,6 +35,7 @@ impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(Verify {
             copy: MappedArray::new(kernel, space.window_bytes() / WORD)?,
+            walk: PreciseWalk::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
         })
@@ -47,7 +51,7 @@ impl Verify {
         let extent = space.extent();
         let committed = self.committed.swap(extent, Ordering::Relaxed);
         if let Err(e) = self.copy.commit(committed / WORD..extent / WORD) {
-            corrupt(format_args!("no memory for the tables of verify mode: {e}"));
+            no_memory(e);
         }
     }
 
@@ -77,13 +81,8 @@ impl Verify {
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
                 // What is dead and has not been collected may refer to what the program has freed.
-                let wrong = Wrong::about(space, now).filter(|wrong| {
-                    !space.has_explicit_frees() || matches!(wrong, Wrong::Inside { .. })
-                });
-                if let Some(wrong) = wrong {
-                    corrupt(format_args!(
-                        "word {word} of the object at {object:#x} ({bytes} bytes) holds {now:#x}, {wrong}"
-                    ));
+                if !space.has_explicit_frees() || Wrong::is_inside(space, now) {
+                    check_slot(space, slot, (object, bytes), now);
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
@@ -97,6 +96,15 @@ impl Verify {
             });
         });
         stores.clear(space);
+        if space.has_explicit_frees() {
+            let from_roots = |come_to: &mut dyn FnMut(usize)| {
+                for_each_root(roots, members, |_, _, value| come_to(value));
+            };
+            let walked = self.walk.run(space, from_roots, |slot, object, value| {
+                check_slot(space, slot, object, value);
+            });
+            walked.unwrap_or_else(|e| no_memory(e));
+        }
     }
 
     /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
@@ -133,9 +141,25 @@ impl Verify {
     }
 }
 
+#[cold]
+fn no_memory(e: OsError) -> ! {
+    corrupt(format_args!("no memory for the tables of verify mode: {e}"))
+}
+
+/// Aborts if a slot of an object (its address and bytes) holds what no slot may.
+fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value: usize) {
+    if let Some(wrong) = Wrong::about(space, value) {
+        let word = (slot - object) / WORD;
+        corrupt(format_args!(
+            "word {word} of the object at {object:#x} ({bytes} bytes) holds {value:#x}, {wrong}"
+        ));
+    }
+}
+
 /// What is wrong with a value that a pointer slot holds.
 enum Wrong {
     NoSpan,
+    FreedByProgram,
     Free,
     Inside { object: usize, bytes: usize },
 }
@@ -150,9 +174,15 @@ impl Wrong {
         match space.find(value) {
             Some(object) if Address::from(object.base) == value => None,
             Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
+            None if space.is_freed(ObjectRef::new(value.get())) => Some(Wrong::FreedByProgram),
             None if space.find_span(value).is_some() => Some(Wrong::Free),
             None => Some(Wrong::NoSpan),
         }
+    }
+
+    /// Whether it points into an object behind its first byte.
+    fn is_inside(space: &Space, value: usize) -> bool {
+        matches!(Wrong::about(space, value), Some(Wrong::Inside { .. }))
     }
 }
 
@@ -161,6 +191,10 @@ impl fmt::Display for Wrong {
         const KEPT: &str = "was it kept past the object's life, where no collection looks?";
         match self {
             Wrong::NoSpan => write!(f, "which is inside the heap but no object: {KEPT}"),
+            Wrong::FreedByProgram => write!(
+                f,
+                "which the program has freed: whatever refers to an object is cleared before it is freed"
+            ),
             Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
             Wrong::Inside { object, bytes } => write!(
                 f,
@@ -182,7 +216,7 @@ fn for_each_root(roots: &Roots, members: &Members<'_, Mutator>, mut f: impl FnMu
 
 /// Calls `f` with each word of an object that its layout says is a pointer. Written anew and simply, so as not to
 /// share a mistake with the marker.
-fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
+pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(span) = space.find_span(Address::new(object)) else { return };
     let shape = match space.shape(span.shape()) {
         shape if shape.kind() == ScanKind::Numbered => {
