@@ -8,7 +8,7 @@
 //! | `phases` | the phase clock |
 //! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
 //! | `verify` | the checks of verify mode |
-//! | `precise_walk` | what precise roots lead to, for verify mode |
+//! | `precise_walk`, `slots` | what precise roots lead to, and where the pointers of an object are: for verify mode |
 //! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
@@ -18,6 +18,7 @@ mod histogram;
 mod phases;
 mod precise_walk;
 mod record;
+mod slots;
 #[cfg(feature = "inspect")]
 mod snapshot;
 pub mod stats;

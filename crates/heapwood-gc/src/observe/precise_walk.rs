@@ -2,7 +2,7 @@
 //! is dead may refer to what was freed, and of what a word of a stack keeps nobody can say whether it is alive; but what
 //! can be reached from precise roots is. Invariant: an object waits at most once in a walk, so there is room for all.
 
-use super::verify::for_each_slot;
+use super::slots::for_each_slot;
 use heapwood_heap::{Address, GRANULE, Space};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};

@@ -1,0 +1,64 @@
+//! Where the pointers of an object are, found simply: for verify mode. Invariant: nothing here is the marker's, so as not to
+//! share a mistake with it, but the decoder of programs.
+
+use core::ops::Range;
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space};
+use heapwood_layout::{Program, WORD};
+
+/// Calls `f` with each word of an object that its layout says is a pointer.
+pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
+    let Some(span) = space.find_span(Address::new(object)) else { return };
+    let shape = match space.shape(span.shape()) {
+        shape if shape.kind() == ScanKind::Numbered => {
+            // SAFETY: the object is one of a span of such a shape.
+            let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
+            space.shape(entry.shape())
+        }
+        shape => shape,
+    };
+    let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
+    let words = bytes / WORD;
+    match shape.kind() {
+        ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
+            for i in (0..words.min(256)).filter(|&i| bit(&shape.mask, i)) {
+                f(object + i * WORD);
+            }
+        }
+        ScanKind::Slice => {
+            let (header, element) = (shape.header as usize, shape.words as usize);
+            for i in header..words {
+                let (number, within) = ((i - header) / element, (i - header) % element);
+                if header + (number + 1) * element <= words && bit(&shape.mask, within) {
+                    f(object + i * WORD);
+                }
+            }
+        }
+        ScanKind::Program => {
+            let program = space.program(shape.program().expect("a program's shape has one"));
+            let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
+            for_each_pointer(program, elements, |word| f(object + word * WORD));
+        }
+        // SAFETY: the object is one of a span of such a shape.
+        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
+        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
+    }
+}
+
+/// Calls `f` with each word that is a pointer of the elements that begin in a range of words. By the decoder where 32 KiB
+/// suffice, as they do for all programs that are unrolled, else word by word: slow, but unlike the marker's way, too.
+#[inline(never)]
+fn for_each_pointer(program: Program<'_>, begins: Range<usize>, mut f: impl FnMut(usize)) {
+    let element = program.words() as usize;
+    let mut bits = [0u64; MOST_UNROLLED / 64];
+    let decoded = element <= MOST_UNROLLED;
+    if decoded {
+        program.decode(&mut bits, 0);
+    }
+    let is_pointer = |word: usize| match decoded {
+        true => bits[word / 64] >> (word % 64) & 1 == 1,
+        false => program.is_pointer(word as u64),
+    };
+    for first in begins.step_by(element) {
+        (0..element).filter(|&word| is_pointer(word)).for_each(|word| f(first + word));
+    }
+}
