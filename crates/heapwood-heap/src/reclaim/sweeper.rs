@@ -10,7 +10,7 @@ use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::PageBlocks;
+use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::available::Available;
 use crate::reclaim::central::{Account, Central, Chore, ShapeLists, Spoils, SweptFor};
@@ -458,7 +458,7 @@ impl Sweeper {
     /// Finds `count` free pages, sweeping and growing as needed.
     pub(crate) fn take_pages(
         &self,
-        cache: Option<(&PageBlocks, PageCount)>,
+        aside: Aside<'_>,
         count: PageCount,
     ) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
@@ -467,7 +467,7 @@ impl Sweeper {
         }
         let mut patience = RELEASE_PATIENCE;
         loop {
-            if let Some(run) = self.try_pages(cache, count) {
+            if let Some(run) = self.try_pages(aside, count) {
                 return Ok(run);
             }
             // As little as is needed is swept here; the rest is others' as much as this thread's.
@@ -503,17 +503,19 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some; with a mutator's cache, up to so many more for that. Under a limit each is counted
+    /// Free pages, if there are some, and what is to be set aside for a mutator. Under a limit each is counted
     /// before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<(&PageBlocks, PageCount)>, count: PageCount) -> Option<PageRun> {
+    fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
         if self.heap.is_limited() {
             return self.heap.take_counted(self.lock().growth(), count);
         }
         let pages = self.heap.pages();
-        match cache {
-            Some((blocks, most)) => blocks.take_from(pages, count, most).ok(),
-            None => pages.allocate_uncached(count).ok(),
-        }
+        let taken = match aside {
+            Aside::Blocks(blocks, most) => blocks.take_from(pages, count, most),
+            Aside::Long(blocks, most) => blocks.take_long_from(pages, count, most),
+            Aside::Nothing => pages.allocate_uncached(count),
+        };
+        taken.ok()
     }
 
     /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have been
