@@ -243,6 +243,24 @@ impl Marks {
         (first..last).for_each(|index| unsafe { &*words.add(index) }.store(0, Ordering::Relaxed));
     }
 
+    /// Clears the mark of a large object, the only one in its pages.
+    ///
+    /// # Safety
+    /// 1. It lies in the heap, and no marking is under way.
+    /// 2. Other threads do no more with its mark than the same.
+    #[inline]
+    pub(crate) unsafe fn clear_mark(&self, addr: usize) {
+        let (word, _) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: the word is committed, and nobody needs it (contracts 1 and 2).
+        unsafe { AtomicU64::from_ptr(word) }.store(0, Ordering::Relaxed);
+    }
+
+    /// Fetches the line of an address's allocation bit.
+    #[inline(always)]
+    pub(crate) fn prefetch_allocated(&self, addr: usize) {
+        crate::prefetch::for_read(self.word(self.allocated(), addr).0.cast());
+    }
+
     /// Whether no mark bit is set for the pages `start..end`.
     pub(crate) fn marks_clear(&self, start: usize, end: usize) -> bool {
         let first = (start - self.base) >> WORD_BYTES_LOG;

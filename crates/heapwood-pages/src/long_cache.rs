@@ -20,11 +20,15 @@ pub struct LongCache<G: Geometry> {
     base: usize,
     /// How many pages it has.
     pages: usize,
+    /// None of them is in a word below this one's.
+    from: usize,
+    /// There is no run of more pages than so many.
+    longest: usize,
 }
 
 impl<G: Geometry> Default for LongCache<G> {
     fn default() -> Self {
-        LongCache { bits: Chunk::ABSENT, base: 0, pages: 0 }
+        LongCache { bits: Chunk::ABSENT, base: 0, pages: 0, from: 0, longest: 0 }
     }
 }
 
@@ -35,12 +39,18 @@ impl<G: Geometry> LongCache<G> {
     /// Takes the first run of `count` pages in the cache; `None` if it has none.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Option<PageRun> {
-        if count.0.wrapping_sub(1) >= self.pages {
+        if count.0.wrapping_sub(1) >= self.pages.min(self.longest) {
             return None;
         }
-        let at = self.bits.find(0, count.0)?;
+        let Some(at) = self.bits.find(self.from, count.0) else {
+            self.longest = count.0 - 1;
+            return None;
+        };
         let scavenged = self.bits.take(at, count.0);
         self.pages -= count.0;
+        if at / 64 == self.from / 64 && self.bits.free_in(at / 64) == 0 {
+            self.from += 64;
+        }
         Some(PageRun { first: PageIndex(self.base + at), count, scavenged: PageCount(scavenged) })
     }
 
@@ -86,13 +96,13 @@ impl<G: Geometry> PageAllocator<G> {
     /// Takes the lowest free pages of a chunk from a page on, `most` of them.
     fn take_above(&mut self, chunk: usize, from: usize, most: usize) -> LongCache<G> {
         let base = chunk << G::LOG_CHUNK_PAGES;
-        let mut cache = LongCache { base, ..LongCache::default() };
+        let mut cache = LongCache { base, from, ..LongCache::default() };
         let Some(bits) = self.chunks.get_mut(chunk) else { return cache };
         let (pages, scavenged, end) = bits.take_above(from, most, &mut cache.bits);
         if pages == 0 {
             return cache;
         }
-        cache.pages = pages;
+        (cache.pages, cache.longest) = (pages, pages);
         let new = bits.summarize();
         self.tree.taken(chunk, new);
         self.free -= pages;
@@ -106,7 +116,7 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// Takes back what the cache holds.
     pub fn flush_long(&mut self, cache: &mut LongCache<G>) {
-        let LongCache { bits: theirs, base, pages } = core::mem::take(cache);
+        let LongCache { bits: theirs, base, pages, .. } = core::mem::take(cache);
         if pages == 0 {
             return;
         }

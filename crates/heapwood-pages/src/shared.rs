@@ -258,11 +258,11 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// Takes back what several caches hold, in one lock acquisition.
-    pub fn flush_all(&self, caches: &mut [PageCache], long: &mut LongCache<G>) {
+    pub fn flush_all(&self, caches: &mut [PageCache], long: &mut [LongCache<G>]) {
         let mut locked = self.lock();
-        if !long.is_empty() {
-            self.note(&locked.pages, long.base(), PageCount(1));
-            locked.pages.flush_long(long);
+        for cache in long.iter_mut().filter(|cache| !cache.is_empty()) {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+            locked.pages.flush_long(cache);
         }
         for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
             self.note(&locked.pages, cache.base(), PageCount(1));

@@ -18,7 +18,7 @@ use crate::reclaim::central::Account;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use core::ptr::NonNull;
-use heapwood_pages::{PAGE_SIZE, PageCount, PageRun};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
 /// Pages that were taken for a large object and are not yet one.
 #[must_use = "the pages are lost unless they become an object"]
@@ -53,6 +53,8 @@ impl<'m> Owner<'m> {
             None => self.take_long_pages(pages)?,
         };
         cache.charge_large(pages.bytes());
+        // The next is likely to come after it.
+        self.heap().spans().prefetch(PageIndex(run.first.0 + pages.0));
         Ok(LargePages::new(sweeper, run, (id, shape), bytes, zeroed))
     }
 

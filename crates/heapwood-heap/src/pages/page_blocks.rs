@@ -1,18 +1,20 @@
 //! Pages that a mutator has set aside, so that it takes the page allocator's lock once for many: a few blocks, each a page
-//! cache, and one cache for longer runs. Invariant: they count as in use in the allocator until they are given back.
+//! cache, and two caches for longer runs. Invariant: they count as in use in the allocator until they are given back.
 
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{AllocateError, Bits48, LongCache, PageCache, PageCount, PageRun, SharedPages};
 
 /// How many blocks there are: 256 pages, 2 MiB.
 const BLOCKS: usize = 4;
+/// How many caches for long runs: what is left in one serves the shorter of them while another serves the longer.
+const LONG: usize = 2;
 
-/// A mutator's blocks, and its cache for long runs.
+/// A mutator's caches.
 #[derive(Default)]
 pub(crate) struct PageBlocks {
     blocks: [Cell<PageCache>; BLOCKS],
-    long: Cell<LongCache<Bits48>>,
+    long: UnsafeCell<[LongCache<Bits48>; LONG]>,
 }
 
 /// What is set aside of the pages that are taken: up to so many, for spans or for large objects.
@@ -39,6 +41,11 @@ impl PageBlocks {
         run.or_else(|| self.take_long(count))
     }
 
+    /// Takes a long run of pages that were set aside; none if there is none.
+    pub(crate) fn take_long(&self, count: PageCount) -> Option<PageRun> {
+        self.with_long(|caches| caches.iter_mut().find_map(|cache| cache.allocate(count)))
+    }
+
     /// Takes pages from the allocator, and sets up to `most` aside that it finds with them.
     pub(crate) fn take_from(
         &self,
@@ -49,32 +56,26 @@ impl PageBlocks {
         self.with(|blocks| pages.allocate_with(blocks, count, most))
     }
 
-    /// Takes a long run of pages that were set aside; none if there is none.
-    pub(crate) fn take_long(&self, count: PageCount) -> Option<PageRun> {
-        let mut long = self.long.get();
-        let run = long.allocate(count)?;
-        self.long.set(long);
-        Some(run)
-    }
-
-    /// Takes a long run from the allocator, and sets up to `most` pages aside that follow it.
+    /// Takes a long run from the allocator, and sets pages aside that follow it: as many as make up `most` long ones.
     pub(crate) fn take_long_from(
         &self,
         pages: &SharedPages<Bits48>,
         count: PageCount,
         most: PageCount,
     ) -> Result<PageRun, AllocateError> {
-        let mut long = self.long.get();
-        let run = pages.allocate_long(&mut long, count, most);
-        self.long.set(long);
-        run
+        self.with_long(|caches| {
+            // The one that has the least left is used up; those that are asked first have the least.
+            caches.sort_unstable_by_key(LongCache::pages);
+            let (first, others) = caches.split_first_mut().expect("there are some");
+            let held: usize = others.iter().map(|cache| cache.pages().0).sum();
+            pages.allocate_long(first, count, PageCount(most.0.saturating_sub(held)))
+        })
     }
 
     /// Gives all back.
     pub(crate) fn flush(&self, pages: &SharedPages<Bits48>) {
         if !self.is_empty() {
-            let mut long = self.long.take();
-            self.with(|blocks| pages.flush_all(blocks, &mut long));
+            self.with(|blocks| self.with_long(|long| pages.flush_all(blocks, long)));
         }
     }
 
@@ -85,6 +86,13 @@ impl PageBlocks {
         result
     }
 
+    /// These are too long to be copied. What is passed uses no caches but those it is given.
+    #[inline]
+    fn with_long<R>(&self, f: impl FnOnce(&mut [LongCache<Bits48>; LONG]) -> R) -> R {
+        // SAFETY: one thread at a time uses this, which is not Sync, and none of the callers does so within `f`.
+        f(unsafe { &mut *self.long.get() })
+    }
+
     /// How many are set aside.
     pub(crate) fn count(&self) -> PageCount {
         let blocks: usize = self.blocks.iter().map(|block| block.get().pages().0).sum();
@@ -92,14 +100,13 @@ impl PageBlocks {
     }
 
     /// How many of them for long runs.
-    #[inline]
     pub(crate) fn long_pages(&self) -> PageCount {
-        self.long.get().pages()
+        PageCount(self.with_long(|caches| caches.iter().map(|cache| cache.pages().0).sum()))
     }
 
     /// Whether none are.
     pub(crate) fn is_empty(&self) -> bool {
-        self.has_no_blocks() && self.long.get().is_empty()
+        self.has_no_blocks() && self.long_pages().0 == 0
     }
 
     /// Whether none are for short runs.
