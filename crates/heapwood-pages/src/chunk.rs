@@ -134,7 +134,12 @@ impl<G: Geometry> Chunk<G> {
 
     /// Takes the lowest `most` free pages from a page on and makes them free in `theirs`, where none is; returns how many there
     /// were, how many of them were scavenged, and the page behind which no free one was looked at.
-    pub(crate) fn take_above(&mut self, from: usize, most: usize, theirs: &mut Self) -> (usize, usize, usize) {
+    pub(crate) fn take_above(
+        &mut self,
+        from: usize,
+        most: usize,
+        theirs: &mut Self,
+    ) -> (usize, usize, usize) {
         let (mut taken, mut without) = (0, 0);
         for word in from / 64..self.in_use.as_ref().len() {
             let above = if word == from / 64 { u64::MAX << (from % 64) } else { u64::MAX };

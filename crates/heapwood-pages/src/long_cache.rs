@@ -85,12 +85,20 @@ impl<G: Geometry> PageAllocator<G> {
         most: PageCount,
     ) -> Result<PageRun, AllocateError> {
         self.flush_long(cache);
-        let run = self.allocate(count)?;
-        let (chunk, after) = (run.first.chunk::<G>().0, run.first.in_chunk::<G>() + count.0);
-        if count <= LongCache::<G>::MOST && after < TreeShape::<G>::CHUNK_PAGES && most.0 > 0 {
-            *cache = self.take_above(chunk, after, most.0);
+        if most.0 == 0 || count > LongCache::<G>::MOST || count.0.wrapping_sub(1) >= self.free {
+            return self.allocate(count);
         }
-        Ok(run)
+        let Some(first) = self.find(count.0) else { return self.allocate(count) };
+        let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % TreeShape::<G>::CHUNK_PAGES);
+        if place + count.0 > TreeShape::<G>::CHUNK_PAGES {
+            return Ok(self.take_run(first, count));
+        }
+        // The run is the lowest of what is taken.
+        *cache = self.take_above(chunk, place, count.0 + most.0);
+        match cache.allocate(count) {
+            Some(run) => Ok(run),
+            None => self.allocate(count),
+        }
     }
 
     /// Takes the lowest free pages of a chunk from a page on, `most` of them.

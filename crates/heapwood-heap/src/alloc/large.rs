@@ -84,11 +84,7 @@ impl<'m> Owner<'m> {
 }
 
 /// How many pages an object of a shape needs.
-fn pages_for(
-    heap: &PageHeap,
-    (id, shape): (ShapeId, &Shape),
-    bytes: usize,
-) -> Result<PageCount, SpaceError> {
+fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> Result<PageCount, SpaceError> {
     assert!(shape.class().is_none(), "objects of shape {} have cells, not pages of their own", id.index());
     if bytes > heap.window_bytes() {
         return Err(heap.no_room(bytes));

@@ -10,6 +10,7 @@ use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
+use crate::marks::Marks;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
 use crate::prefetch;
@@ -373,9 +374,17 @@ impl Sweeper {
     fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
         let end = start + span.pages().bytes();
-        let live = marks.count_allocated(start, end);
-        // SAFETY: the span was taken from a list by this thread, and no marking is under way.
-        unsafe { marks.clear_marks(start, end) };
+        let (cells, bytes) = (span.cells_start()..span.cells_end(), span.object_bytes());
+        let live = if bytes < Marks::WORD_BYTES {
+            // SAFETY: the span was taken from a list by this thread, and no marking is under way.
+            unsafe { marks.clear_marks(start, end) };
+            marks.count_allocated(start, end)
+        } else {
+            // Of such a span few lines have a bit.
+            // SAFETY: as above.
+            cells.clone().step_by(bytes).for_each(|cell| unsafe { marks.clear_mark(cell) });
+            marks.count_allocated_large(cells.start, cells.end, bytes)
+        };
         self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.clobber_dead(span, span.cells_end());
         span.reset();
@@ -485,11 +494,7 @@ impl Sweeper {
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.
-    pub(crate) fn take_pages(
-        &self,
-        aside: Aside<'_>,
-        count: PageCount,
-    ) -> Result<PageRun, SpaceError> {
+    pub(crate) fn take_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
         if count.bytes() > heap.window_bytes() {
             return Err(heap.no_room(count.bytes()));
