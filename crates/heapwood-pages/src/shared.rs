@@ -258,15 +258,20 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// Takes back what several caches hold, in one lock acquisition.
-    pub fn flush_all(&self, caches: &mut [PageCache], long: &mut [LongCache<G>]) {
+    pub fn flush_all(&self, caches: &mut [PageCache]) {
         let mut locked = self.lock();
-        for cache in long.iter_mut().filter(|cache| !cache.is_empty()) {
-            self.note(&locked.pages, cache.base(), PageCount(1));
-            locked.pages.flush_long(cache);
-        }
         for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
             self.note(&locked.pages, cache.base(), PageCount(1));
             locked.pages.flush(cache);
+        }
+    }
+
+    /// The same of caches for long runs.
+    pub fn flush_all_long(&self, caches: &mut [LongCache<G>]) {
+        let mut locked = self.lock();
+        for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+            locked.pages.flush_long(cache);
         }
     }
 

@@ -20,6 +20,9 @@ use crate::spans::span::Span;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
+/// Pages are set aside if there may be so many runs of them.
+const WORTH: usize = 4;
+
 /// Pages that were taken for a large object and are not yet one.
 #[must_use = "the pages are lost unless they become an object"]
 pub struct LargePages<'s> {
@@ -77,9 +80,11 @@ impl<'m> Owner<'m> {
     #[cold]
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
         let held = self.held_bytes() - self.cache().pages().long_pages().bytes();
-        let room = self.cache().share().bytes.saturating_sub(held);
+        let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
+        // For less than a few like it a chunk is not worth it.
+        let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
         self.cache().note_large_page_lock();
-        self.sweeper().take_pages(Aside::Long(self.cache().pages(), PageCount::from_bytes(room / 2)), pages)
+        self.sweeper().take_pages(Aside::Long(self.cache().pages(), most), pages)
     }
 }
 

@@ -74,8 +74,11 @@ impl PageBlocks {
 
     /// Gives all back.
     pub(crate) fn flush(&self, pages: &SharedPages<Bits48>) {
-        if !self.is_empty() {
-            self.with(|blocks| self.with_long(|long| pages.flush_all(blocks, long)));
+        if !self.has_no_blocks() {
+            self.with(|blocks| pages.flush_all(blocks));
+        }
+        if self.long_pages().0 > 0 {
+            self.with_long(|caches| pages.flush_all_long(caches));
         }
     }
 
