@@ -59,6 +59,12 @@ impl<G: Geometry> LongCache<G> {
         PageIndex(self.base)
     }
 
+    /// Whether the page is in the cache.
+    pub fn has(&self, page: PageIndex) -> bool {
+        let at = page.0.checked_sub(self.base).filter(|&at| at < TreeShape::<G>::CHUNK_PAGES);
+        self.pages > 0 && at.is_some_and(|at| !self.bits.is_set(at))
+    }
+
     /// How many pages it has.
     #[inline]
     pub fn pages(&self) -> PageCount {
