@@ -82,8 +82,8 @@ impl Mutator {
         bytes: usize,
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
-        let space = self.heap().space();
-        let large = self.retry(bytes, || space.take_large(shape, bytes, zeroed))?;
+        let owner = self.owned();
+        let large = self.retry(bytes, || owner.take_large(shape, bytes, zeroed))?;
         if large.bytes_to_zero() < LONG_TO_ZERO {
             large.zero();
         } else if self.blocking(|| large.zero()).is_err() {

@@ -182,7 +182,7 @@ impl Heap {
         allocating: bool,
     ) -> Result<(), MisuseError> {
         if self.collector.collect_if(&self.state, me, wanted, allocating)? {
-            self.state.wakeup().notify();
+            self.state.wakeup().collected();
         }
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Heap {
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, false);
-        self.state.wakeup().notify();
+        self.state.wakeup().collected();
         turn
     }
 

@@ -29,6 +29,9 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
+    /// The bytes that a word has the bits of.
+    pub(crate) const WORD_BYTES: usize = 1 << WORD_BYTES_LOG;
+
     /// Reserves bits for `window` bytes from `base`.
     pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
         let words = window.div_ceil(GRANULE * WORD_BITS);
@@ -229,6 +232,12 @@ impl Marks {
         (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(word).sum()
     }
 
+    /// The same of cells of `size` bytes, each of which has a word of its own.
+    #[inline]
+    pub(crate) fn count_allocated_large(&self, from: usize, end: usize, size: usize) -> usize {
+        (from..end).step_by(size).filter(|&cell| self.is_allocated(cell)).count()
+    }
+
     /// Clears the mark side for the pages `start..end`, so that the next cycle can mark there.
     ///
     /// # Safety
@@ -241,6 +250,24 @@ impl Marks {
         let words: *const AtomicU64 = self.sides[self.allocated() ^ 1].as_ptr().cast();
         // SAFETY: the words are committed, and nobody needs them (contracts 1 and 2).
         (first..last).for_each(|index| unsafe { &*words.add(index) }.store(0, Ordering::Relaxed));
+    }
+
+    /// Clears the mark of a cell that has its word for itself.
+    ///
+    /// # Safety
+    /// 1. It lies in the heap, and no marking is under way.
+    /// 2. Other threads do no more with its mark than the same.
+    #[inline]
+    pub(crate) unsafe fn clear_mark(&self, addr: usize) {
+        let (word, _) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: the word is committed, and nobody needs it (contracts 1 and 2).
+        unsafe { AtomicU64::from_ptr(word) }.store(0, Ordering::Relaxed);
+    }
+
+    /// Fetches the line of an address's allocation bit.
+    #[inline(always)]
+    pub(crate) fn prefetch_allocated(&self, addr: usize) {
+        crate::prefetch::for_read(self.word(self.allocated(), addr).0.cast());
     }
 
     /// Whether no mark bit is set for the pages `start..end`.

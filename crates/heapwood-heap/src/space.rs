@@ -252,9 +252,7 @@ impl Space {
         unsafe { per_object::write(self.shape_table(), self.pointer_bits(), id, cell.get()) };
     }
 
-    /// Takes pages for an object of `bytes` bytes, the first step of allocating it: zeroing them may take long, and can go on
-    /// while a collection does ([`LargePages::zero`]); then they become one ([`LargePages::finish`]), when no stop is under way.
-    /// They are zero if the shape has pointers or `zeroed` asks for it.
+    /// Takes pages for a large object as [`Owner::take_large`] does, without a mutator.
     ///
     /// # Errors
     /// A collection is due, or there is no memory.
@@ -367,9 +365,10 @@ impl Space {
             span_lock_acquisitions: counts.lock_acquisitions,
             page_lock_acquisitions,
             large_lock_acquisitions: counts.large_acquisitions,
+            large_page_lock_acquisitions: counts.large_page_locks,
             shared_rmws: 2
                 * (counts.lock_acquisitions + page_lock_acquisitions)
-                    .saturating_sub(counts.large_acquisitions + counts.large_acquisitions / 2),
+                    .saturating_sub(counts.large_acquisitions + counts.large_page_locks),
             refills: counts.refills,
             spans_taken: counts.taken,
             spans_returned: counts.returned,
@@ -403,12 +402,14 @@ pub struct SpaceStats {
     pub spans: u64,
     /// How often the lock of the span lists was taken.
     pub span_lock_acquisitions: u64,
-    /// How often for a large object, of which each takes it twice and the page allocator's once.
+    /// How often for large objects,
     pub large_lock_acquisitions: u64,
+    /// and how often that of the page allocator for those.
+    pub large_page_lock_acquisitions: u64,
     /// How often the lock of the page allocator was taken.
     pub page_lock_acquisitions: u64,
     /// Read-modify-writes on lines that others write, too, for small objects: two for each time that one of the two was taken,
-    /// but for the three times that a large object takes them.
+    /// but for large objects.
     pub shared_rmws: u64,
     /// How often a mutator needed a run, but for the next of the same span.
     pub refills: u64,

@@ -59,7 +59,7 @@ impl Heap {
 
     fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
         let Some(class) = SizeClass::of(bytes) else {
-            let large = self.space.take_large(shape, bytes, false)?;
+            let large = self.owner().take_large(shape, bytes, false)?;
             large.zero();
             return Ok(large.finish().as_ptr() as usize);
         };
@@ -367,7 +367,7 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
         unsafe { (dirty as *mut u8).write_bytes(0xEE, 1 << 20) };
         heap.cycle(core::iter::empty());
         heap.space.finish_sweep();
-        let large = heap.space.take_large(shape, 1 << 20, false).unwrap();
+        let large = heap.owner().take_large(shape, 1 << 20, false).unwrap();
         assert_eq!(large.bytes_to_zero(), 1 << 20, "the pages were used before");
         heap.check().unwrap();
         heap.cycle(core::iter::empty());
@@ -386,6 +386,98 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
         heap.space.finish_sweep();
         assert_eq!(heap.space.stats().in_use, 0);
     }
+}
+
+/// A mutator takes large objects on credit; still a collection is due when the next would exceed the budget, and not before,
+/// and what was handed out adds up.
+#[test]
+fn large_objects_are_charged_exactly() {
+    let mut state = 4_101_842_887_655_102_017;
+    for budget in [1 << 20, 5 << 20, 23 << 20, 40 << 20] {
+        let heap = Heap::new(CONFIG);
+        let shape = ShapeId::no_pointers(None);
+        for round in 0..3 {
+            heap.space.set_budget(budget);
+            heap.space.set_goal(64 << 20);
+            let (mut handed_out, mut objects) = (0, 0);
+            let before = heap.space.stats().total_allocated;
+            let refused = loop {
+                let bytes = MAX_SMALL + 1 + random(&mut state) % (200 << 10);
+                match heap.allocate(shape, bytes) {
+                    Ok(_) => (handed_out, objects) = (handed_out + bytes.next_multiple_of(8192), objects + 1),
+                    Err(SpaceError::CollectionDue) => break bytes.next_multiple_of(8192),
+                    Err(e) => panic!("{e:?}"),
+                }
+            };
+            assert!(handed_out <= budget && handed_out + refused > budget, "{handed_out} of {budget}");
+            let stats = heap.space.stats();
+            assert_eq!(stats.allocated_in_cycle, handed_out, "who is refused has told all, round {round}");
+            assert_eq!((stats.total_allocated - before) as usize, handed_out);
+            assert_eq!(stats.small_allocated, 0);
+            let locks = stats.page_lock_acquisitions as usize;
+            assert!(round > 0 || objects < 40 || locks * 3 < objects, "{locks} locks for {objects} objects");
+            heap.check().unwrap();
+            heap.cycle(core::iter::empty());
+            heap.space.finish_sweep();
+            heap.check().unwrap();
+        }
+        heap.owner().flush();
+        heap.check().unwrap();
+        assert_eq!(heap.space.stats().in_use, 0);
+    }
+}
+
+/// What a mutator sets aside for large objects stays below its share, whatever it allocates beside them.
+#[test]
+fn pages_for_large_objects_stay_below_the_share() {
+    let mut state = 7_046_029_254_386_353_131;
+    for goal in [0, 8 << 20, 40 << 20] {
+        let heap = Heap::new(CONFIG);
+        heap.space.set_goal(goal);
+        let share = (256 << 10).max(goal / 20);
+        let (large, sizes) = (ShapeId::no_pointers(None), [64, 3000, 20_000]);
+        let mut kept = Vec::new();
+        for step in 0..3000 {
+            let object = match sizes.get(random(&mut state) % 6) {
+                Some(&bytes) => heap.allocate(ShapeId::no_pointers(SizeClass::of(bytes)), bytes).unwrap(),
+                None => heap.allocate(large, MAX_SMALL + 1 + random(&mut state) % (90 << 10)).unwrap(),
+            };
+            kept.push(object);
+            heap.owner().publish();
+            let held = heap.owner().held_bytes();
+            // But for a span, of up to 64 KiB.
+            assert!(held <= share + (64 << 10), "{held} bytes are held of {share} at step {step}");
+            if step % 300 == 299 {
+                heap.check().unwrap();
+                let live = kept.iter().copied().enumerate().filter(|(i, _)| i % 3 == 0).map(|(_, at)| at);
+                let live: Vec<usize> = live.collect();
+                heap.cycle(live.iter().copied());
+                heap.space.set_goal(goal);
+                kept = if step % 900 == 899 { Vec::new() } else { live };
+            }
+        }
+        heap.check().unwrap();
+    }
+}
+
+/// Large objects that one mutator takes on credit and the program frees are told together: the budget is whole again.
+#[test]
+fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
+    let heap = Heap::new(CONFIG);
+    heap.space.set_budget(4 << 20);
+    let shape = ShapeId::no_pointers(None);
+    for _ in 0..1000 {
+        let objects: Vec<usize> = (0..30).map(|_| heap.allocate(shape, 100_000).unwrap()).collect();
+        for object in objects {
+            // SAFETY: nobody uses it.
+            unsafe { heap.owner().free(Address::new(object)) }.unwrap();
+        }
+    }
+    let stats = heap.space.stats();
+    assert_eq!((stats.allocated_in_cycle, stats.total_allocated), (0, 0));
+    heap.owner().flush();
+    heap.check().unwrap();
+    assert_eq!(heap.space.stats().in_use, 0);
 }
 
 /// A child forked while the parent's background thread released memory has no such thread: what is on its way to the kernel
@@ -465,7 +557,7 @@ fn numbers_of_another_heap_lead_nowhere() {
     let foreign: [&dyn Fn(); 6] = [
         &|| _ = heap.space.shape(shape).kind(),
         &|| _ = heap.owner().refill(shape, false),
-        &|| _ = heap.space.take_large(shape, 1 << 20, false),
+        &|| _ = heap.owner().take_large(shape, 1 << 20, false),
         &|| _ = heap.space.program(program).words(),
         &|| _ = heap.space.nest(program).words(),
         &|| _ = heap.space.shape_for(2400, Scan::Program { header: 0, program }),
@@ -475,7 +567,7 @@ fn numbers_of_another_heap_lead_nowhere() {
         assert!(said.contains("is another heap's"), "{k}: {said}");
     }
     let small = ShapeId::no_pointers(SizeClass::of(64));
-    assert!(refused(&|| _ = heap.space.take_large(small, 1 << 20, false)).contains("have cells"));
+    assert!(refused(&|| _ = heap.owner().take_large(small, 1 << 20, false)).contains("have cells"));
     assert!(refused(&|| _ = heap.space.span(PageIndex(1 << 40))).contains("outside the heap"));
     assert!(!heap.owner().continue_run(shape, false));
     heap.check().unwrap();

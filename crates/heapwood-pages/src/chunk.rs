@@ -132,6 +132,49 @@ impl<G: Geometry> Chunk<G> {
         self.scavenged.as_mut()[word] |= without;
     }
 
+    /// Takes the lowest `most` free pages from a page on and makes them free in `theirs`, where none is; returns how many there
+    /// were, how many of them were scavenged, and the page behind which no free one was looked at.
+    pub(crate) fn take_above(
+        &mut self,
+        from: usize,
+        most: usize,
+        theirs: &mut Self,
+    ) -> (usize, usize, usize) {
+        let (mut taken, mut without) = (0, 0);
+        for word in from / 64..self.in_use.as_ref().len() {
+            let above = if word == from / 64 { u64::MAX << (from % 64) } else { u64::MAX };
+            let free = !self.in_use.as_ref()[word] & above;
+            let mut mask = free;
+            while ones(mask) > most - taken {
+                mask ^= 1 << (63 - mask.leading_zeros());
+            }
+            let scavenged = self.scavenged.as_ref()[word] & mask;
+            self.in_use.as_mut()[word] |= mask;
+            self.scavenged.as_mut()[word] &= !mask;
+            theirs.in_use.as_mut()[word] &= !mask;
+            theirs.scavenged.as_mut()[word] = scavenged;
+            (taken, without) = (taken + ones(mask), without + ones(scavenged));
+            if mask != free {
+                return (taken, without, word * 64 + (free & !mask).trailing_zeros() as usize);
+            }
+        }
+        (taken, without, Self::PAGES)
+    }
+
+    /// Gives back what is free in `theirs`, which must be in use here; returns the lowest of it, and how many are scavenged.
+    pub(crate) fn give_all_of(&mut self, theirs: &Self) -> (usize, usize) {
+        let (mut first, mut without) = (Self::PAGES, 0);
+        for (word, &in_use) in theirs.in_use.as_ref().iter().enumerate() {
+            if in_use != u64::MAX {
+                let scavenged = theirs.scavenged.as_ref()[word] & !in_use;
+                self.give_word(word, !in_use, scavenged);
+                without += ones(scavenged);
+                first = first.min(word * 64 + in_use.trailing_ones() as usize);
+            }
+        }
+        (first, without)
+    }
+
     /// The pages of a word that are free and may be resident.
     #[inline]
     pub(crate) fn releasable(&self, word: usize) -> u64 {

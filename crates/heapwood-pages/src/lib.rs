@@ -17,6 +17,7 @@
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
 //! | [`allocator`] | [`PageAllocator`]: grow, allocate, claim, free |
 //! | [`cache`] | [`PageCache`]: pages set aside for one mutator |
+//! | [`long_cache`] | [`LongCache`]: the same for long runs |
 //! | `batch` | many frees with one update of the tree |
 //! | [`scavenge`] | which free pages to release, and what is known of them |
 //! | `index` | which chunks may have some, found without a lock |
@@ -66,6 +67,7 @@ mod index;
 mod inspect;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
 mod lazy_array;
+pub mod long_cache;
 #[cfg(all(test, loom))]
 #[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
 mod model;
@@ -87,6 +89,7 @@ pub use error::{AllocateError, FreeError, GrowError, NewError, ValidationError};
 #[cfg(feature = "inspect")]
 pub use error::{ClaimError, SnapshotError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
+pub use long_cache::LongCache;
 pub use pacer::Pacer;
 pub use page::PAGE_SIZE;
 pub use scavenge::{Release, ReleasePolicy};

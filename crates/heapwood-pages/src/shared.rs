@@ -9,6 +9,7 @@ use crate::cache::PageCache;
 use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
+use crate::long_cache::LongCache;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -237,12 +238,40 @@ impl<G: Geometry> SharedPages<G> {
         Ok(run)
     }
 
+    /// Takes a run of pages for a mutator whose cache of long runs cannot serve the request:
+    /// [`PageAllocator::allocate_long`].
+    ///
+    /// # Errors
+    /// As [`allocate_long`](PageAllocator::allocate_long).
+    #[cold]
+    pub fn allocate_long(
+        &self,
+        cache: &mut LongCache<G>,
+        count: PageCount,
+        most: PageCount,
+    ) -> Result<PageRun, AllocateError> {
+        let mut locked = self.lock();
+        if !cache.is_empty() {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+        }
+        locked.pages.allocate_long(cache, count, most)
+    }
+
     /// Takes back what several caches hold, in one lock acquisition.
     pub fn flush_all(&self, caches: &mut [PageCache]) {
         let mut locked = self.lock();
         for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
             self.note(&locked.pages, cache.base(), PageCount(1));
             locked.pages.flush(cache);
+        }
+    }
+
+    /// The same of caches for long runs.
+    pub fn flush_all_long(&self, caches: &mut [LongCache<G>]) {
+        let mut locked = self.lock();
+        for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
+            self.note(&locked.pages, cache.base(), PageCount(1));
+            locked.pages.flush_long(cache);
         }
     }
 

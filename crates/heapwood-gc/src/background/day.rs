@@ -262,3 +262,20 @@ fn what_a_collection_leaves_is_swept() {
     let stats = day.stats();
     assert!(stats.in_use_bytes < MIB && stats.collections == 1, "{stats:?}");
 }
+
+/// Where one collection follows another the program sweeps what they leave; after the last, the thread does.
+#[test]
+fn a_program_that_collects_all_the_time_sweeps_itself() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    for _ in 0..20 {
+        allocate(&mutator, 4 * MIB);
+        mutator.collect().unwrap();
+        assert!(!day.pass(Duration::from_millis(1)));
+    }
+    let stats = day.stats();
+    assert_eq!((stats.swept_by_background, stats.collections), (0, 20));
+    day.pass(SECOND);
+    assert!(day.stats().swept_by_background >= 500, "{:?}", day.stats());
+}

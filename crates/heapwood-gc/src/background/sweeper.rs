@@ -10,17 +10,22 @@ use heapwood_pages::{Background as Pacing, Clock};
 
 /// One CPU in so many.
 const SHARE: u32 = 4;
+/// For so long after a collection the program is left to sweep itself. Where the next one comes before that, a second thread
+/// that sweeps would save little time, but move every line that it touches to another core and back.
+const SETTLE: Duration = Duration::from_millis(2);
 
 /// How far sweeping is.
 pub(super) struct Sweeper {
     pacing: Pacing,
     /// What the collection of this number left has been swept.
     done: u64,
+    /// The last collection that it knows of, and when it learned of that.
+    known: (u64, Duration),
 }
 
 impl Sweeper {
     pub(super) fn new() -> Self {
-        Sweeper { pacing: Pacing::new(SHARE), done: 0 }
+        Sweeper { pacing: Pacing::new(SHARE), done: 0, known: (0, Duration::ZERO) }
     }
 
     /// Sweeps some, if there is something to sweep; how long it rests then.
@@ -33,6 +38,13 @@ impl Sweeper {
         let now = state.collections();
         if now == self.done {
             return None;
+        }
+        if now != self.known.0 {
+            self.known = (now, clock.now());
+        }
+        let settled = clock.now().saturating_sub(self.known.1);
+        if settled < SETTLE {
+            return Some(SETTLE - settled);
         }
         let owed = self.pacing.owed(clock);
         if !owed.is_zero() {

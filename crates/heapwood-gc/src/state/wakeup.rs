@@ -13,6 +13,9 @@ const STOP: u32 = 1;
 /// What an event adds.
 const EVENT: u32 = 2;
 
+/// Out of a sleep as short as this no collection wakes the thread: it would find nothing to do yet.
+const NAP: Duration = Duration::from_millis(5);
+
 /// Which mutators tell that they leave their heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -31,11 +34,23 @@ pub(crate) struct Wakeup {
     word: AtomicU32,
     /// A [`Tells`]. The first that tells makes it nobody.
     tells: AtomicU32,
+    /// Not 0 while the thread sleeps for no longer than a [`NAP`].
+    naps: AtomicU32,
 }
 
 impl Wakeup {
     /// A collection has ended.
-    pub(crate) fn notify(&self) {
+    pub(crate) fn collected(&self) {
+        self.word.fetch_add(EVENT, Ordering::Release);
+        // The thread says whether it naps before it looks at the word.
+        fence(Ordering::SeqCst);
+        if self.naps.load(Ordering::Relaxed) == 0 {
+            wake(&self.word, 1);
+        }
+    }
+
+    /// Something has happened.
+    fn notify(&self) {
         self.word.fetch_add(EVENT, Ordering::Release);
         wake(&self.word, 1);
     }
@@ -72,6 +87,9 @@ impl Wakeup {
 
     /// Waits until the word is no longer as it was seen, if that is given for at most so long.
     pub(crate) fn wait(&self, seen: u32, at_most: Option<Duration>) {
+        let naps = at_most.is_some_and(|at_most| at_most <= NAP);
+        self.naps.store(naps as u32, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         match at_most {
             Some(at_most) => wait_for(&self.word, seen, at_most),
             None => wait(&self.word, seen),

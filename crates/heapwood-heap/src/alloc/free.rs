@@ -9,7 +9,6 @@ use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
 use crate::error::FreeError;
 use crate::layout::shape::ScanKind;
-use crate::reclaim::central::Account;
 use crate::spans::span::Span;
 use heapwood_layout::WORD;
 
@@ -40,9 +39,9 @@ impl Owner<'_> {
         }
         match self.sweeper().free_large(spans.page_of(base.get())) {
             Some(pages) => {
-                // At once: whoever frees large objects only may not come by for long, and large ones are charged at once.
-                let back = Account { returned: pages.bytes(), ..Account::default() };
-                self.sweeper().settle(&mut self.sweeper().lock(), back);
+                // At once: whoever frees large objects only may not come by for long.
+                self.cache().refund(pages.bytes());
+                self.announce(&mut self.sweeper().lock());
                 Ok(())
             }
             None => Err(FreeError::Twice { address: object }),

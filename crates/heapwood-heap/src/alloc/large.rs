@@ -1,17 +1,27 @@
 //! Large objects: each has pages of its own, and a span with one cell. They are made in three steps, so that zeroing, which
 //! may take long, can go on while a collection does. Of the largest perhaps little will ever be touched, so nothing here
 //! touches them: memory that was in use before is given back instead of zeroed, and they do without huge pages, of which
-//! one would be behind every page that is touched. Invariant: pages between the first step and the last are in use, in no
-//! span, and counted as unfinished.
+//! one would be behind every page that is touched.
+//!
+//! A mutator takes them on credit, and their pages out of those that it has set aside: so most are made without a lock. When
+//! the credit is used up it visits what mutators share, which settles its account and tells whether a collection is due.
+//! Invariants: pages between the first step and the last are in use, in no span, and counted as unfinished if a stop may
+//! come between; what mutators take on credit is together no more than what is left of the budget.
 
+use super::owner::Owner;
 use crate::error::SpaceError;
 use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
+use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
+use crate::reclaim::central::Account;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use core::ptr::NonNull;
-use heapwood_pages::{PAGE_SIZE, PageCount, PageRun};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
+
+/// Pages are set aside if there may be so many runs of them.
+const WORTH: usize = 4;
 
 /// Pages that were taken for a large object and are not yet one.
 #[must_use = "the pages are lost unless they become an object"]
@@ -24,43 +34,108 @@ pub struct LargePages<'s> {
     zero: bool,
 }
 
+impl<'m> Owner<'m> {
+    /// Takes pages for an object of `bytes` bytes, the first step of allocating it: zeroing them may take long, and can go on
+    /// while a collection does ([`LargePages::zero`]); then they become one ([`LargePages::finish`]), when no stop is under way.
+    /// They are zero if the shape has pointers or `zeroed` asks for it. Where there is nothing to zero no stop may come
+    /// between.
+    ///
+    /// # Errors
+    /// A collection is due, or there is no memory.
+    ///
+    /// # Panics
+    /// The shape is another space's, or has a size class.
+    pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'m>, SpaceError> {
+        let (shape, cache, sweeper) = (self.shape(id), self.cache(), self.sweeper());
+        let pages = pages_for(sweeper.heap(), (id, shape), bytes)?;
+        if cache.large_credit() < pages.bytes() {
+            self.visit_for_large(pages)?;
+        }
+        let run = match cache.pages().take_long(pages) {
+            Some(run) => run,
+            None => self.take_long_pages(pages)?,
+        };
+        cache.charge_large(pages.bytes());
+        // The next is likely to come after it.
+        self.heap().spans().prefetch(PageIndex(run.first.0 + pages.0));
+        Ok(LargePages::new(sweeper, run, (id, shape), bytes, zeroed))
+    }
+
+    /// Settles the account, and gets credit for pages and others.
+    #[cold]
+    fn visit_for_large(&self, pages: PageCount) -> Result<(), SpaceError> {
+        let mut central = self.sweeper().lock_for_large();
+        self.announce(&mut central);
+        if central.collection_due(pages.bytes()) {
+            return Err(SpaceError::CollectionDue);
+        }
+        // Under a limit, too, a large object is told at once.
+        let credit = if self.heap().is_limited() { 0 } else { central.large_credit() };
+        self.cache().set_share(central.share(), self.cache().credit());
+        self.cache().set_large_credit(credit.max(pages.bytes()));
+        Ok(())
+    }
+
+    /// Takes pages, and sets those aside that follow them, as half of what its share leaves.
+    #[cold]
+    fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
+        let held = self.held_bytes() - self.cache().pages().long_pages().bytes();
+        let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
+        // For less than a few like it a chunk is not worth it.
+        let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
+        self.cache().note_large_page_lock();
+        self.sweeper().take_pages(Aside::Long(self.cache().pages(), most), pages)
+    }
+}
+
+/// How many pages an object of a shape needs.
+fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> Result<PageCount, SpaceError> {
+    assert!(shape.class().is_none(), "objects of shape {} have cells, not pages of their own", id.index());
+    if bytes > heap.window_bytes() {
+        return Err(heap.no_room(bytes));
+    }
+    Ok(PageCount(bytes.max(1).div_ceil(PAGE_SIZE)))
+}
+
 impl<'s> LargePages<'s> {
-    /// Takes pages for an object of `bytes` bytes, zero if its shape has pointers or `zeroed` asks for it.
+    /// The same without a mutator: it is charged at once.
     pub(crate) fn take(
         sweeper: &'s Sweeper,
         (id, shape): (ShapeId, &Shape),
         bytes: usize,
         zeroed: bool,
     ) -> Result<Self, SpaceError> {
-        assert!(
-            shape.class().is_none(),
-            "objects of shape {} have cells, not pages of their own",
-            id.index()
-        );
-        let (heap, bytes) = (sweeper.heap(), bytes.max(1));
-        if bytes > heap.window_bytes() {
-            return Err(heap.no_room(bytes));
-        }
-        let pages = PageCount(bytes.div_ceil(PAGE_SIZE));
-        if !sweeper.lock_for_large().begin_large(pages) {
+        let pages = pages_for(sweeper.heap(), (id, shape), bytes)?;
+        if sweeper.lock_for_large().collection_due(pages.bytes()) {
             return Err(SpaceError::CollectionDue);
         }
-        let taken = sweeper.take_pages(None, pages);
-        let run = taken.inspect_err(|_| sweeper.lock_for_large().give_up_large(pages))?;
-        heap.stay_within_limit(pages);
-        heap.memory().begin_sparse(run.first, pages);
-        let large = LargePages { sweeper, run, bytes, shape: id, kind: shape.kind(), zero: false };
-        let zero = (zeroed || large.kind != ScanKind::NoPointers) && !large.is_fresh();
-        Ok(LargePages { zero, ..large })
+        let run = sweeper.take_pages(Aside::Nothing, pages)?;
+        let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
+        sweeper.lock_for_large().settle(charge);
+        Ok(Self::new(sweeper, run, (id, shape), bytes, zeroed))
+    }
+
+    #[inline]
+    fn new(
+        sweeper: &'s Sweeper,
+        run: PageRun,
+        (shape, of): (ShapeId, &Shape),
+        bytes: usize,
+        zeroed: bool,
+    ) -> Self {
+        let (heap, kind) = (sweeper.heap(), of.kind());
+        heap.stay_within_limit(run.count);
+        heap.memory().begin_sparse(run.first, run.count);
+        // What is not resident reads as zeros.
+        let zero = (zeroed || kind != ScanKind::NoPointers) && run.scavenged != run.count;
+        if zero {
+            sweeper.lock_for_large().begin_large(run.count);
+        }
+        LargePages { sweeper, run, bytes: bytes.max(1), shape, kind, zero }
     }
 
     fn heap(&self) -> &'s PageHeap {
         self.sweeper.heap()
-    }
-
-    /// Whether none of them is resident, so that they read as zeros.
-    fn is_fresh(&self) -> bool {
-        self.run.scavenged == self.run.count
     }
 
     /// How many bytes [`zero`](Self::zero) will write.
@@ -82,12 +157,14 @@ impl<'s> LargePages<'s> {
     /// Makes an object of the pages. No stop may be under way, or the object is not marked.
     pub fn finish(self) -> NonNull<u8> {
         let (spans, first, cycle) = (self.heap().spans(), self.run.first, self.heap().marks().cycle());
-        let start = spans.address_of(first);
-        let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, self.is_fresh()));
+        let (start, fresh) = (spans.address_of(first), self.run.scavenged == self.run.count);
+        let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
         spans.large().add(first);
-        self.sweeper.lock_for_large().finish_large(self.run.count);
+        if self.zero {
+            self.sweeper.lock_for_large().finish_large(self.run.count);
+        }
         NonNull::new(start as *mut u8).expect("no page lies at address 0")
     }
 }

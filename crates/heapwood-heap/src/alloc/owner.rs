@@ -11,8 +11,9 @@ use crate::alloc::bump::Bump;
 use crate::alloc::thread_cache::ThreadCache;
 use crate::error::SpaceError;
 use crate::layout::per_object;
-use crate::layout::shape::{ScanKind, SmallShape};
+use crate::layout::shape::{ScanKind, Shape, SmallShape};
 use crate::layout::shape_id::ShapeId;
+use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
@@ -78,6 +79,10 @@ impl<'m> Owner<'m> {
 
     pub(super) fn heap(&self) -> &'m PageHeap {
         self.sweeper().heap()
+    }
+
+    pub(super) fn shape(&self, id: ShapeId) -> &'m Shape {
+        self.allocator.shapes().get(id)
     }
 
     pub(super) fn cycle(&self) -> u32 {
@@ -200,7 +205,7 @@ impl<'m> Owner<'m> {
                 // Every page is counted before it is taken, and none is set aside.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
-                let run = self.sweeper().take_pages(None, pages)?;
+                let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
                 self.heap().stay_within_limit(pages);
                 self.make_span(needy, run);
                 return Ok(Taken::Span);
@@ -210,7 +215,7 @@ impl<'m> Owner<'m> {
 
     /// Takes pages, and sets others aside with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        self.sweeper().take_pages(Some((self.cache.pages(), self.pages_ahead(pages))), pages)
+        self.sweeper().take_pages(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
     /// How many pages may be set aside: those of the new spans it may take, as far as its share goes.

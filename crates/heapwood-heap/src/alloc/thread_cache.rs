@@ -18,6 +18,8 @@ pub struct ThreadCache {
     share: Cell<Share>,
     /// How many new spans it may still take.
     credit: Cell<u32>,
+    /// How many bytes of large objects it may still take.
+    large_credit: Cell<usize>,
     /// Bytes of the spans at home, and of those that bumps have.
     home_bytes: Cell<usize>,
     open_bytes: Cell<usize>,
@@ -69,9 +71,33 @@ impl ThreadCache {
         self.credit.set(credit);
     }
 
-    /// It may take no new span before its next visit.
+    /// How many bytes of large objects it may take from now on.
+    pub(super) fn set_large_credit(&self, bytes: usize) {
+        self.large_credit.set(bytes);
+    }
+
+    /// It may take no new span, and no large object, before its next visit.
     pub(super) fn end_credit(&self) {
         self.credit.set(0);
+        self.large_credit.set(0);
+    }
+
+    /// How many bytes of large objects it may take.
+    #[inline]
+    pub(super) fn large_credit(&self) -> usize {
+        self.large_credit.get()
+    }
+
+    /// It has taken a large object of so many bytes, no more than it may.
+    #[inline]
+    pub(super) fn charge_large(&self, bytes: usize) {
+        self.large_credit.set(self.large_credit.get() - bytes);
+        self.update(|a| Account { owed: a.owed + bytes, large: a.large + bytes, ..a });
+    }
+
+    /// The lock of the pages was taken for one.
+    pub(super) fn note_large_page_lock(&self) {
+        self.update(|a| Account { large_page_locks: a.large_page_locks + 1, ..a });
     }
 
     /// Spans of so many bytes have come home, or none is left there.

@@ -39,6 +39,7 @@ impl Owner<'_> {
         let (Spoils { spans, swept }, freed) = self.sweeper().take_home(&mut central, needy.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
         let come_back = freed.len(cycle) != 0 && !needy.id.is_shared();
+        self.cache().set_large_credit(central.large_credit());
         self.cache().set_share(share, if come_back { 0 } else { credit });
         if needy.id.is_shared() {
             // Others ask about these under the lock.
@@ -105,7 +106,7 @@ impl Owner<'_> {
 
     /// Whether it may have one span more. In pages that it has already it may.
     pub(super) fn has_room(&self, needy: Needy<'_>) -> bool {
-        let more = if self.cache().pages().is_empty() { needy.span_bytes() } else { 0 };
+        let more = if self.cache().pages().has_no_blocks() { needy.span_bytes() } else { 0 };
         self.held_bytes() + more <= self.cache().share().bytes
     }
 

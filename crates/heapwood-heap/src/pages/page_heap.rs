@@ -303,7 +303,12 @@ impl PageHeap {
         if frontier >= end {
             return 0;
         }
-        (end - frontier) / span.object_bytes() - self.marks.count_allocated_cells(frontier, end)
+        let bytes = span.object_bytes();
+        (end - frontier) / bytes
+            - match bytes >= Marks::WORD_BYTES {
+                true => self.marks.count_allocated_large(frontier, end, bytes),
+                false => self.marks.count_allocated_cells(frontier, end),
+            }
     }
 
     /// Bytes of the cells without an object in a span whose owner has come up to `cursor`: those that it may still hand out,

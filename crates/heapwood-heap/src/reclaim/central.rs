@@ -111,6 +111,8 @@ const MOST_NEGLECTED: usize = 16;
 /// Near the end of the budget mutators take few spans, but together so many, or one each.
 const LAST_SPANS: usize = 128;
 const LEAST_CREDIT: usize = 32;
+/// The most pages of large objects that a mutator may take between two visits.
+const MOST_LARGE: usize = 512;
 
 /// The state behind the heap's lock.
 pub(crate) struct Central {
@@ -153,9 +155,10 @@ pub(crate) struct Counts {
     pub(crate) spans: u64,
     /// how often they needed a run,
     pub(crate) refills: u64,
-    /// how often this lock was taken, and how often for large objects,
+    /// how often this lock was taken, how often for large objects, and how often that of the pages for those,
     pub(crate) lock_acquisitions: u64,
     pub(crate) large_acquisitions: u64,
+    pub(crate) large_page_locks: u64,
     /// spans of these lists that mutators took, and spans that came back.
     pub(crate) taken: u64,
     pub(crate) returned: u64,
@@ -164,8 +167,11 @@ pub(crate) struct Counts {
 /// What a mutator has taken without telling, and what it gave back.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// Bytes taken.
+    /// Bytes taken,
     pub(crate) owed: usize,
+    /// those of them for large objects, and how often that took the lock of the pages.
+    pub(crate) large: usize,
+    pub(crate) large_page_locks: u32,
     /// Bytes that were charged once and have been given back unused.
     pub(crate) returned: usize,
     /// Spans that it allocated from.
@@ -434,12 +440,15 @@ impl Central {
     }
 
     /// Notes what a mutator was handed out, and what came back of that.
-    pub(crate) fn settle(&mut self, Account { owed, returned, spans, refills, .. }: Account) {
+    pub(crate) fn settle(&mut self, account: Account) {
+        let Account { owed, large, large_page_locks, returned, spans, refills, .. } = account;
         let counts = &mut self.counts;
         counts.in_cycle = (counts.in_cycle + owed).saturating_sub(returned);
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
         counts.spans += spans as u64;
         counts.refills += refills as u64;
+        counts.large += large as u64;
+        counts.large_page_locks += large_page_locks as u64;
     }
 
     /// The lock was taken, for a large object or not.
@@ -453,22 +462,15 @@ impl Central {
         self.counts
     }
 
-    /// Pages are to be taken for a large object, and are charged; false if a collection is due before that.
-    pub(crate) fn begin_large(&mut self, pages: PageCount) -> bool {
-        if self.collection_due(pages.bytes()) {
-            return false;
-        }
-        self.settle(Account { owed: pages.bytes(), ..Account::default() });
-        self.counts.large += pages.bytes() as u64;
-        self.unfinished = PageCount(self.unfinished.0 + pages.0);
-        true
+    /// Bytes of large objects that a mutator may take before it comes here again: half of what is left of the budget for it,
+    /// and nothing near its end.
+    pub(crate) fn large_credit(&self) -> usize {
+        (self.left() / (2 * self.mutators())).min(MOST_LARGE) * PAGE_SIZE
     }
 
-    /// There were none.
-    pub(crate) fn give_up_large(&mut self, pages: PageCount) {
-        self.settle(Account { returned: pages.bytes(), ..Account::default() });
-        self.counts.large -= pages.bytes() as u64;
-        self.finish_large(pages);
+    /// Pages that were taken for a large object are being made zero.
+    pub(crate) fn begin_large(&mut self, pages: PageCount) {
+        self.unfinished = PageCount(self.unfinished.0 + pages.0);
     }
 
     /// They are an object now.

@@ -10,8 +10,10 @@ use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::PageBlocks;
+use crate::marks::Marks;
+use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
+use crate::prefetch;
 use crate::reclaim::available::Available;
 use crate::reclaim::central::{Account, Central, Chore, ShapeLists, Spoils, SweptFor};
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
@@ -20,7 +22,7 @@ use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
-use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, PageRun};
+use heapwood_pages::{Effort, PageCount, PageIndex, PageRun};
 
 /// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
 const PACK: u32 = 1024;
@@ -29,6 +31,8 @@ const CHORES: usize = 32;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;
 
+/// How many words of starts of large objects ahead their lines are fetched: some thirty objects of 80 KiB.
+const AHEAD: usize = 4;
 /// How many pieces of free pages go back at once.
 const RUNS: usize = 256;
 
@@ -370,9 +374,17 @@ impl Sweeper {
     fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
         let end = start + span.pages().bytes();
-        let live = marks.count_allocated(start, end);
-        // SAFETY: the span was taken from a list by this thread, and no marking is under way.
-        unsafe { marks.clear_marks(start, end) };
+        let (cells, bytes) = (span.cells_start()..span.cells_end(), span.object_bytes());
+        let live = if bytes < Marks::WORD_BYTES {
+            // SAFETY: the span was taken from a list by this thread, and no marking is under way.
+            unsafe { marks.clear_marks(start, end) };
+            marks.count_allocated(start, end)
+        } else {
+            // Of such a span few lines have a bit.
+            // SAFETY: as above.
+            cells.clone().step_by(bytes).for_each(|cell| unsafe { marks.clear_mark(cell) });
+            marks.count_allocated_large(cells.start, cells.end, bytes)
+        };
         self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.clobber_dead(span, span.cells_end());
         span.reset();
@@ -397,47 +409,71 @@ impl Sweeper {
     /// Sweeps the large objects that start in the pages of some words; returns how many there were.
     fn sweep_large(&self, words: Range<usize>, empty: &mut Empty<'_>) -> u32 {
         let (spans, marks) = (self.heap.spans(), self.heap.marks());
-        let mut swept = 0;
-        for page in spans.large().starts(words) {
-            let (span, start) = (spans.at(page), spans.address_of(page));
-            if span.is_swept_in(marks.cycle()) {
-                continue;
+        let (large, cycle, mut swept) = (spans.large(), marks.cycle(), 0);
+        self.prefetch_large(words.start..words.end.min(words.start + AHEAD));
+        for word in words.clone() {
+            if word + AHEAD < words.end {
+                self.prefetch_large(word + AHEAD..word + AHEAD + 1);
             }
-            swept += 1;
-            // Who takes it frees it: perhaps the program does just now.
-            if !marks.is_allocated(start) {
-                if spans.large().take(page) {
-                    if spans.at(page).is_swept_in(marks.cycle()) {
-                        // Another was made in the pages of one that was freed meanwhile.
-                        spans.large().add(page);
-                    } else {
-                        let count = self.unmake_large(page);
-                        empty.push(page, count);
-                    }
+            let mut dead = 0;
+            for (page, bit) in large.starts_in(word) {
+                let (span, start) = (spans.at(page), spans.address_of(page));
+                if span.is_swept_in(cycle) {
+                    continue;
                 }
-                continue;
+                swept += 1;
+                if !marks.is_allocated(start) {
+                    dead |= bit;
+                    continue;
+                }
+                // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
+                self.clear_old_mark(span, start);
+                span.set_survived();
+                span.set_swept_in(cycle);
             }
-            // One that is freed meanwhile has no marks either, nor has what is made of its pages in this cycle.
-            // SAFETY: no marking is under way, and others do at most the same.
-            unsafe { marks.clear_marks(start, start + PAGE_SIZE) };
-            span.set_swept_in(marks.cycle());
+            // Who takes them frees them: perhaps the program does just now.
+            for (page, _) in large.take_all(word, dead) {
+                if spans.at(page).is_swept_in(cycle) {
+                    // Another was made in the pages of one that was freed meanwhile.
+                    large.add(page);
+                } else {
+                    let count = self.unmake_large(page);
+                    empty.push(page, count);
+                }
+            }
         }
         swept
     }
 
+    /// Clears the mark that the marking before the last may have left of a large object. One that no sweep has found alive
+    /// has none, and the line is not touched.
+    #[inline]
+    fn clear_old_mark(&self, span: &Span, start: usize) {
+        if span.has_survived() {
+            // SAFETY: no marking is under way, and others do at most the same.
+            unsafe { self.heap.marks().clear_mark(start) };
+        }
+    }
+
+    /// Fetches what sweeping the large objects of some words looks at.
+    fn prefetch_large(&self, words: Range<usize>) {
+        let spans = self.heap.spans();
+        for (page, _) in words.flat_map(|word| spans.large().starts_in(word)) {
+            prefetch::for_write(core::ptr::from_ref(spans.at(page)).cast());
+            self.heap.marks().prefetch_allocated(spans.address_of(page));
+        }
+    }
+
     /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
     fn unmake_large(&self, page: PageIndex) -> PageCount {
-        let (spans, marks) = (self.heap.spans(), self.heap.marks());
-        let (start, pages) = (spans.address_of(page), spans.at(page).pages());
-        // SAFETY: the object was taken, and no marking is under way.
-        unsafe {
-            marks.clear_allocated(start);
-            marks.clear_marks(start, start + PAGE_SIZE);
-        }
+        let spans = self.heap.spans();
+        let (start, span) = (spans.address_of(page), spans.at(page));
+        self.clear_old_mark(span, start);
         if self.clobber {
             // SAFETY: the object's memory is nobody's.
-            unsafe { (start as *mut u8).write_bytes(CLOBBER, spans.at(page).object_bytes()) };
+            unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
         }
+        let pages = span.pages();
         spans.remove(page);
         self.heap.end_sparse(page, pages);
         pages
@@ -448,6 +484,8 @@ impl Sweeper {
         if !self.heap.spans().large().take(page) {
             return None;
         }
+        // SAFETY: the object was taken just now.
+        unsafe { self.heap.marks().clear_allocated(self.heap.spans().address_of(page)) };
         let pages = self.unmake_large(page);
         let mut empty = Empty::new(&self.heap);
         empty.push(page, pages);
@@ -456,18 +494,14 @@ impl Sweeper {
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.
-    pub(crate) fn take_pages(
-        &self,
-        cache: Option<(&PageBlocks, PageCount)>,
-        count: PageCount,
-    ) -> Result<PageRun, SpaceError> {
+    pub(crate) fn take_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
         if count.bytes() > heap.window_bytes() {
             return Err(heap.no_room(count.bytes()));
         }
         let mut patience = RELEASE_PATIENCE;
         loop {
-            if let Some(run) = self.try_pages(cache, count) {
+            if let Some(run) = self.try_pages(aside, count) {
                 return Ok(run);
             }
             // As little as is needed is swept here; the rest is others' as much as this thread's.
@@ -503,17 +537,19 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some; with a mutator's cache, up to so many more for that. Under a limit each is counted
+    /// Free pages, if there are some, and what is to be set aside for a mutator. Under a limit each is counted
     /// before it is taken, and nothing is set aside.
-    fn try_pages(&self, cache: Option<(&PageBlocks, PageCount)>, count: PageCount) -> Option<PageRun> {
+    fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
         if self.heap.is_limited() {
             return self.heap.take_counted(self.lock().growth(), count);
         }
         let pages = self.heap.pages();
-        match cache {
-            Some((blocks, most)) => blocks.take_from(pages, count, most).ok(),
-            None => pages.allocate_uncached(count).ok(),
-        }
+        let taken = match aside {
+            Aside::Blocks(blocks, most) => blocks.take_from(pages, count, most),
+            Aside::Long(blocks, most) => blocks.take_long_from(pages, count, most),
+            Aside::Nothing => pages.allocate_uncached(count),
+        };
+        taken.ok()
     }
 
     /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have been

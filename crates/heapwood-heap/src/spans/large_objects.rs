@@ -46,17 +46,29 @@ impl LargeObjects {
         self.word(page.0 / WORD_PAGES).fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 
+    /// Takes those of the objects that start in the pages of a word that `bits` names; returns which nobody else has.
+    pub(crate) fn take_all(&self, word: usize, bits: u64) -> impl Iterator<Item = (PageIndex, u64)> {
+        let taken = if bits == 0 { 0 } else { self.word(word).fetch_and(!bits, Ordering::AcqRel) & bits };
+        pages_of(word, taken)
+    }
+
+    /// The pages at which objects start, by a word, with the bit of each.
+    #[inline]
+    pub(crate) fn starts_in(&self, word: usize) -> impl Iterator<Item = (PageIndex, u64)> {
+        pages_of(word, self.word(word).load(Ordering::Acquire))
+    }
+
     /// The pages at which objects start, by the words `words`.
     pub(crate) fn starts(&self, words: Range<usize>) -> impl Iterator<Item = PageIndex> {
-        words.flat_map(move |index| {
-            let mut bits = self.word(index).load(Ordering::Acquire);
-            core::iter::from_fn(move || {
-                (bits != 0).then(|| {
-                    let bit = bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    PageIndex(index * WORD_PAGES + bit)
-                })
-            })
-        })
+        words.flat_map(|word| self.starts_in(word)).map(|(page, _)| page)
     }
+}
+
+#[inline]
+fn pages_of(word: usize, mut bits: u64) -> impl Iterator<Item = (PageIndex, u64)> {
+    core::iter::from_fn(move || {
+        let bit = bits & bits.wrapping_neg();
+        bits ^= bit;
+        (bit != 0).then(|| (PageIndex(word * WORD_PAGES + bit.trailing_zeros() as usize), bit))
+    })
 }

@@ -150,6 +150,12 @@ impl Spans {
         unsafe { &*self.descriptors.at(page.0) }
     }
 
+    /// Fetches the line of a page's descriptor, if a span is likely to begin there soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, page: PageIndex) {
+        crate::prefetch::for_write(self.descriptors.as_ptr().wrapping_add(page.0).cast());
+    }
+
     /// The same by its number in lists.
     #[inline(always)]
     pub(crate) fn numbered(&self, number: u32) -> &Span {

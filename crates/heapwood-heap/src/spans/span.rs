@@ -54,6 +54,8 @@ pub struct Span {
     fresh: AtomicU8,
     /// It is a mutator's, or about to become it.
     held: AtomicU8,
+    /// Of a large object: it was found alive by a sweep, so the side that takes the next marks may have one of it.
+    survived: AtomicU8,
 }
 
 const _: () = assert!(size_of::<Span>() == 64);
@@ -115,6 +117,7 @@ impl Span {
             pack_len: AtomicU8::new(0),
             fresh: AtomicU8::new(fresh as u8),
             held: AtomicU8::new(0),
+            survived: AtomicU8::new(0),
         }
     }
 
@@ -221,6 +224,18 @@ impl Span {
     /// It counts as swept in this cycle.
     pub(crate) fn set_swept_in(&self, cycle: u32) {
         self.swept_in.store(cycle, Ordering::Relaxed);
+    }
+
+    /// Whether a sweep has found this large object alive.
+    #[inline]
+    pub(crate) fn has_survived(&self) -> bool {
+        self.survived.load(Ordering::Relaxed) != 0
+    }
+
+    /// A sweep has found this large object alive.
+    #[inline]
+    pub(crate) fn set_survived(&self) {
+        self.survived.store(1, Ordering::Relaxed);
     }
 
     /// What was written in it may lie in every cell, and none was handed out in this cycle.
