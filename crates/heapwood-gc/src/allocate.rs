@@ -14,8 +14,10 @@ use heapwood_heap::{ScanKind, ShapeId, SpaceError};
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
 
-/// How many collections an allocation waits for at most that finds no room, where other threads take what they free.
+/// How often an allocation that finds no room collects at most, where other threads take what that frees.
 const MOST_COLLECTIONS: u32 = 8;
+/// How many collections it waits for in all: after those of others it may be long until it runs, and all is taken by then.
+const MOST_WAITED_FOR: u32 = 64;
 
 impl Mutator {
     /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
@@ -104,13 +106,14 @@ impl Mutator {
         if state.is_stressed() {
             self.collect().map_err(AllocError::Misuse)?;
         }
-        let mut collections = 0;
+        let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) = (state.collections(), space.cycle());
             let refused = match attempt() {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
             };
+            let due = matches!(refused, SpaceError::CollectionDue);
             match refused {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
@@ -121,7 +124,9 @@ impl Mutator {
                 SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
                 _ if collections > 0
-                    && (collections == MOST_COLLECTIONS || !pacer.was_used_up(state, seen))
+                    && (mine >= MOST_COLLECTIONS
+                        || collections >= MOST_WAITED_FOR
+                        || !pacer.was_used_up(state, seen))
                     || !pacer.may_collect(state) =>
                 {
                     pacer.share().refused();
@@ -129,7 +134,8 @@ impl Mutator {
                 }
                 _ => collections += 1,
             }
-            heap.collect_if(self, || state.collections() == seen, true).map_err(AllocError::Misuse)?;
+            let collected = heap.collect_if(self, || state.collections() == seen, true);
+            mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
     }
 
@@ -154,6 +160,6 @@ impl Mutator {
     /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
     /// with, which cannot be scanned.
     pub fn collect(&self) -> Result<(), MisuseError> {
-        self.heap().collect_if(self, || true, false)
+        self.heap().collect_if(self, || true, false).map(|_| ())
     }
 }

@@ -171,7 +171,7 @@ impl Heap {
         self.collector.pacer()
     }
 
-    /// Collects if it is still `wanted`, because an allocation needs it or because the program asks for it.
+    /// Collects if it is still `wanted`, because an allocation needs it or because the program asks for it; whether it has.
     ///
     /// # Errors
     /// The mutator cannot be used now, or its thread's stack cannot be scanned.
@@ -180,11 +180,12 @@ impl Heap {
         me: &Mutator,
         wanted: impl Fn() -> bool,
         allocating: bool,
-    ) -> Result<(), MisuseError> {
-        if self.collector.collect_if(&self.state, me, wanted, allocating)? {
+    ) -> Result<bool, MisuseError> {
+        let collected = self.collector.collect_if(&self.state, me, wanted, allocating)?;
+        if collected {
             self.state.wakeup().collected();
         }
-        Ok(())
+        Ok(collected)
     }
 
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
