@@ -26,6 +26,8 @@ pub struct ThreadCache {
     /// The cycle of its last visit.
     visited_in: Cell<u32>,
     swept_for_others: Cell<SweptFor>,
+    /// Spans that it owes to sweep for everyone.
+    due: Cell<u32>,
     active: ActiveBumps,
     homes: [Home; MAX_SHAPES],
 }
@@ -162,6 +164,15 @@ impl ThreadCache {
     /// What it swept for others, which has not been handed in.
     pub(super) fn swept_for_others(&self) -> &Cell<SweptFor> {
         &self.swept_for_others
+    }
+
+    /// It owes to sweep so many spans more; how many it sweeps now. Each chore takes the page allocator's lock, so fewer than
+    /// `least` are not swept before there are more.
+    pub(super) fn chore(&self, more: u32, least: u32) -> u32 {
+        let due = self.due.get().saturating_add(more);
+        let now = if due < least { 0 } else { due };
+        self.due.set(due - now);
+        now
     }
 
     /// It takes one of the new spans that it may take.

@@ -51,6 +51,7 @@ impl Owner<'_> {
             true => 0,
             false => central.share_of_sweeping(brings).saturating_sub(if swept { 0 } else { spans.len() }),
         };
+        let due = self.cache().chore(due, central.least_chore());
         let chore = self.sweeper().next_chore(&mut central, due);
         drop(central);
 

@@ -105,6 +105,9 @@ const SHARES: usize = 20;
 /// The most spans of a chore, but for the collector's and the background thread's; and the words of large objects.
 const MOST_CHORE: u32 = 512;
 const LARGE_WORDS: usize = 64;
+/// The fewest spans of a chore, and of those of all mutators together.
+const LEAST_CHORE: usize = 32;
+const LEAST_CHORES: usize = 64;
 /// Of a shape's spans one for so many pages of the heap may be neglected, and no more than so many.
 const WORTH: usize = 512;
 const MOST_NEGLECTED: usize = 16;
@@ -358,6 +361,11 @@ impl Central {
         let left = self.left().max(1);
         let share = (self.unswept as u128 * spans as u128).div_ceil(left as u128);
         share.min(MOST_CHORE as u128) as u32
+    }
+
+    /// So many spans are worth a chore; all mutators together leave no more than that undone, or one each.
+    pub(crate) fn least_chore(&self) -> u32 {
+        (LEAST_CHORES / self.mutators()).clamp(1, LEAST_CHORE) as u32
     }
 
     /// Whether spans are being swept for everyone.
