@@ -110,11 +110,32 @@ impl Owner<'_> {
         self.cache().pages().flush(self.heap().pages());
     }
 
+    /// Gives back what waits: pages, and spans that no bump has. The next visits bring few again.
+    pub(super) fn put_back(&self) {
+        self.cache().pages().flush(self.heap().pages());
+        let mut central = self.sweeper().lock();
+        self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
+        self.cache().for_each_active(|id| {
+            self.cache().home(id).forget_visits();
+            let waiting = self.take_waiting(id);
+            self.sweeper().hand_in(&mut central, id, SpanList::EMPTY, waiting);
+        });
+        self.cache().left_home(usize::MAX);
+    }
+
+    /// The spans of a shape that wait: they are the mutator's no more.
+    fn take_waiting(&self, id: ShapeId) -> SpanList {
+        let (spans, waiting) = (self.heap().spans(), self.cache().home(id).spans.take());
+        if id.is_shared() {
+            waiting.walk(spans).for_each(|(page, _)| spans.at(page).set_held(false));
+        }
+        waiting
+    }
+
     /// Takes the spans of a shape away from a mutator that is stopped, or leaves: what it has not used is for others.
     fn give_back(&self, central: &mut Central, id: ShapeId) {
         let (heap, spans, home) = (self.heap(), self.heap().spans(), self.cache().home(id));
-        let (mut used, waiting) = (home.used.take(), home.spans.take());
-        let mut partial = SpanList::EMPTY;
+        let (mut used, mut partial) = (home.used.take(), SpanList::EMPTY);
         let bump = self.bump(id);
         if let Some(page) = bump.span() {
             let span = spans.at(page);
@@ -130,11 +151,8 @@ impl Owner<'_> {
         }
         bump.reset();
         home.forget_visits();
-        if id.is_shared() {
-            waiting.walk(spans).for_each(|(page, _)| spans.at(page).set_held(false));
-        }
+        partial.append(spans, self.take_waiting(id));
         self.cache().left_home(usize::MAX);
-        partial.append(spans, waiting);
         self.sweeper().hand_in(central, id, used, partial);
         self.sweeper().add_freed(central, id, home.freed.take());
     }

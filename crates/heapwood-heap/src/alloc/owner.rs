@@ -173,6 +173,13 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
+    pub(super) fn small_shape(&self, id: ShapeId) -> SmallShape<'m> {
+        // SAFETY: active bumps are of shapes of this heap.
+        unsafe { self.allocator.shapes().get_unchecked(id) }
+            .small()
+            .expect("bumps are of shapes with a size class")
+    }
+
     fn take_span(&self, needy: Needy<'_>) -> Result<Taken, SpaceError> {
         let pages = needy.shape.size_class().span_pages();
         loop {

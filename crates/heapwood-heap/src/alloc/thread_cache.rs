@@ -216,6 +216,15 @@ impl ThreadCache {
         }
     }
 
+    /// How many are active.
+    pub(super) fn active_shapes(&self) -> usize {
+        let words = self.active.words.iter().enumerate().filter(|(_, words)| words.get() != 0);
+        words
+            .flat_map(|(at, _)| &self.active.bits[at * 64..][..64])
+            .map(|bits| bits.get().count_ones() as usize)
+            .sum()
+    }
+
     /// Calls `f` with each active shape.
     pub(crate) fn for_each_active(&self, mut f: impl FnMut(ShapeId)) {
         self.retain_active(|shape| {

@@ -13,6 +13,10 @@ use heapwood_pages::PAGE_SIZE;
 
 /// The most new spans that a mutator may take after a visit: with 8 KiB each, 4 MiB.
 const MOST_NEW: u32 = 512;
+/// Of the room that it has a mutator of many shapes gives one in a visit one part in so many; what is left is for others,
+const MOST_SHARES: usize = 8;
+/// of which so many get a span in the same visit.
+const MOST_OTHERS: usize = 32;
 /// So many cells that were freed stay with the mutator that frees them; with more, all are for everyone.
 pub(super) const MOST_FREED: u32 = 64;
 
@@ -35,16 +39,16 @@ impl Owner<'_> {
         let share = central.share();
         let room = share.bytes.saturating_sub(self.held_bytes()) / needy.span_bytes();
         let credit = central.credit(MOST_NEW);
-        let most = credit.min(home.next_batch(cycle)).min(room as u32).max(1);
-        let (Spoils { spans, swept }, freed) = self.sweeper().take_home(&mut central, needy.id, most);
+        let share_of_room = room / self.cache().active_shapes().clamp(1, MOST_SHARES);
+        let most = credit.min(home.next_batch(cycle)).min(share_of_room as u32).max(1);
+        let (Spoils { spans, swept }, freed) = self.take_home(&mut central, needy.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
         let come_back = freed.len(cycle) != 0 && !needy.id.is_shared();
         self.cache().set_large_credit(central.large_credit());
         self.cache().set_share(share, if come_back { 0 } else { credit });
-        if needy.id.is_shared() {
-            // Others ask about these under the lock.
-            spans.walk(self.heap().spans()).for_each(|(page, _)| self.heap().spans().at(page).set_held(true));
-        }
+        let taken = spans.len() as usize * needy.span_bytes();
+        let room = share.bytes.saturating_sub(self.held_bytes() + taken);
+        let others = self.take_for_others(&mut central, needy, room / 4 * 3);
         let brings = if spans.is_empty() { credit } else { spans.len() };
         // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.
         let due = match self.heap().is_limited() {
@@ -57,6 +61,9 @@ impl Owner<'_> {
 
         self.keep_freed(needy.id, freed);
         self.bring_home(needy, spans, swept);
+        for (needy, Spoils { spans, swept }) in others.into_iter().flatten() {
+            self.bring_home(needy, spans, swept);
+        }
         if let Some(chore) = chore {
             let (result, swept) = self.sweeper().sweep(chore);
             self.cache().note_swept(swept);
@@ -68,6 +75,42 @@ impl Owner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes spans of a shape off the shared lists, and the cells of it that were freed.
+    fn take_home(&self, central: &mut Central, id: ShapeId, most: u32) -> (Spoils, FreedCells) {
+        let (spoils, freed) = self.sweeper().take_home(central, id, most);
+        if id.is_shared() {
+            // Others ask about these under the lock.
+            let table = self.heap().spans();
+            spoils.spans.walk(table).for_each(|(page, _)| table.at(page).set_held(true));
+        }
+        (spoils, freed)
+    }
+
+    /// Takes a span for each of the mutator's other shapes that have none waiting, as far as there is room for them: they
+    /// would soon need a visit of their own.
+    fn take_for_others<'m>(
+        &'m self,
+        central: &mut Central,
+        needy: Needy<'_>,
+        mut room: usize,
+    ) -> [Option<(Needy<'m>, Spoils)>; MOST_OTHERS] {
+        let (mut taken, mut len) = ([const { None }; MOST_OTHERS], 0);
+        self.cache().for_each_active(|id| {
+            let bump = self.bump(id);
+            let Some(page) = bump.span() else { return };
+            let bytes = self.heap().spans().at(page).pages().bytes();
+            let waits = !self.cache().home(id).spans.get().is_empty();
+            if waits || len == MOST_OTHERS || id == needy.id || room < bytes || !self.sweeper().has_some(id) {
+                return;
+            }
+            let (spoils, freed) = self.take_home(central, id, 1);
+            self.sweeper().add_freed(central, id, freed);
+            taken[len] = Some((Needy { bump, id, shape: self.small_shape(id) }, spoils));
+            (room, len) = (room - bytes, len + 1);
+        });
+        taken
     }
 
     fn bring_home(&self, needy: Needy<'_>, spans: SpanList, swept: bool) {
@@ -115,7 +158,10 @@ impl Owner<'_> {
     /// shapes in a small heap, or one of many mutators.
     fn make_room(&self, needy: Needy<'_>) {
         if self.cache().share().bytes != 0 && !self.has_room(needy) {
-            self.flush();
+            self.put_back();
+            if !self.has_room(needy) {
+                self.flush();
+            }
             self.cache().activate(needy.id);
         }
     }
