@@ -42,7 +42,9 @@ impl Owner<'_> {
         self.cache().set_share(share, if come_back { 0 } else { credit });
         if needy.id.is_shared() {
             // Others ask about these under the lock.
-            spans.walk(self.heap().spans()).for_each(|(page, _)| self.heap().spans().at(page).set_held(true));
+            spans
+                .walk(self.heap().spans())
+                .for_each(|(page, _)| self.heap().spans().own(page).set_held(true));
         }
         let brings = if spans.is_empty() { credit } else { spans.len() };
         // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.

@@ -18,6 +18,7 @@ use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
+use heapwood_os::sync::yield_now;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
 use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, PageRun};
@@ -311,7 +312,7 @@ impl Sweeper {
     fn is_being_swept(&self) -> bool {
         let swept = self.central.lock().is_being_swept();
         if swept {
-            std::thread::yield_now();
+            yield_now();
         }
         swept
     }
@@ -370,6 +371,7 @@ impl Sweeper {
     fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
         let end = start + span.pages().bytes();
+        self.heap.spans().witness().sweep(page, || marks.cycle());
         let live = marks.count_allocated(start, end);
         // SAFETY: the span was taken from a list by this thread, and no marking is under way.
         unsafe { marks.clear_marks(start, end) };
@@ -400,13 +402,16 @@ impl Sweeper {
         let mut swept = 0;
         for page in spans.large().starts(words) {
             let (span, start) = (spans.at(page), spans.address_of(page));
+            spans.witness().look(page);
             if span.is_swept_in(marks.cycle()) {
                 continue;
             }
             swept += 1;
+            spans.witness().look(page);
             // Who takes it frees it: perhaps the program does just now.
             if !marks.is_allocated(start) {
                 if spans.large().take(page) {
+                    spans.witness().look(page);
                     if spans.at(page).is_swept_in(marks.cycle()) {
                         // Another was made in the pages of one that was freed meanwhile.
                         spans.large().add(page);
@@ -496,7 +501,7 @@ impl Sweeper {
                 Err(e) if !wait => return Err(e),
                 Err(_) | Ok(None) if wait => {
                     drop(central);
-                    std::thread::yield_now();
+                    yield_now();
                 }
                 _ => {}
             }
