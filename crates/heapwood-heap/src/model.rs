@@ -381,3 +381,23 @@ fn a_freed_cell_is_used_by_another() {
         ],
     );
 }
+
+/// A large object is swept while a mutator frees it, and then another that it has made in its pages.
+#[test]
+fn a_large_object_is_freed_while_it_is_swept() {
+    model(
+        3,
+        || {
+            let world = World::new();
+            world.allocate_some(0, LARGE, 2);
+            world.collect(|at| at == 0);
+            world
+        },
+        [World::sweep_some, |world| {
+            world.run(0, || {
+                world.free(0, world.first());
+                world.free(0, world.allocate(0, LARGE));
+            })
+        }],
+    );
+}

@@ -450,8 +450,13 @@ impl Sweeper {
 
     /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
     pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
-        if !self.heap.spans().large().take(page) {
-            return None;
+        let spans = self.heap.spans();
+        while !spans.large().take(page) {
+            // A sweep that saw another in these pages before puts this back in a moment; who frees it, too, ends its span.
+            if !spans.starts_large(page) {
+                return None;
+            }
+            yield_now();
         }
         let pages = self.unmake_large(page);
         let mut empty = Empty::new(&self.heap);

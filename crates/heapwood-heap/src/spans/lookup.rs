@@ -191,6 +191,12 @@ impl Spans {
         self.table.clear_span(page, self.at(page).pages());
     }
 
+    /// Whether a page is the first of a large object.
+    pub(crate) fn starts_large(&self, page: PageIndex) -> bool {
+        let entry = self.entry(page);
+        entry.kind().is_some() && entry.back().0 == 0 && self.at(page).cell_size() == 0
+    }
+
     /// The span that an address lies in.
     #[inline]
     pub(crate) fn find(&self, address: Address) -> Option<&Span> {
