@@ -193,6 +193,7 @@ impl World {
                 at += 1;
             });
             stopped.end_marking(self.owners(), usize::MAX, 0);
+            self.check_hints();
             let cycle = self.sweeper().heap().marks().cycle();
             stopped.for_each_span(|_, span| {
                 self.to_sweep.fetch_add(!span.is_swept_in(cycle) as u64, Ordering::Relaxed);
@@ -202,10 +203,15 @@ impl World {
 
     /// Three spans, all unswept: the first has no object alive, the second one, and the third two.
     fn with_unswept() -> Arc<Self> {
+        World::with_alive(|at| at > 2)
+    }
+
+    /// Three spans, all unswept; of their six objects so many are alive.
+    fn with_alive(keep: fn(usize) -> bool) -> Arc<Self> {
         let world = World::new();
         world.allocate_some(0, ONE, 6);
         world.flush(0);
-        world.collect(|at| at > 2);
+        world.collect(keep);
         world
     }
 
@@ -229,11 +235,16 @@ impl World {
         let swept = self.swept();
         assert!((most - freed..=most).contains(&swept), "{swept} swept of {most}, {freed} freed");
         self.stop(|stopped| stopped.is_valid(self.owners()).unwrap());
+        self.check_hints();
+    }
+
+    /// Nobody thinks that there is nothing where there is something.
+    fn check_hints(&self) {
         let (sweeper, mut central) = (self.sweeper(), self.sweeper().lock());
         for shape in [ONE, OTHER] {
             let [unswept, partial, _] = sweeper.lists(&mut central, shape).all().map(|(list, ..)| list);
-            assert!(unswept.is_empty());
-            assert!(partial.is_empty() || sweeper.has_some(shape), "spans that nobody will look for");
+            let some = !unswept.is_empty() || !partial.is_empty();
+            assert!(!some || sweeper.has_some(shape), "spans that nobody will look for");
             let freed = central.take_freed(sweeper.heap(), sweeper.demand(), shape);
             let freed = freed.len(sweeper.heap().marks().cycle());
             assert!(freed == 0 || sweeper.has_freed(shape), "cells that nobody will look for");
@@ -333,13 +344,14 @@ fn a_cycle_ends_when_nobody_sweeps() {
     );
 }
 
-/// A cycle ends while a mutator has spans at home, some of them used up.
+/// A cycle ends while a mutator has a span at home, and one that is used up.
 #[test]
 fn what_waits_at_home_is_unswept_when_a_cycle_ends() {
     model(
         3,
-        World::with_unswept,
-        [|world| world.allocate_some(0, ONE, 3), |world| world.collect(|at| at % 2 == 0)],
+        // The second visit brings two spans, of which one waits.
+        || World::with_alive(|at| at % 2 == 0),
+        [|world| world.allocate_some(0, ONE, 2), |world| world.collect(|at| at != 1)],
     );
 }
 
