@@ -411,8 +411,7 @@ impl Sweeper {
             // Who takes it frees it: perhaps the program does just now.
             if !marks.is_allocated(start) {
                 if spans.large().take(page) {
-                    spans.witness().look(page);
-                    if spans.at(page).is_swept_in(marks.cycle()) {
+                    if spans.own(page).is_swept_in(marks.cycle()) {
                         // Another was made in the pages of one that was freed meanwhile.
                         spans.large().add(page);
                     } else {
@@ -433,7 +432,7 @@ impl Sweeper {
     /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
     fn unmake_large(&self, page: PageIndex) -> PageCount {
         let (spans, marks) = (self.heap.spans(), self.heap.marks());
-        let (start, pages) = (spans.address_of(page), spans.at(page).pages());
+        let (start, pages) = (spans.address_of(page), spans.own(page).pages());
         // SAFETY: the object was taken, and no marking is under way.
         unsafe {
             marks.clear_allocated(start);
@@ -450,19 +449,28 @@ impl Sweeper {
 
     /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
     pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
-        let spans = self.heap.spans();
-        while !spans.large().take(page) {
-            // A sweep that saw another in these pages before puts this back in a moment; who frees it, too, ends its span.
-            if !spans.starts_large(page) {
-                return None;
-            }
-            yield_now();
+        if !self.heap.spans().large().take(page) && !self.take_when_put_back(page) {
+            return None;
         }
         let pages = self.unmake_large(page);
         let mut empty = Empty::new(&self.heap);
         empty.push(page, pages);
         empty.give();
         Some(pages)
+    }
+
+    /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
+    /// False if there is none: who frees it, too, ends its span.
+    #[cold]
+    fn take_when_put_back(&self, page: PageIndex) -> bool {
+        let spans = self.heap.spans();
+        while spans.starts_large(page) {
+            yield_now();
+            if spans.large().take(page) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.
