@@ -286,7 +286,14 @@ fn whoever_gets_there_first_sweeps_a_span() {
     model(
         2,
         World::with_unswept,
-        [|world| world.allocate_some(0, ONE, 1), World::sweep_some, |world| world.sweeper().finish()],
+        [
+            |world| world.allocate_some(0, ONE, 1),
+            World::sweep_some,
+            |world| {
+                world.sweeper().finish();
+                assert!(!world.sweeper().lock().is_being_swept(), "who finishes waits for others");
+            },
+        ],
     );
 }
 
@@ -318,7 +325,7 @@ fn a_mutator_sweeps_for_everyone() {
 #[test]
 fn what_is_given_back_is_taken() {
     model(
-        4,
+        3,
         World::with_unswept,
         [
             |world| {
