@@ -34,6 +34,8 @@ mod freed;
 mod granule;
 mod layout;
 mod marks;
+#[cfg(all(test, loom))]
+mod model;
 mod pages;
 mod reclaim;
 mod space;

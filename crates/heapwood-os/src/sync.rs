@@ -1,5 +1,5 @@
 //! What threads share, or loom's in its place, so that loom's models check the product's own code: the lock, the index of
-//! the page allocator and the stop protocol take their atomics from here. Invariant: the two halves have the same names;
+//! the page allocator, what a heap reads beside its lock and the stop protocol take their atomics from here. Invariant: the two halves have the same names;
 //! without `cfg(loom)` they are the plain ones.
 
 #[cfg(not(loom))]
@@ -7,7 +7,9 @@ pub use crate::futex::{wait, wait_for, wake};
 #[cfg(not(loom))]
 pub use core::cell::UnsafeCell;
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+pub use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(not(loom))]
+pub use std::thread::yield_now;
 
 /// A word that threads can wait on.
 #[cfg(not(loom))]
@@ -15,12 +17,13 @@ pub type Futex = AtomicU32;
 
 /// Words in mapped memory, committed where they are needed.
 #[cfg(not(loom))]
-pub type AtomicArray = crate::MappedArray<AtomicU32>;
+pub type AtomicArray<T> = crate::MappedArray<T>;
 
 #[cfg(loom)]
 pub use loom::{
     cell::UnsafeCell,
-    sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence},
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+    thread::yield_now,
 };
 #[cfg(loom)]
 pub use modelled::{AtomicArray, Futex, wait, wait_for, wake};
@@ -77,12 +80,12 @@ mod modelled {
     }
 
     /// Loom's atomics are more than their bits, so that all must be made at once.
-    pub struct AtomicArray(Vec<AtomicU32>);
+    pub struct AtomicArray<T>(Vec<T>);
 
-    impl AtomicArray {
+    impl<T: Default> AtomicArray<T> {
         /// As [`crate::MappedArray::new`].
         pub fn new(_: KernelRef, len: usize) -> Result<Self, OsError> {
-            Ok(AtomicArray((0..len).map(|_| AtomicU32::new(0)).collect()))
+            Ok(AtomicArray((0..len).map(|_| T::default()).collect()))
         }
 
         /// As [`crate::MappedArray::commit`].
@@ -91,7 +94,7 @@ mod modelled {
         }
 
         /// As [`crate::MappedArray::at`].
-        pub fn at(&self, index: usize) -> *const AtomicU32 {
+        pub fn at(&self, index: usize) -> *const T {
             &self.0[index]
         }
     }

@@ -27,8 +27,8 @@ const REST: u32 = 2;
 
 const _: () = assert!(REST == 2, "one cycle back is remembered");
 
-/// The words of a kernel page.
-const LEAST_GRANULE: usize = heapwood_os::LEAST_KERNEL_PAGE / size_of::<u32>();
+/// The words of a kernel page; loom's are made one by one, so that models have no more than they need.
+const LEAST_GRANULE: usize = if cfg!(loom) { 1 } else { heapwood_os::LEAST_KERNEL_PAGE / size_of::<u32>() };
 
 /// How many granules the words are committed in at most; one word of bits is enough for the model.
 const GRANULES: usize = if cfg!(loom) { BITS } else { 512 };
@@ -36,7 +36,7 @@ const BITS: usize = usize::BITS as usize;
 
 /// The words of the chunks of a window.
 pub(crate) struct ScavengeIndex<G> {
-    words: AtomicArray,
+    words: AtomicArray<AtomicU32>,
     chunks: usize,
     /// A bit for each granule of words that exists; none is taken away.
     committed: [AtomicUsize; GRANULES / BITS],

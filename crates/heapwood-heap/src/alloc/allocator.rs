@@ -71,7 +71,7 @@ impl Allocator {
     #[inline]
     pub(crate) fn next_run(&self, bump: &Bump, page: PageIndex, shape: SmallShape<'_>, whole: bool) -> bool {
         let (heap, class) = (self.sweeper.heap(), shape.size_class());
-        let span = heap.spans().at(page);
+        let span = heap.spans().own(page);
         let mut run = free_run(heap.marks(), class, bump.limit()..span.cells_end());
         if run.is_empty() {
             return false;

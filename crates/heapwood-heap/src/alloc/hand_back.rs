@@ -19,7 +19,7 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| {
             let bump = self.bump(id);
             match bump.span() {
-                Some(page) => spans.at(page).set_frontier(bump.cursor()),
+                Some(page) => spans.own(page).set_frontier(bump.cursor()),
                 None => bump.reset(),
             }
         });
@@ -62,12 +62,12 @@ impl Owner<'_> {
 
     /// Whether the bump has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
-        self.heap().spans().at(page).start_of_window() != cursor
+        self.heap().spans().own(page).start_of_window() != cursor
     }
 
     /// The bump has a span no more.
     fn forget(&self, bump: &Bump, page: PageIndex) {
-        let span = self.heap().spans().at(page);
+        let span = self.heap().spans().own(page);
         span.set_held(false);
         self.cache().closed(span.pages().bytes());
         bump.reset();
@@ -76,7 +76,7 @@ impl Owner<'_> {
     /// The bump goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
     fn begin_window(&self, cursor: usize, page: PageIndex) {
         let (heap, marks) = (self.heap(), self.heap().marks());
-        let span = heap.spans().at(page);
+        let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
         // SAFETY: the marking has ended, and the span is this mutator's, which is stopped.
@@ -127,7 +127,7 @@ impl Owner<'_> {
     fn take_waiting(&self, id: ShapeId) -> SpanList {
         let (spans, waiting) = (self.heap().spans(), self.cache().home(id).spans.take());
         if id.is_shared() {
-            waiting.walk(spans).for_each(|(page, _)| spans.at(page).set_held(false));
+            waiting.walk(spans).for_each(|(page, _)| spans.own(page).set_held(false));
         }
         waiting
     }
@@ -138,7 +138,7 @@ impl Owner<'_> {
         let (mut used, mut partial) = (home.used.take(), SpanList::EMPTY);
         let bump = self.bump(id);
         if let Some(page) = bump.span() {
-            let span = spans.at(page);
+            let span = spans.own(page);
             span.set_frontier(bump.cursor());
             self.forget(bump, page);
             let free = heap.free_cells(span);

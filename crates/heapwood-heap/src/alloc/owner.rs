@@ -238,7 +238,7 @@ impl<'m> Owner<'m> {
         let mut spans = home.spans.get();
         let Some(page) = spans.pop(heap.spans()) else { return false };
         home.spans.set(spans);
-        let span = heap.spans().at(page);
+        let span = heap.spans().own(page);
         // A span may hold little that is free; what is charged is what it gives.
         self.cache.opened(needy.span_bytes(), true, heap.free_cells(span) * span.object_bytes());
         self.open(needy, page, span);
@@ -255,7 +255,7 @@ impl<'m> Owner<'m> {
         self.cache.opened(needy.span_bytes(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { heap.spans().add(run.first, span, needy.shape.kind()) };
-        self.open(needy, run.first, heap.spans().at(run.first));
+        self.open(needy, run.first, heap.spans().own(run.first));
     }
 
     fn open(&self, needy: Needy<'_>, page: PageIndex, span: &Span) {
@@ -267,7 +267,7 @@ impl<'m> Owner<'m> {
     /// is no more than forgotten: it exists already, and is garbage.
     fn retire(&self, needy: Needy<'_>) {
         if let Some(page) = needy.bump.span() {
-            let span = self.heap().spans().at(page);
+            let span = self.heap().spans().own(page);
             span.set_frontier(needy.bump.cursor());
             span.set_held(false);
             self.cache.closed(needy.span_bytes());

@@ -1,6 +1,6 @@
 //! The visit to what mutators share: one lock acquisition settles the account, hands in what is used up, brings spans of
-//! the shape that is needed, the right to so many new ones, and a share of what is to be swept for everyone; all of that
-//! by the pack. What it brings is swept afterwards, without the lock. Invariant: what a mutator takes into its
+//! the shape that is needed, one for each other shape that has none waiting, the right to so many new ones, and a share of
+//! what is to be swept for everyone. What it brings is swept afterwards, without the lock. Invariant: what a mutator takes into its
 //! hands stays within the share that its last visit told, but for a span.
 
 use super::owner::{Needy, Owner};
@@ -83,7 +83,7 @@ impl Owner<'_> {
         if id.is_shared() {
             // Others ask about these under the lock.
             let table = self.heap().spans();
-            spoils.spans.walk(table).for_each(|(page, _)| table.at(page).set_held(true));
+            spoils.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
         }
         (spoils, freed)
     }
@@ -154,8 +154,8 @@ impl Owner<'_> {
         self.held_bytes() + more <= self.cache().share().bytes
     }
 
-    /// Gives everything back if its share is too small for what it has in its hands and a span more: a mutator of many
-    /// shapes in a small heap, or one of many mutators.
+    /// Gives back what waits if its share is too small for what it has in its hands and a span more, and if that is not enough,
+    /// everything: a mutator of many shapes in a small heap, or one of many mutators.
     fn make_room(&self, needy: Needy<'_>) {
         if self.cache().share().bytes != 0 && !self.has_room(needy) {
             self.put_back();

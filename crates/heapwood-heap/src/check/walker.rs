@@ -102,9 +102,7 @@ impl<'h> Walker<'h> {
     fn large_objects(&mut self) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
         for page in spans.large().starts(0..LargeObjects::words_below(spans.end())) {
-            let entry = spans.entry(page);
-            let starts = entry.kind().is_some() && entry.back().0 == 0 && spans.at(page).cell_size() == 0;
-            check(starts, page, "no large object starts where one should")?;
+            check(spans.starts_large(page), page, "no large object starts where one should")?;
             self.listed += 1;
         }
         Ok(())

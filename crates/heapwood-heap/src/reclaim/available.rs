@@ -2,19 +2,22 @@
 //! lock of the lists and read without it, so that a mutator that needs a span of a shape which has none goes straight for a
 //! new one. Invariant: none but of timing: a bit too many costs a visit, and one too few a span, until it is set again.
 
-use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
+use heapwood_os::sync::{AtomicU64, Ordering};
 
 /// The words of a set of shapes.
 pub(crate) const WORDS: usize = MAX_SHAPES / 64;
 
+/// The words of those of a heap; models use shapes that every heap knows.
+const KEPT: usize = if cfg!(loom) { WELL_KNOWN.div_ceil(64) as usize } else { WORDS };
+
 /// The bits.
-pub(crate) struct Available([AtomicU64; WORDS]);
+pub(crate) struct Available([AtomicU64; KEPT]);
 
 impl Available {
     /// No shape has any.
-    pub(crate) const fn none() -> Self {
-        Available([const { AtomicU64::new(0) }; WORDS])
+    pub(crate) fn none() -> Self {
+        Available(core::array::from_fn(|_| AtomicU64::new(0)))
     }
 
     /// Whether the shape has some.

@@ -20,6 +20,7 @@ use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
+use heapwood_os::sync::yield_now;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
 use heapwood_pages::{Effort, PageCount, PageIndex, PageRun};
@@ -315,7 +316,7 @@ impl Sweeper {
     fn is_being_swept(&self) -> bool {
         let swept = self.central.lock().is_being_swept();
         if swept {
-            std::thread::yield_now();
+            yield_now();
         }
         swept
     }
@@ -374,6 +375,7 @@ impl Sweeper {
     fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
         let end = start + span.pages().bytes();
+        self.heap.spans().witness().sweep(page, || marks.cycle());
         let (cells, bytes) = (span.cells_start()..span.cells_end(), span.object_bytes());
         let live = if bytes < Marks::WORD_BYTES {
             // SAFETY: the span was taken from a list by this thread, and no marking is under way.
@@ -418,10 +420,12 @@ impl Sweeper {
             let mut dead = 0;
             for (page, bit) in large.starts_in(word) {
                 let (span, start) = (spans.at(page), spans.address_of(page));
+                spans.witness().look(page);
                 if span.is_swept_in(cycle) {
                     continue;
                 }
                 swept += 1;
+                spans.witness().look(page);
                 if !marks.is_allocated(start) {
                     dead |= bit;
                     continue;
@@ -433,7 +437,7 @@ impl Sweeper {
             }
             // Who takes them frees them: perhaps the program does just now.
             for (page, _) in large.take_all(word, dead) {
-                if spans.at(page).is_swept_in(cycle) {
+                if spans.own(page).is_swept_in(cycle) {
                     // Another was made in the pages of one that was freed meanwhile.
                     large.add(page);
                 } else {
@@ -467,7 +471,7 @@ impl Sweeper {
     /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
     fn unmake_large(&self, page: PageIndex) -> PageCount {
         let spans = self.heap.spans();
-        let (start, span) = (spans.address_of(page), spans.at(page));
+        let (start, span) = (spans.address_of(page), spans.own(page));
         self.clear_old_mark(span, start);
         if self.clobber {
             // SAFETY: the object's memory is nobody's.
@@ -481,7 +485,7 @@ impl Sweeper {
 
     /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
     pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
-        if !self.heap.spans().large().take(page) {
+        if !self.heap.spans().large().take(page) && !self.take_when_put_back(page) {
             return None;
         }
         // SAFETY: the object was taken just now.
@@ -491,6 +495,20 @@ impl Sweeper {
         empty.push(page, pages);
         empty.give();
         Some(pages)
+    }
+
+    /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
+    /// False if there is none: who frees it, too, ends its span.
+    #[cold]
+    fn take_when_put_back(&self, page: PageIndex) -> bool {
+        let spans = self.heap.spans();
+        while spans.starts_large(page) {
+            yield_now();
+            if spans.large().take(page) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.
@@ -530,7 +548,7 @@ impl Sweeper {
                 Err(e) if !wait => return Err(e),
                 Err(_) | Ok(None) if wait => {
                     drop(central);
-                    std::thread::yield_now();
+                    yield_now();
                 }
                 _ => {}
             }

@@ -3,21 +3,21 @@
 //! says that a span of one object starts there, which is whole before the bit is set and goes after it was taken.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::sync::{AtomicArray, AtomicU64, Ordering};
+use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
 const WORD_PAGES: usize = 64;
 
 /// The large objects of a heap.
 pub(crate) struct LargeObjects {
-    starts: MappedArray<AtomicU64>,
+    starts: AtomicArray<AtomicU64>,
 }
 
 impl LargeObjects {
     /// None, in a window of so many pages.
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        Ok(LargeObjects { starts: MappedArray::new(kernel, window.0.div_ceil(WORD_PAGES))? })
+        Ok(LargeObjects { starts: AtomicArray::new(kernel, window.0.div_ceil(WORD_PAGES))? })
     }
 
     /// Makes room for those that start in these pages.

@@ -7,6 +7,7 @@ use crate::layout::shape::ScanKind;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::page_table::{PageEntry, PageTable};
 use crate::spans::span::Span;
+use crate::spans::witness::Witness;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -20,6 +21,7 @@ pub(crate) struct Spans {
     table: PageTable,
     descriptors: MappedArray<Span>,
     large: LargeObjects,
+    witness: Witness,
 }
 
 impl Spans {
@@ -30,6 +32,7 @@ impl Spans {
             table: PageTable::new(kernel, window)?,
             descriptors: MappedArray::new(kernel, window.0)?,
             large: LargeObjects::new(kernel, window)?,
+            witness: Witness::new(),
         })
     }
 
@@ -156,10 +159,23 @@ impl Spans {
         crate::prefetch::for_write(self.descriptors.as_ptr().wrapping_add(page.0).cast());
     }
 
+    /// The same of one that is the caller's: a mutator's own, one that is being swept, or one on a list that it holds.
+    #[inline(always)]
+    pub(crate) fn own(&self, page: PageIndex) -> &Span {
+        self.witness.own(page);
+        self.at(page)
+    }
+
     /// The same by its number in lists.
     #[inline(always)]
     pub(crate) fn numbered(&self, number: u32) -> &Span {
-        self.at(PageIndex(number as usize))
+        self.own(PageIndex(number as usize))
+    }
+
+    /// Who uses spans as its own.
+    #[inline(always)]
+    pub(crate) fn witness(&self) -> &Witness {
+        &self.witness
     }
 
     /// Makes pages a span.
@@ -169,6 +185,7 @@ impl Spans {
     /// 2. The span is of the shape given by `kind`.
     pub(crate) unsafe fn add(&self, page: PageIndex, span: Span, kind: ScanKind) {
         let (pages, shape) = (span.pages(), span.shape());
+        self.witness.make(page, || span.swept_in());
         // SAFETY: contract 1; pages in use lie below the extent.
         unsafe { self.descriptors.at(page.0).write(span) };
         self.table.set_span(page, pages, kind, shape);
@@ -176,7 +193,14 @@ impl Spans {
 
     /// No span has the pages any more. The caller held it.
     pub(crate) fn remove(&self, page: PageIndex) {
+        self.witness.end(page);
         self.table.clear_span(page, self.at(page).pages());
+    }
+
+    /// Whether a page is the first of a large object.
+    pub(crate) fn starts_large(&self, page: PageIndex) -> bool {
+        let entry = self.entry(page);
+        entry.kind().is_some() && entry.back().0 == 0 && self.at(page).cell_size() == 0
     }
 
     /// The span that an address lies in.

@@ -221,6 +221,11 @@ impl Span {
         self.swept_in.load(Ordering::Relaxed) == cycle
     }
 
+    /// The cycle in which it was swept, or made, last.
+    pub(crate) fn swept_in(&self) -> u32 {
+        self.swept_in.load(Ordering::Relaxed)
+    }
+
     /// It counts as swept in this cycle.
     pub(crate) fn set_swept_in(&self, cycle: u32) {
         self.swept_in.store(cycle, Ordering::Relaxed);

@@ -43,7 +43,7 @@ impl SpanList {
     /// Adds a span at the end.
     pub(crate) fn push(&mut self, spans: &Spans, page: PageIndex) {
         let number = page.0 as u32;
-        let span = spans.at(page);
+        let span = spans.own(page);
         span.set_next(NO_SPAN);
         span.set_pack(Pack { next: NO_SPAN, last: number, len: 1 });
         self.append(spans, SpanList { head: number, last_pack: number, len: 1 });
@@ -82,7 +82,7 @@ impl SpanList {
     /// Takes the first span.
     pub(crate) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
         let first = self.first()?;
-        let span = spans.at(first);
+        let span = spans.own(first);
         let (pack, next) = (span.pack(), span.next());
         self.len -= 1;
         if next == NO_SPAN {
@@ -146,7 +146,7 @@ impl SpanList {
                 return None;
             }
             let page = PageIndex(at as usize);
-            let (here, mut right) = (spans.at(page), true);
+            let (here, mut right) = (spans.own(page), true);
             let first = *pack.get_or_insert_with(|| here.pack());
             (in_pack, seen) = (in_pack + 1, seen + 1);
             at = here.next();

@@ -1,0 +1,100 @@
+//! What loom's models see of spans, whose descriptors are plain memory to loom: a cell and a count for each page. Whoever uses
+//! a span as its own, as a mutator, a sweep, or the holder of the list that it is on, touches the cell of its first page, so
+//! loom reports two that do so in no order, and the cell one that sweeps what was swept or made in this cycle. Who looks at a
+//! span of others counts, as who makes or ends one does: loom tries such steps in every order. Invariant: without `cfg(loom)`
+//! there is nothing here.
+
+#[cfg(not(loom))]
+use heapwood_pages::PageIndex;
+#[cfg(loom)]
+pub(crate) use modelled::Witness;
+
+/// Nobody looks.
+#[cfg(not(loom))]
+pub(crate) struct Witness;
+
+#[cfg(not(loom))]
+impl Witness {
+    pub(crate) fn new() -> Self {
+        Witness
+    }
+
+    /// The calling thread uses the span that begins at a page as its own.
+    #[inline(always)]
+    pub(crate) fn own(&self, _: PageIndex) {}
+
+    /// It makes one, in a cycle.
+    #[inline(always)]
+    pub(crate) fn make(&self, _: PageIndex, _cycle: impl FnOnce() -> u32) {}
+
+    /// It ends one of its own.
+    #[inline(always)]
+    pub(crate) fn end(&self, _: PageIndex) {}
+
+    /// It sweeps one of its own.
+    #[inline(always)]
+    pub(crate) fn sweep(&self, _: PageIndex, _cycle: impl FnOnce() -> u32) {}
+
+    /// It looks at one that others may end and make anew meanwhile.
+    #[inline(always)]
+    pub(crate) fn look(&self, _: PageIndex) {}
+}
+
+#[cfg(loom)]
+mod modelled {
+    use heapwood_os::sync::{AtomicU32, Ordering, UnsafeCell};
+    use heapwood_pages::PageIndex;
+
+    /// Models have small heaps.
+    const PAGES: usize = 64;
+
+    /// What is kept of the spans that begin at each page.
+    pub(crate) struct Witness(Vec<Seen>);
+
+    #[derive(Default)]
+    struct Seen {
+        /// The cycle in which the last was made or swept.
+        swept_in: UnsafeCell<u32>,
+        looks: AtomicU32,
+    }
+
+    // SAFETY: loom reports accesses that are in no order.
+    unsafe impl Sync for Seen {}
+
+    impl Witness {
+        pub(crate) fn new() -> Self {
+            Witness((0..PAGES).map(|_| Seen::default()).collect())
+        }
+
+        fn with(&self, page: PageIndex, f: impl FnOnce(&mut u32)) {
+            // SAFETY: as above.
+            self.0[page.0].swept_in.with_mut(|cell| f(unsafe { &mut *cell }));
+        }
+
+        pub(crate) fn own(&self, page: PageIndex) {
+            self.with(page, |_| ());
+        }
+
+        pub(crate) fn make(&self, page: PageIndex, cycle: impl FnOnce() -> u32) {
+            self.look(page);
+            self.with(page, |swept_in| *swept_in = cycle());
+        }
+
+        pub(crate) fn end(&self, page: PageIndex) {
+            self.look(page);
+            self.own(page);
+        }
+
+        pub(crate) fn sweep(&self, page: PageIndex, cycle: impl FnOnce() -> u32) {
+            let cycle = cycle();
+            self.with(page, |swept_in| {
+                assert_ne!(*swept_in, cycle, "{page}: swept in the cycle in which it was swept or made");
+                *swept_in = cycle;
+            });
+        }
+
+        pub(crate) fn look(&self, page: PageIndex) {
+            self.0[page.0].looks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
