@@ -96,11 +96,12 @@ fn keep_what_refers_to_a_freed_object(bytes: usize) {
         link(&mutator, newer, 1, kept.get(0));
         kept.set(0, newer);
     }
-    let (x, y) = (new(&mutator, node), new(&mutator, pointer_free(&heap, bytes)));
-    link(&mutator, x, 0, y);
     // SAFETY: the first five hundred of a list of a thousand.
     let at = (0..500).fold(kept.get(0), |at, _| unsafe { (at as *const usize).add(1).read() });
+    let x = new(&mutator, node);
     link(&mutator, at, 0, x);
+    let y = new(&mutator, pointer_free(&heap, bytes));
+    link(&mutator, x, 0, y);
     mutator.collect().unwrap();
     free(&mutator, y);
     mutator.collect().unwrap();

@@ -182,6 +182,7 @@ impl<'m> Owner<'m> {
 
     fn take_span(&self, needy: Needy<'_>) -> Result<Taken, SpaceError> {
         let pages = needy.shape.size_class().span_pages();
+        let mut visited = false;
         loop {
             if !needy.id.is_shared() && self.reuse_freed(needy) {
                 return Ok(Taken::Cell);
@@ -196,7 +197,9 @@ impl<'m> Owner<'m> {
                 let comes_first =
                     self.sweeper().has_some(needy.id) && !self.cache.home(needy.id).has_visited(self.cycle());
                 let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
-                if at_hand.is_some() || !self.sweeper().has_some(needy.id) && self.has_room(needy) {
+                // What a visit leaves is room enough, if only for this one.
+                let may_take = || visited || self.has_room(needy);
+                if at_hand.is_some() || !self.sweeper().has_some(needy.id) && may_take() {
                     self.cache.use_credit();
                     let run = match at_hand {
                         Some(run) => run,
@@ -207,6 +210,7 @@ impl<'m> Owner<'m> {
                 }
             }
             self.visit(needy)?;
+            visited = true;
             let came_home = !self.cache.home(needy.id).spans.get().is_empty();
             if limited && !came_home && !self.sweeper().has_some(needy.id) {
                 // Every page is counted before it is taken, and none is set aside.

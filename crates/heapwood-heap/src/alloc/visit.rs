@@ -46,7 +46,8 @@ impl Owner<'_> {
         let come_back = freed.len(cycle) != 0 && !needy.id.is_shared();
         self.cache().set_large_credit(central.large_credit());
         self.cache().set_share(share, if come_back { 0 } else { credit });
-        let taken = spans.len() as usize * needy.span_bytes();
+        // Where it got nothing there is room for a new span.
+        let taken = spans.len().max(1) as usize * needy.span_bytes();
         let room = share.bytes.saturating_sub(self.held_bytes() + taken);
         let others = self.take_for_others(&mut central, needy, room / 4 * 3);
         let brings = if spans.is_empty() { credit } else { spans.len() };
