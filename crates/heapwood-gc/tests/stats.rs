@@ -97,7 +97,8 @@ fn every_statistic_has_its_value_and_help() {
     assert_eq!(value("page_lock_acquisitions"), stats.page_lock_acquisitions);
     let swept = ["allocation", "background", "collector"].map(|who| {
         let (spans, ns) = (value(&format!("swept_by_{who}")), value(&format!("sweep_{who}_ns")));
-        assert_eq!(spans > 0, ns > 0, "{who} swept {spans} spans in {ns} ns");
+        // Who has looked and found nothing took time, too.
+        assert!(spans == 0 || ns > 0, "{who} swept {spans} spans in {ns} ns");
         spans
     });
     assert!(swept.iter().sum::<u64>() > 0, "nobody has swept");

@@ -146,7 +146,8 @@ impl IdleCollector {
             return Next::Wait(RATE_OVER - over);
         }
         self.sample = Some((look.now, look.allocated));
-        let rate = u128::from(look.allocated - allocated) * RATE_OVER.as_nanos() / over.as_nanos();
+        let rate =
+            u128::from(look.allocated.saturating_sub(allocated)) * RATE_OVER.as_nanos() / over.as_nanos();
         if rate >= u128::from(LITTLE) {
             return Next::Wait(QUIET / 4);
         }

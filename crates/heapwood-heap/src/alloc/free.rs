@@ -40,7 +40,7 @@ impl Owner<'_> {
         match self.sweeper().free_large(spans.page_of(base.get())) {
             Some(pages) => {
                 // At once: whoever frees large objects only may not come by for long.
-                self.cache().refund(pages.bytes());
+                self.cache().note_freed(pages.bytes());
                 self.announce(&mut self.sweeper().lock());
                 Ok(())
             }
@@ -81,7 +81,7 @@ impl Owner<'_> {
         // SAFETY: the bit was set just now.
         unsafe { chain.push(cell, cycle) };
         home.freed.set(chain);
-        self.cache().refund(bytes);
+        self.cache().note_freed(bytes);
         self.cache().activate(id);
         if chain.len(cycle) > 2 * MOST_FREED {
             let mut central = self.sweeper().lock();

@@ -29,6 +29,9 @@ impl Owner<'_> {
     pub(crate) fn end_cycle(&self, central: &mut Central) {
         self.announce(central);
         self.cache().end_credit();
+        if central.are_pages_wanted() {
+            self.cache().pages().flush(self.heap().pages());
+        }
     }
 
     /// A cycle has begun: marks have become allocation bits.

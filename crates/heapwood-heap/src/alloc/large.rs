@@ -6,7 +6,8 @@
 //! A mutator takes them on credit, and their pages out of those that it has set aside: so most are made without a lock. When
 //! the credit is used up it visits what mutators share, which settles its account and tells whether a collection is due.
 //! Invariants: pages between the first step and the last are in use, in no span, and counted as unfinished if a stop may
-//! come between; what mutators take on credit is together no more than what is left of the budget.
+//! come between; what mutators take on credit is together about what is left of the budget, but for threads that come in their
+//! first cycle: each gets half of what is left by those that have told.
 
 use super::owner::Owner;
 use crate::error::SpaceError;
@@ -14,7 +15,7 @@ use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
-use crate::reclaim::central::Account;
+use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use core::ptr::NonNull;
@@ -69,11 +70,14 @@ impl<'m> Owner<'m> {
         if central.collection_due(pages.bytes()) {
             return Err(SpaceError::CollectionDue);
         }
-        // Under a limit, too, a large object is told at once.
-        let credit = if self.heap().is_limited() { 0 } else { central.large_credit() };
         self.cache().set_share(central.share(), self.cache().credit());
-        self.cache().set_large_credit(credit.max(pages.bytes()));
+        self.cache().set_large_credit(self.large_credit(&central).max(pages.bytes()));
         Ok(())
+    }
+
+    /// What it may take on credit after a visit. Under a limit a large object is told at once, like every page.
+    pub(super) fn large_credit(&self, central: &Central) -> usize {
+        if self.heap().is_limited() { 0 } else { central.large_credit() }
     }
 
     /// Takes pages, and sets those aside that follow them, as half of what its share leaves.
@@ -84,7 +88,7 @@ impl<'m> Owner<'m> {
         // For less than a few like it a chunk is not worth it.
         let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
         self.cache().note_large_page_lock();
-        self.sweeper().take_pages(Aside::Long(self.cache().pages(), most), pages)
+        self.take_pages_aside(Aside::Long(self.cache().pages(), most), pages)
     }
 }
 

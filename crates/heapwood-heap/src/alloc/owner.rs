@@ -45,9 +45,14 @@ enum Taken {
 }
 
 impl Needy<'_> {
+    /// The pages of its spans.
+    pub(super) fn span_pages(&self) -> PageCount {
+        self.shape.size_class().span_pages()
+    }
+
     /// The bytes of its spans.
     pub(super) fn span_bytes(&self) -> usize {
-        self.shape.size_class().span_pages().bytes()
+        self.span_pages().bytes()
     }
 }
 
@@ -181,7 +186,7 @@ impl<'m> Owner<'m> {
     }
 
     fn take_span(&self, needy: Needy<'_>) -> Result<Taken, SpaceError> {
-        let pages = needy.shape.size_class().span_pages();
+        let pages = needy.span_pages();
         let mut visited = false;
         loop {
             if !needy.id.is_shared() && self.reuse_freed(needy) {
@@ -200,7 +205,7 @@ impl<'m> Owner<'m> {
                 // What a visit leaves is room enough, if only for this one.
                 let may_take = || visited || self.has_room(needy);
                 if at_hand.is_some() || !self.sweeper().has_some(needy.id) && may_take() {
-                    self.cache.use_credit();
+                    self.cache.use_credit(pages);
                     let run = match at_hand {
                         Some(run) => run,
                         None => self.take_pages(pages)?,
@@ -226,12 +231,22 @@ impl<'m> Owner<'m> {
 
     /// Takes pages, and sets others aside with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        self.sweeper().take_pages(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
+        self.take_pages_aside(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
-    /// How many pages may be set aside: those of the new spans it may take, as far as its share goes.
+    /// Takes pages; if there are none, what was set aside goes back first, for it may be what is missing.
+    pub(super) fn take_pages_aside(&self, aside: Aside<'_>, pages: PageCount) -> Result<PageRun, SpaceError> {
+        let taken = self.sweeper().take_pages(aside, pages);
+        if taken.is_ok() || self.cache.pages().is_empty() {
+            return taken;
+        }
+        self.cache.pages().flush(self.heap().pages());
+        self.sweeper().take_pages(Aside::Nothing, pages)
+    }
+
+    /// How many pages may be set aside: those that it may take for new spans, as far as its share goes.
     fn pages_ahead(&self, pages: PageCount) -> PageCount {
-        let wanted = pages.0 * self.cache.credit() as usize;
+        let wanted = self.cache.credit() as usize;
         let room = self.cache.share().bytes.saturating_sub(self.held_bytes() + pages.bytes());
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }

@@ -10,13 +10,14 @@ use crate::reclaim::central::{Account, Share, SweptFor};
 use crate::reclaim::clock::Swept;
 use core::cell::Cell;
 use heapwood_os::region::Zeroed;
+use heapwood_pages::PageCount;
 
 /// A mutator's own, beside its bumps.
 pub struct ThreadCache {
     pages: PageBlocks,
     account: Cell<Account>,
     share: Cell<Share>,
-    /// How many new spans it may still take.
+    /// How many pages it may still take for new spans.
     credit: Cell<u32>,
     /// How many bytes of large objects it may still take.
     large_credit: Cell<usize>,
@@ -67,7 +68,7 @@ impl ThreadCache {
         self.share.get()
     }
 
-    /// How much it may have from now on, and how many new spans it may take.
+    /// How much it may have from now on, and how many pages for new spans.
     pub(super) fn set_share(&self, share: Share, credit: u32) {
         self.share.set(share);
         self.credit.set(credit);
@@ -140,6 +141,11 @@ impl ThreadCache {
         self.update(|a| Account { returned: a.returned + bytes, ..a });
     }
 
+    /// The program has freed an object of so many bytes.
+    pub(super) fn note_freed(&self, bytes: usize) {
+        self.update(|a| Account { freed: a.freed + bytes, ..a });
+    }
+
     /// So much was swept.
     pub(super) fn note_swept(&self, swept: Swept) {
         self.update(|a| Account { swept: a.swept + swept, ..a });
@@ -175,9 +181,9 @@ impl ThreadCache {
         now
     }
 
-    /// It takes one of the new spans that it may take.
-    pub(super) fn use_credit(&self) {
-        self.credit.set(self.credit.get() - 1);
+    /// It takes a new span of so many pages.
+    pub(super) fn use_credit(&self, pages: PageCount) {
+        self.credit.set(self.credit.get().saturating_sub(pages.0 as u32));
     }
 
     /// How many it may take.

@@ -11,7 +11,7 @@ use crate::reclaim::central::{Central, Spoils};
 use crate::spans::span_list::SpanList;
 use heapwood_pages::PAGE_SIZE;
 
-/// The most new spans that a mutator may take after a visit: with 8 KiB each, 4 MiB.
+/// The most pages that a mutator may take for new spans after a visit: 4 MiB.
 const MOST_NEW: u32 = 512;
 /// Of the room that it has a mutator of many shapes gives one in a visit one part in so many; what is left is for others,
 const MOST_SHARES: usize = 8;
@@ -40,17 +40,18 @@ impl Owner<'_> {
         let room = share.bytes.saturating_sub(self.held_bytes()) / needy.span_bytes();
         let credit = central.credit(MOST_NEW);
         let share_of_room = room / self.cache().active_shapes().clamp(1, MOST_SHARES);
-        let most = credit.min(home.next_batch(cycle)).min(share_of_room as u32).max(1);
+        let of_credit = credit / needy.span_pages().0 as u32;
+        let most = of_credit.min(home.next_batch(cycle)).min(share_of_room as u32).max(1);
         let (Spoils { spans, swept }, freed) = self.take_home(&mut central, needy.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
         let come_back = freed.len(cycle) != 0 && !needy.id.is_shared();
-        self.cache().set_large_credit(central.large_credit());
+        self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
         // Where it got nothing there is room for a new span.
         let taken = spans.len().max(1) as usize * needy.span_bytes();
         let room = share.bytes.saturating_sub(self.held_bytes() + taken);
         let others = self.take_for_others(&mut central, needy, room / 4 * 3);
-        let brings = if spans.is_empty() { credit } else { spans.len() };
+        let brings = if spans.is_empty() { credit } else { spans.len() * needy.span_pages().0 as u32 };
         // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.
         let due = match self.heap().is_limited() {
             true => 0,

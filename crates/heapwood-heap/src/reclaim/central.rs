@@ -129,6 +129,8 @@ pub(crate) struct Central {
     large_from: usize,
     /// How many chores of those who sweep for everyone are under way.
     in_hand: usize,
+    /// Somebody found no pages in this cycle: as it ends, mutators give back those that they have set aside.
+    pages_wanted: bool,
     /// Nobody but the collector may take chores.
     suspended: bool,
     /// Spans on lists, and those of them that are unswept.
@@ -175,8 +177,10 @@ pub(crate) struct Account {
     /// those of them for large objects, and how often that took the lock of the pages.
     pub(crate) large: usize,
     pub(crate) large_page_locks: u32,
-    /// Bytes that were charged once and have been given back unused.
+    /// Bytes that were charged once and have been given back unused,
     pub(crate) returned: usize,
+    /// and bytes of objects that the program has freed.
+    pub(crate) freed: usize,
     /// Spans that it allocated from.
     pub(crate) spans: u32,
     /// How often it needed a run.
@@ -194,6 +198,7 @@ impl Central {
             sweep_from: 1,
             large_from: usize::MAX,
             in_hand: 0,
+            pages_wanted: false,
             suspended: false,
             listed: 0,
             unswept: 0,
@@ -355,17 +360,27 @@ impl Central {
         self.in_hand -= 1;
     }
 
-    /// How many spans a mutator that gets `spans` of the budget's should sweep for everyone, so that all is swept when the
+    /// How many spans a mutator that gets `pages` of the budget's should sweep for everyone, so that all is swept when the
     /// budget is used up.
-    pub(crate) fn share_of_sweeping(&self, spans: u32) -> u32 {
+    pub(crate) fn share_of_sweeping(&self, pages: u32) -> u32 {
         let left = self.left().max(1);
-        let share = (self.unswept as u128 * spans as u128).div_ceil(left as u128);
+        let share = (self.unswept as u128 * pages as u128).div_ceil(left as u128);
         share.min(MOST_CHORE as u128) as u32
     }
 
     /// So many spans are worth a chore; all mutators together leave no more than that undone, or one each.
     pub(crate) fn least_chore(&self) -> u32 {
         (LEAST_CHORES / self.mutators()).clamp(1, LEAST_CHORE) as u32
+    }
+
+    /// Somebody found no pages.
+    pub(crate) fn want_pages(&mut self) {
+        self.pages_wanted = true;
+    }
+
+    /// Whether somebody did in this cycle.
+    pub(crate) fn are_pages_wanted(&self) -> bool {
+        self.pages_wanted
     }
 
     /// Whether spans are being swept for everyone.
@@ -387,7 +402,7 @@ impl Central {
     /// goal. Returns how many were.
     pub(crate) fn begin_cycle(&mut self, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
-        (self.budget, self.goal) = (budget, goal);
+        (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
         self.visitors_before = core::mem::take(&mut self.visitors);
         self.unswept = self.listed;
         core::mem::take(&mut self.counts.in_cycle)
@@ -422,8 +437,8 @@ impl Central {
         self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
     }
 
-    /// How many spans a mutator may take home, or make, before it comes here again: up to `most`, and half of what is left of
-    /// the budget for it at most, but for the last.
+    /// How many pages' spans a mutator may take home, or make, before it comes here again: up to `most`, and half of what is left
+    /// of the budget for it at most, but for the last.
     pub(crate) fn credit(&self, most: u32) -> u32 {
         let least = (LAST_SPANS / self.mutators()).clamp(1, LEAST_CREDIT);
         (self.left() / (2 * self.mutators())).max(least).min(most.max(1) as usize) as u32
@@ -449,9 +464,9 @@ impl Central {
 
     /// Notes what a mutator was handed out, and what came back of that.
     pub(crate) fn settle(&mut self, account: Account) {
-        let Account { owed, large, large_page_locks, returned, spans, refills, .. } = account;
+        let Account { owed, large, large_page_locks, returned, freed, spans, refills, .. } = account;
         let counts = &mut self.counts;
-        counts.in_cycle = (counts.in_cycle + owed).saturating_sub(returned);
+        counts.in_cycle = (counts.in_cycle + owed).saturating_sub(returned + freed);
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
         counts.spans += spans as u64;
         counts.refills += refills as u64;

@@ -545,7 +545,10 @@ impl Sweeper {
             });
             match found {
                 Ok(Some(run)) => return Ok(run),
-                Err(e) if !wait => return Err(e),
+                Err(e) if !wait => {
+                    central.want_pages();
+                    return Err(e);
+                }
                 Err(_) | Ok(None) if wait => {
                     drop(central);
                     yield_now();

@@ -258,12 +258,13 @@ impl Span {
     /// Whether it is a mutator's, or about to become it. What was a mutator's when a cycle ended may seem so until it is
     /// swept.
     pub(crate) fn is_held(&self) -> bool {
-        self.held.load(Ordering::Relaxed) != 0
+        self.held.load(Ordering::Acquire) != 0
     }
 
     /// It is a mutator's now, or no more.
     pub(crate) fn set_held(&self, held: bool) {
-        self.held.store(held as u8, Ordering::Relaxed);
+        // Whoever sees that it is nobody's may write where its owner wrote.
+        self.held.store(held as u8, Ordering::Release);
     }
 
     /// The number of the next span of the pack this one is in.
