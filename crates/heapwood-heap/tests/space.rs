@@ -489,7 +489,9 @@ fn what_is_set_aside_is_used_before_an_object_is_refused() {
     heap.space.set_goal(16 << 20);
     let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
     // The first visit tells the share, which the pages of the next span are set aside by.
-    (0..2 * PAGE_SIZE / 64).for_each(|_| drop(heap.allocate(small, 64).unwrap()));
+    for _ in 0..2 * PAGE_SIZE / 64 {
+        heap.allocate(small, 64).unwrap();
+    }
     assert!(heap.owner().held_bytes() > 40 * PAGE_SIZE, "{} bytes", heap.owner().held_bytes());
     let bytes = 8 * PAGE_SIZE;
     let large = (0..1000).take_while(|_| heap.allocate(ShapeId::no_pointers(None), bytes).is_ok()).count();
