@@ -126,7 +126,7 @@ impl Mutator {
                 _ if collections > 0
                     && (mine >= MOST_COLLECTIONS
                         || collections >= MOST_WAITED_FOR
-                        || !pacer.was_used_up(state, seen))
+                        || !pacer.was_used_up(state))
                     || !pacer.may_collect(state) =>
                 {
                     pacer.share().refused();

@@ -100,13 +100,11 @@ impl Pacer {
         bound.is_some_and(|bound| state.live() >= bound - bound / NEAR)
     }
 
-    /// Whether a collection has ended since the heap had counted `seen`, or half of what the last one left has been handed
-    /// out since; and that was not little.
-    pub(crate) fn was_used_up(&self, state: &State, seen: u64) -> bool {
+    /// Whether half of what the last collection left has been handed out since; and that was not little.
+    pub(crate) fn was_used_up(&self, state: &State) -> bool {
         let most = self.limit.unwrap_or(state.space().most_bytes());
         let left = most.saturating_sub(state.live());
-        let handed_out = || state.space().stats().allocated_in_cycle;
-        left > most / 8 && (state.collections() != seen || handed_out() >= left / 2)
+        left > most / 8 && state.space().stats().allocated_in_cycle >= left / 2
     }
 }
 

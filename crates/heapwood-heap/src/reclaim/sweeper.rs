@@ -13,10 +13,10 @@ use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
-use crate::prefetch;
 use crate::reclaim::available::Available;
 use crate::reclaim::central::{Account, Central, Chore, ShapeLists, Spoils, SweptFor};
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
+use crate::reclaim::empty_spans::EmptySpans;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
@@ -31,48 +31,6 @@ const PACK: u32 = 1024;
 const CHORES: usize = 32;
 /// How often a thread that needs pages looks again whether some that are being released have been.
 const RELEASE_PATIENCE: usize = 1000;
-
-/// How many words of starts of large objects ahead their lines are fetched: some thirty objects of 80 KiB.
-const AHEAD: usize = 4;
-/// How many pieces of free pages go back at once.
-const RUNS: usize = 256;
-
-/// Empty spans on their way back to the page allocator: neighbours in one piece, and many at a time.
-struct Empty<'h> {
-    heap: &'h PageHeap,
-    runs: [(PageIndex, PageCount); RUNS],
-    len: usize,
-}
-
-impl<'h> Empty<'h> {
-    fn new(heap: &'h PageHeap) -> Self {
-        Empty { heap, runs: [(PageIndex(0), PageCount(0)); RUNS], len: 0 }
-    }
-
-    fn push(&mut self, first: PageIndex, count: PageCount) {
-        if let Some(last) = self.runs[..self.len].last_mut()
-            && last.0.0 + last.1.0 == first.0
-        {
-            last.1 = PageCount(last.1.0 + count.0);
-            return;
-        }
-        if self.len == self.runs.len() {
-            self.give();
-        }
-        self.runs[self.len] = (first, count);
-        self.len += 1;
-    }
-
-    fn give(&mut self) {
-        if self.len == 0 {
-            return;
-        }
-        if let Err(e) = self.heap.pages().free_batch(&self.runs[..self.len]) {
-            heapwood_os::message::corrupt(format_args!("freeing pages of spans: {e}"));
-        }
-        self.len = 0;
-    }
-}
 
 /// A page heap, and the lists of the spans in it that no mutator owns.
 pub(crate) struct Sweeper {
@@ -298,7 +256,7 @@ impl Sweeper {
             }
             central.take_in_hand();
         }
-        let (mut timer, mut empty) = (SweepTimer::start(), Empty::new(&self.heap));
+        let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut results = [SweptFor::default(); CHORES];
         for (chore, result) in chores.into_iter().flatten().zip(&mut results) {
             timer.swept(self.sweep_chore(chore, result, &mut empty));
@@ -323,7 +281,7 @@ impl Sweeper {
 
     /// Sweeps what was taken; what is empty becomes free pages. Returns the rest, and what was done.
     pub(crate) fn sweep(&self, chore: Chore) -> (SweptFor, Swept) {
-        let (mut timer, mut empty) = (SweepTimer::start(), Empty::new(&self.heap));
+        let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut result = SweptFor::default();
         timer.swept(self.sweep_chore(chore, &mut result, &mut empty));
         empty.give();
@@ -331,7 +289,7 @@ impl Sweeper {
     }
 
     /// The same; returns how many spans there were.
-    fn sweep_chore(&self, chore: Chore, result: &mut SweptFor, empty: &mut Empty<'_>) -> u32 {
+    fn sweep_chore(&self, chore: Chore, result: &mut SweptFor, empty: &mut EmptySpans<'_>) -> u32 {
         match chore {
             Chore::Spans(shape, pack) => {
                 result.shape = shape.index() as u32;
@@ -341,7 +299,7 @@ impl Sweeper {
         }
     }
 
-    fn sweep_pack_of(&self, mut pack: SpanList, result: &mut SweptFor, empty: &mut Empty<'_>) -> u32 {
+    fn sweep_pack_of(&self, mut pack: SpanList, result: &mut SweptFor, empty: &mut EmptySpans<'_>) -> u32 {
         let (swept, spans) = (pack.len(), self.heap.spans());
         while let Some(page) = pack.pop(spans) {
             let span = spans.at(page);
@@ -406,109 +364,6 @@ impl Sweeper {
                 unsafe { (cell as *mut u8).write_bytes(CLOBBER, bytes) };
             }
         }
-    }
-
-    /// Sweeps the large objects that start in the pages of some words; returns how many there were.
-    fn sweep_large(&self, words: Range<usize>, empty: &mut Empty<'_>) -> u32 {
-        let (spans, marks) = (self.heap.spans(), self.heap.marks());
-        let (large, cycle, mut swept) = (spans.large(), marks.cycle(), 0);
-        self.prefetch_large(words.start..words.end.min(words.start + AHEAD));
-        for word in words.clone() {
-            if word + AHEAD < words.end {
-                self.prefetch_large(word + AHEAD..word + AHEAD + 1);
-            }
-            let mut dead = 0;
-            for (page, bit) in large.starts_in(word) {
-                let (span, start) = (spans.at(page), spans.address_of(page));
-                spans.witness().look(page);
-                if span.is_swept_in(cycle) {
-                    continue;
-                }
-                swept += 1;
-                spans.witness().look(page);
-                if !marks.is_allocated(start) {
-                    dead |= bit;
-                    continue;
-                }
-                // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
-                self.clear_old_mark(span, start);
-                span.set_survived();
-                span.set_swept_in(cycle);
-            }
-            // Who takes them frees them: perhaps the program does just now.
-            for (page, _) in large.take_all(word, dead) {
-                if spans.own(page).is_swept_in(cycle) {
-                    // Another was made in the pages of one that was freed meanwhile.
-                    large.add(page);
-                } else {
-                    let count = self.unmake_large(page);
-                    empty.push(page, count);
-                }
-            }
-        }
-        swept
-    }
-
-    /// Clears the mark that the marking before the last may have left of a large object. One that no sweep has found alive
-    /// has none, and the line is not touched.
-    #[inline]
-    fn clear_old_mark(&self, span: &Span, start: usize) {
-        if span.has_survived() {
-            // SAFETY: no marking is under way, and others do at most the same.
-            unsafe { self.heap.marks().clear_mark(start) };
-        }
-    }
-
-    /// Fetches what sweeping the large objects of some words looks at.
-    fn prefetch_large(&self, words: Range<usize>) {
-        let spans = self.heap.spans();
-        for (page, _) in words.flat_map(|word| spans.large().starts_in(word)) {
-            prefetch::for_write(core::ptr::from_ref(spans.at(page)).cast());
-            self.heap.marks().prefetch_allocated(spans.address_of(page));
-        }
-    }
-
-    /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
-    fn unmake_large(&self, page: PageIndex) -> PageCount {
-        let spans = self.heap.spans();
-        let (start, span) = (spans.address_of(page), spans.own(page));
-        self.clear_old_mark(span, start);
-        if self.clobber {
-            // SAFETY: the object's memory is nobody's.
-            unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
-        }
-        let pages = span.pages();
-        spans.remove(page);
-        self.heap.end_sparse(page, pages);
-        pages
-    }
-
-    /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
-    pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
-        if !self.heap.spans().large().take(page) && !self.take_when_put_back(page) {
-            return None;
-        }
-        // SAFETY: the object was taken just now.
-        unsafe { self.heap.marks().clear_allocated(self.heap.spans().address_of(page)) };
-        let pages = self.unmake_large(page);
-        let mut empty = Empty::new(&self.heap);
-        empty.push(page, pages);
-        empty.give();
-        Some(pages)
-    }
-
-    /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
-    /// False if there is none: who frees it, too, ends its span.
-    #[cold]
-    fn take_when_put_back(&self, page: PageIndex) -> bool {
-        let spans = self.heap.spans();
-        while spans.starts_large(page) {
-            yield_now();
-            if spans.large().take(page) {
-                return true;
-            }
-        }
-        false
     }
 
     /// Finds `count` free pages, sweeping and growing as needed.

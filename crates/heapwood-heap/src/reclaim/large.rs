@@ -1,0 +1,120 @@
+//! Sweeping of large objects, and those that the program frees. A bit a page says where one starts, and who takes that bit away
+//! frees it: a sweep, a word of bits at a time, or the program, perhaps at the same moment. Invariant: a large object is freed
+//! once, and one that is made in its pages meanwhile is not freed with it.
+
+use crate::config::CLOBBER;
+use crate::prefetch;
+use crate::reclaim::empty_spans::EmptySpans;
+use crate::reclaim::sweeper::Sweeper;
+use crate::spans::span::Span;
+use core::ops::Range;
+use heapwood_os::sync::yield_now;
+use heapwood_pages::{PageCount, PageIndex};
+
+/// How many words of starts of large objects ahead their lines are fetched: some thirty objects of 80 KiB.
+const AHEAD: usize = 4;
+
+impl Sweeper {
+    /// Sweeps the large objects that start in the pages of some words; returns how many there were.
+    pub(super) fn sweep_large(&self, words: Range<usize>, empty: &mut EmptySpans<'_>) -> u32 {
+        let (spans, marks) = (self.heap().spans(), self.heap().marks());
+        let (large, cycle, mut swept) = (spans.large(), marks.cycle(), 0);
+        self.prefetch_large(words.start..words.end.min(words.start + AHEAD));
+        for word in words.clone() {
+            if word + AHEAD < words.end {
+                self.prefetch_large(word + AHEAD..word + AHEAD + 1);
+            }
+            let mut dead = 0;
+            for (page, bit) in large.starts_in(word) {
+                let (span, start) = (spans.at(page), spans.address_of(page));
+                spans.witness().look(page);
+                if span.is_swept_in(cycle) {
+                    continue;
+                }
+                swept += 1;
+                spans.witness().look(page);
+                if !marks.is_allocated(start) {
+                    dead |= bit;
+                    continue;
+                }
+                // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
+                self.clear_old_mark(span, start);
+                span.set_survived();
+                span.set_swept_in(cycle);
+            }
+            // Who takes them frees them: perhaps the program does just now.
+            for (page, _) in large.take_all(word, dead) {
+                if spans.own(page).is_swept_in(cycle) {
+                    // Another was made in the pages of one that was freed meanwhile.
+                    large.add(page);
+                } else {
+                    let count = self.unmake_large(page);
+                    empty.push(page, count);
+                }
+            }
+        }
+        swept
+    }
+
+    /// Clears the mark that the marking before the last may have left of a large object. One that no sweep has found alive
+    /// has none, and the line is not touched.
+    #[inline]
+    fn clear_old_mark(&self, span: &Span, start: usize) {
+        if span.has_survived() {
+            // SAFETY: no marking is under way, and others do at most the same.
+            unsafe { self.heap().marks().clear_mark(start) };
+        }
+    }
+
+    /// Fetches what sweeping the large objects of some words looks at.
+    fn prefetch_large(&self, words: Range<usize>) {
+        let spans = self.heap().spans();
+        for (page, _) in words.flat_map(|word| spans.large().starts_in(word)) {
+            prefetch::for_write(core::ptr::from_ref(spans.at(page)).cast());
+            self.heap().marks().prefetch_allocated(spans.address_of(page));
+        }
+    }
+
+    /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
+    fn unmake_large(&self, page: PageIndex) -> PageCount {
+        let spans = self.heap().spans();
+        let (start, span) = (spans.address_of(page), spans.own(page));
+        self.clear_old_mark(span, start);
+        if self.clobbers() {
+            // SAFETY: the object's memory is nobody's.
+            unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
+        }
+        let pages = span.pages();
+        spans.remove(page);
+        self.heap().end_sparse(page, pages);
+        pages
+    }
+
+    /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
+    pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
+        if !self.heap().spans().large().take(page) && !self.take_when_put_back(page) {
+            return None;
+        }
+        // SAFETY: the object was taken just now.
+        unsafe { self.heap().marks().clear_allocated(self.heap().spans().address_of(page)) };
+        let pages = self.unmake_large(page);
+        let mut empty = EmptySpans::new(self.heap());
+        empty.push(page, pages);
+        empty.give();
+        Some(pages)
+    }
+
+    /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
+    /// False if there is none: who frees it, too, ends its span.
+    #[cold]
+    fn take_when_put_back(&self, page: PageIndex) -> bool {
+        let spans = self.heap().spans();
+        while spans.starts_large(page) {
+            yield_now();
+            if spans.large().take(page) {
+                return true;
+            }
+        }
+        false
+    }
+}
