@@ -8,7 +8,7 @@ mod shadow;
 use common::*;
 use heapwood_gc::inject::Fault;
 use shadow::program::play;
-use shadow::settings::ALL;
+use shadow::settings::{ALL, Settings};
 use shadow::world::World;
 
 /// Plays until the oracle objects; returns how many of the runs in which the error struck it noticed.
@@ -18,7 +18,9 @@ fn oracle_catches(what: Option<(Fault, u64)>, steps: usize) -> (usize, usize) {
     let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none());
     for settings in exact.filter(|s| !s.config.verify && !s.config.stress) {
         for seed in 1..=5 {
-            let mut world = World::new(*settings, seed);
+            // What the heap's own thread has swept when would change from run to run.
+            let config = settings.config.background_release(false);
+            let mut world = World::new(Settings { config, ..*settings }, seed);
             if let Some((what, every)) = what {
                 world.heap.faults().inject(what, every);
             }
@@ -59,10 +61,9 @@ fn wrongly_freed_objects_are_caught() {
 
 #[test]
 fn programs_scanned_short_are_caught() {
-    // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed; which
-    // cells are used again depends on how far the background sweeper has come.
+    // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed.
     let (struck, caught) = oracle_catches(Some((Fault::ShortProgram, 1)), 30_000);
-    assert!(struck == 25 && caught >= 20, "{caught} of {struck}");
+    assert!(struck == 25 && caught >= 24, "{caught} of {struck}");
 }
 
 #[test]

@@ -482,6 +482,37 @@ fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
     assert_eq!(heap.space.stats().in_use, 0);
 }
 
+/// Spans that are partly free come for many shapes in one visit, whichever shape it was that needed one.
+#[test]
+fn a_visit_brings_spans_for_many_shapes() {
+    let heap = Heap::new(CONFIG);
+    let sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256];
+    let shapes = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
+    // Sixty spans each, every second object of which lives.
+    let mut live = Vec::new();
+    for (shape, bytes) in shapes {
+        let objects = (0..60 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
+        live.extend(objects.step_by(2));
+    }
+    heap.cycle(live.iter().copied());
+    heap.space.finish_sweep();
+    heap.space.set_goal(20 << 20);
+    let before = heap.space.stats();
+    for step in 0..40 * PAGE_SIZE {
+        // All use up as many bytes.
+        for (shape, bytes) in shapes.iter().filter(|(_, bytes)| step % bytes == 0) {
+            heap.allocate(*shape, *bytes).unwrap();
+        }
+    }
+    let after = heap.space.stats();
+    let (taken, visits) = (
+        after.spans_taken - before.spans_taken,
+        after.span_lock_acquisitions - before.span_lock_acquisitions,
+    );
+    assert!(taken > 500 && taken > 8 * visits, "{taken} spans in {visits} visits");
+    heap.check().unwrap();
+}
+
 /// Nobody is refused pages that the mutator has set aside itself: those for spans serve a large object in the end.
 #[test]
 fn what_is_set_aside_is_used_before_an_object_is_refused() {

@@ -178,6 +178,7 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
+    /// The shape of an active bump.
     pub(super) fn small_shape(&self, id: ShapeId) -> SmallShape<'m> {
         // SAFETY: active bumps are of shapes of this heap.
         unsafe { self.allocator.shapes().get_unchecked(id) }

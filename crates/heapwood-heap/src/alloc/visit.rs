@@ -1,7 +1,7 @@
 //! The visit to what mutators share: one lock acquisition settles the account, hands in what is used up, brings spans of
 //! the shape that is needed, one for each other shape that has none waiting, the right to so many new ones, and a share of
-//! what is to be swept for everyone. What it brings is swept afterwards, without the lock. Invariant: what a mutator takes into its
-//! hands stays within the share that its last visit told, but for a span.
+//! what is to be swept for everyone. What it brings is swept afterwards, without the lock. Invariant: what a mutator takes
+//! into its hands stays within the share that its last visit told, but for a span.
 
 use super::owner::{Needy, Owner};
 use crate::error::SpaceError;
