@@ -1,14 +1,16 @@
 //! Mark and allocation bits: two bitmaps beside the heap, one bit a granule, found by shifting an address.
 //!
 //! At any time one side holds the allocation bits (the marks of the last cycle: which cells outlived it) and the
-//! other takes the marks of the next. The sides swap at the end of marking, so nothing is copied. A page's bits
-//! are exactly one cache line on each side. Invariant: outside marking, the mark side is clear for every span
-//! that has been swept in this cycle and for every free page; so marking starts without a walk over the heap.
+//! other takes the marks of the next full collection. The sides swap at the end of that, so nothing is copied. A young
+//! collection marks on the allocation side itself: what has its bit is old, and not followed (sticky marks: Demers and
+//! others, "Combining generational and conservative garbage collection", 1990). A page's bits are exactly one cache line on
+//! each side. Invariant: outside marking, the mark side is clear for every span that has been swept since the sides swapped and
+//! for every free page; so marking starts without a walk over the heap.
 
 use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
@@ -17,14 +19,31 @@ const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
 /// Words of a page's bits on each side.
 pub(crate) const PAGE_WORDS: usize = PAGE_SIZE / GRANULE / WORD_BITS;
 
+/// What a collection looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    /// Everything.
+    Full,
+    /// What was made since the last collection; what is older stays.
+    Young,
+}
+
+fn next(cycle: u32) -> u32 {
+    cycle.wrapping_add(1).max(1)
+}
+
 /// The two bitmaps of a heap whose window starts at `base`.
 pub(crate) struct Marks {
     sides: [MappedArray<u64>; 2],
     base: usize,
     /// Which side holds the allocation bits.
     allocated: AtomicUsize,
-    /// How often the sides have swapped, from 1 on and never 0: the cycle that spans are swept in.
+    /// How many collections have ended, from 1 on and never 0: the cycle that spans are swept in.
     cycle: AtomicU32,
+    /// The same of full ones, after which the sides swapped.
+    full_cycle: AtomicU32,
+    /// The last was a young one.
+    young: AtomicBool,
     cpu: Cpu,
 }
 
@@ -41,6 +60,8 @@ impl Marks {
             base,
             allocated: AtomicUsize::new(0),
             cycle: AtomicU32::new(1),
+            full_cycle: AtomicU32::new(1),
+            young: AtomicBool::new(false),
             cpu: Cpu::detect(),
         })
     }
@@ -66,16 +87,32 @@ impl Marks {
         }
     }
 
-    /// Swaps the sides at the end of marking: the marks become the allocation bits, and another cycle begins.
-    pub(crate) fn flip(&self) {
-        self.allocated.fetch_xor(1, Ordering::Relaxed);
-        self.cycle.store(self.cycle().wrapping_add(1).max(1), Ordering::Relaxed);
+    /// A marking has ended, and another cycle begins. After a full one the sides swap: its marks become the allocation bits.
+    pub(crate) fn begin_cycle(&self, after: Collection) {
+        if after == Collection::Full {
+            self.allocated.fetch_xor(1, Ordering::Relaxed);
+            self.full_cycle.store(next(self.full_cycle()), Ordering::Relaxed);
+        }
+        self.young.store(after == Collection::Young, Ordering::Relaxed);
+        self.cycle.store(next(self.cycle()), Ordering::Relaxed);
     }
 
     /// The cycle that is under way.
     #[inline(always)]
     pub(crate) fn cycle(&self) -> u32 {
         self.cycle.load(Ordering::Relaxed)
+    }
+
+    /// The cycle of full collections that is under way: it may have many cycles.
+    #[inline(always)]
+    pub(crate) fn full_cycle(&self) -> u32 {
+        self.full_cycle.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last collection was a young one: then what is unswept has been swept since the sides swapped.
+    #[inline]
+    pub(crate) fn is_after_young(&self) -> bool {
+        self.young.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -96,9 +133,10 @@ impl Marks {
         (self.sides[side].at(offset >> WORD_BYTES_LOG), bit)
     }
 
-    /// The mark side, for a marking loop to keep in registers.
-    pub(crate) fn mark_side(&self) -> MarkSide {
-        MarkSide { words: self.sides[self.allocated() ^ 1].as_ptr(), base: self.base }
+    /// The side that a collection marks on, for a marking loop to keep in registers.
+    pub(crate) fn mark_side(&self, of: Collection) -> MarkSide {
+        let side = if of == Collection::Full { self.allocated() ^ 1 } else { self.allocated() };
+        MarkSide { words: self.sides[side].as_ptr(), base: self.base }
     }
 
     /// Whether the object at `addr` is marked in the cycle under way.
@@ -132,6 +170,21 @@ impl Marks {
         let (word, bit) = self.word(self.allocated(), addr);
         // SAFETY: the bits of spans are committed, and threads set them beside each other by this alone (contract 1).
         unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release);
+    }
+
+    /// The cells that begin at the granules `starts` of each page count as such from `from` up to `end`, in whole words if
+    /// nobody else uses them: what was made in a cycle, and is not looked at one by one.
+    ///
+    /// # Safety
+    /// 1. They are cells of one span, and the heap is stopped.
+    pub(crate) unsafe fn set_all_allocated(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) {
+        let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
+        for index in first / WORD_BITS..last.div_ceil(WORD_BITS) {
+            let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
+            let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
+            // SAFETY: the granules are those of one span, whose bits are committed; nobody else uses them (contract 1).
+            unsafe { *self.sides[self.allocated()].at(index) |= starts[index % PAGE_WORDS] & below & above };
+        }
     }
 
     /// The cell at `addr`, which outlived the last cycle, is no more.
@@ -290,7 +343,7 @@ impl Marks {
     }
 }
 
-/// The side that takes marks, for the length of one marking: of a [`Stopped`](crate::Stopped) heap.
+/// The side that takes the marks of a collection, for the length of it: of a [`Stopped`](crate::Stopped) heap.
 #[derive(Clone, Copy)]
 pub struct MarkSide {
     words: *mut u64,
@@ -351,7 +404,7 @@ mod tests {
         const BASE: usize = 1 << 30;
         let mut marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
         marks.commit(0, 1 << 20, false).unwrap();
-        let side = marks.mark_side();
+        let side = marks.mark_side(Collection::Full);
         let (start, end) = (BASE + PAGE_SIZE, BASE + 5 * PAGE_SIZE);
         let mut set = 0;
         for granule in (BASE..BASE + 8 * PAGE_SIZE).step_by(GRANULE) {
@@ -361,7 +414,7 @@ mod tests {
                 set += (start..end).contains(&granule) as usize;
             }
         }
-        marks.flip();
+        marks.begin_cycle(Collection::Full);
         for cpu in [Cpu::BASELINE, Cpu::detect()] {
             marks.cpu = cpu;
             assert_eq!(marks.count_allocated(start, end), set);

@@ -12,6 +12,7 @@ use crate::alloc::thread_cache::ThreadCache;
 use crate::config::{MIN_WINDOW, SpaceConfig};
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
+use crate::marks::Collection;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
 use crate::stopped::Stopped;
@@ -179,7 +180,7 @@ impl World {
     fn collect(&self, keep: fn(usize) -> bool) {
         self.sweeper().finish();
         self.stop(|stopped| {
-            let (mut at, side) = (0, stopped.mark_side());
+            let (mut at, side) = (0, stopped.mark_side(Collection::Full));
             stopped.for_each_object(|object, _| {
                 assert!(self.has_owner(object.get()), "an object that nobody has made");
                 if keep(at) {
@@ -192,7 +193,7 @@ impl World {
                 }
                 at += 1;
             });
-            stopped.end_marking(self.owners(), usize::MAX, 0);
+            stopped.end_marking(Collection::Full, self.owners(), usize::MAX, 0);
             self.check_hints();
             let cycle = self.sweeper().heap().marks().cycle();
             stopped.for_each_span(|_, span| {
@@ -251,11 +252,11 @@ impl World {
     fn check_hints(&self) {
         let (sweeper, mut central) = (self.sweeper(), self.sweeper().lock());
         for shape in [ONE, OTHER] {
-            let [unswept, partial, _] = sweeper.lists(&mut central, shape).all().map(|(list, ..)| list);
-            let some = !unswept.is_empty() || !partial.is_empty();
+            let mut lists = sweeper.lists(&mut central, shape).all().into_iter();
+            let some = lists.any(|listed| listed.may_have_free && !listed.list.is_empty());
             assert!(!some || sweeper.has_some(shape), "spans that nobody will look for");
             let freed = central.take_freed(sweeper.heap(), sweeper.demand(), shape);
-            let freed = freed.len(sweeper.heap().marks().cycle());
+            let freed = freed.len(sweeper.heap().marks().full_cycle());
             assert!(freed == 0 || sweeper.has_freed(shape), "cells that nobody will look for");
         }
     }

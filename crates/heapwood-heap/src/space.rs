@@ -20,10 +20,12 @@ use crate::layout::shapes::Shapes;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
+use crate::spans::page_ages::age_in;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
+use core::sync::atomic::AtomicU8;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
@@ -136,6 +138,23 @@ impl Space {
     /// The page lies outside the heap.
     pub fn span(&self, page: PageIndex) -> &Span {
         self.heap().spans().get(page)
+    }
+
+    /// Whether a collection has found an object at an address, or marked it: then it is old. Those made since the last are not,
+    /// but for what was made in a cell that the program had freed.
+    #[inline(always)]
+    pub fn is_old(&self, address: Address) -> bool {
+        self.contains(address) && self.heap().marks().is_allocated(address.get())
+    }
+
+    /// The age of the first page, for write barriers to index by the pages of slots; ages of pages below the extent may be read.
+    pub fn page_ages(&self) -> *const AtomicU8 {
+        self.heap().spans().ages().as_ptr()
+    }
+
+    /// The age of pages in which all was made since the last collection.
+    pub fn young_age(&self) -> u8 {
+        age_in(self.cycle())
     }
 
     /// The processor that loops over the bits are compiled for.

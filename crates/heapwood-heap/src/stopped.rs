@@ -4,12 +4,13 @@
 
 use crate::address::ObjectRef;
 use crate::alloc::owner::Owner;
+use crate::alloc::promote::promote;
 use crate::check::walker::Walker;
 #[cfg(feature = "inspect")]
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
-use crate::marks::MarkSide;
+use crate::marks::{Collection, MarkSide};
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
@@ -42,9 +43,9 @@ impl<'s> Stopped<'s> {
         self.sweeper.finish_suspended();
     }
 
-    /// The side that takes marks.
-    pub fn mark_side(&self) -> MarkSide {
-        self.heap().marks().mark_side()
+    /// The side that takes the marks of a collection. A young one marks beside what is old, which counts as marked.
+    pub fn mark_side(&self, of: Collection) -> MarkSide {
+        self.heap().marks().mark_side(of)
     }
 
     /// Whether an object is marked in the cycle under way; not if it lies outside the heap.
@@ -59,21 +60,29 @@ impl<'s> Stopped<'s> {
         self.heap().spans().contains(object.into()) && self.heap().marks().is_allocated(object.get())
     }
 
-    /// Ends a marking: marks become allocation bits, every span is unswept but those that mutators allocate from, and a new
-    /// budget begins, after which the heap has reached its goal. Returns how many bytes had been handed out since the last.
+    /// Ends a marking. After a full one marks become allocation bits, and every span is unswept but those that mutators allocate
+    /// from; after a young one those are that were allocated from since the one before. A new budget begins, after which the
+    /// next is due. Returns how many bytes had been handed out since the last.
     ///
     /// `owners` are all mutators of the space, which were [published](Owner::publish) before the marking and not used since.
     pub fn end_marking<'m>(
         &self,
+        of: Collection,
         owners: impl Iterator<Item = Owner<'m>> + Clone,
         budget: usize,
         goal: usize,
     ) -> usize {
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
-        let handed_out = self.sweeper.begin_cycle(&mut central, budget, goal);
+        let handed_out = self.sweeper.begin_cycle(&mut central, of, budget, goal);
         owners.for_each(|owner| owner.begin_cycle(&mut central));
         handed_out
+    }
+
+    /// Everything that was made in this cycle counts as marked by a young collection, which it ends. `owners` are all mutators
+    /// of the space, which were [published](Owner::publish).
+    pub fn promote<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) {
+        promote(self.sweeper, self.shapes, owners);
     }
 
     /// Calls `f` with each span and its first page, in order of address.

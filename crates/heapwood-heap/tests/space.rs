@@ -2,14 +2,14 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Address, Bump, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan, ScanKind,
+    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan, ScanKind,
     ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache, ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
 use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ReleasePolicy};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const CONFIG: SpaceConfig = SpaceConfig {
@@ -80,17 +80,31 @@ impl Heap {
         self.stopped().is_valid([self.owner()].into_iter())
     }
 
-    /// A stopped marking that finds `live`.
+    /// A stopped marking of everything that finds `live`.
     fn cycle(&self, live: impl Iterator<Item = usize>) {
+        self.cycle_of(Collection::Full, live);
+    }
+
+    /// A stopped marking that finds `live`.
+    fn cycle_of(&self, of: Collection, live: impl Iterator<Item = usize>) {
         self.space.finish_sweep();
         self.owner().publish();
         let stopped = self.stopped();
-        let marks = stopped.mark_side();
+        let marks = stopped.mark_side(of);
         for object in live {
             // SAFETY: objects of this space; one thread.
             assert!(unsafe { marks.set(object) }, "marked twice");
         }
-        stopped.end_marking(std::iter::once_with(|| self.owner()), usize::MAX, 0);
+        stopped.end_marking(of, std::iter::once_with(|| self.owner()), usize::MAX, 0);
+    }
+
+    /// A young collection that looks at nothing.
+    fn promote(&self) {
+        self.space.finish_sweep();
+        self.owner().publish();
+        let stopped = self.stopped();
+        stopped.promote(std::iter::once_with(|| self.owner()));
+        stopped.end_marking(Collection::Young, std::iter::once_with(|| self.owner()), usize::MAX, 0);
     }
 
     fn objects(&self) -> BTreeMap<usize, usize> {
@@ -130,13 +144,14 @@ fn kinds(heap: &Heap) -> Vec<(ShapeId, usize)> {
     .to_vec()
 }
 
-/// Random cycles; `keep` of 8 objects live on.
-fn play(config: SpaceConfig, seed: u64, keep: usize) {
+/// Random cycles; `keep` of 8 objects live on. With `young` most collections look at what is new only.
+fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
     let heap = Heap::new(config);
     let kinds = kinds(&heap);
     let mut state = seed * 2 + 1;
     let mut live: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for cycle in 0..30 {
+    let mut old: BTreeSet<usize> = BTreeSet::new();
+    for cycle in 0..if young { 90 } else { 30 } {
         for _ in 0..random(&mut state) % 1500 {
             let (shape, bytes) = kinds[match random(&mut state) % 40 {
                 39 => 8 + random(&mut state) % 3,
@@ -162,8 +177,22 @@ fn play(config: SpaceConfig, seed: u64, keep: usize) {
             assert_eq!((found.base, found.bytes), (ObjectRef::new(object), reach));
             live.insert(object, (bytes, reach));
         }
-        live.retain(|_, _| random(&mut state) % 8 < keep);
-        heap.cycle(live.keys().copied());
+        if random(&mut state) % 8 == 0 {
+            heap.owner().flush();
+        }
+        let is_full = !young || heap.space.stats().in_use > 16 << 20;
+        match if is_full { 0 } else { random(&mut state) % 8 } {
+            0 => {
+                live.retain(|_, _| random(&mut state) % 8 < keep);
+                heap.cycle(live.keys().copied());
+            }
+            1 => heap.promote(),
+            _ => {
+                live.retain(|object, _| old.contains(object) || random(&mut state) % 8 < keep);
+                heap.cycle_of(Collection::Young, live.keys().copied().filter(|object| !old.contains(object)));
+            }
+        }
+        old = live.keys().copied().collect();
         if cycle % 3 == 2 {
             heap.space.finish_sweep();
             heap.check().unwrap();
@@ -191,17 +220,26 @@ fn play(config: SpaceConfig, seed: u64, keep: usize) {
 #[test]
 fn what_was_marked_exists_and_nothing_else() {
     for seed in 1..=10 {
-        play(CONFIG, seed, 1);
-        play(CONFIG, seed, 4);
-        play(CONFIG, seed, 7);
+        play(CONFIG, seed, 1, false);
+        play(CONFIG, seed, 4, false);
+        play(CONFIG, seed, 7, false);
+    }
+}
+
+#[test]
+fn what_is_old_stays_until_a_full_collection() {
+    for seed in 1..=10 {
+        play(CONFIG, seed, 1, true);
+        play(CONFIG, seed, 4, true);
+        play(CONFIG, seed, 7, true);
     }
 }
 
 #[test]
 fn the_same_with_clobbering_and_single_cells() {
     for seed in 1..=4 {
-        play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4);
-        play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4);
+        play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4, seed % 2 == 0);
+        play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4, seed % 2 == 0);
     }
 }
 
@@ -278,7 +316,7 @@ fn the_walker_sees_a_mark_that_should_not_be_there() {
     heap.space.finish_sweep();
     heap.check().unwrap();
     // SAFETY: an object of the space; no marking is under way, which is the point.
-    unsafe { heap.stopped().mark_side().set(objects[7]) };
+    unsafe { heap.stopped().mark_side(Collection::Full).set(objects[7]) };
     let invalid = heap.check().unwrap_err();
     assert_eq!(invalid.what, "a swept span has mark bits");
     assert!(invalid.to_string().starts_with("page "));

@@ -116,7 +116,7 @@ impl Allocator {
         if id.is_well_known() || shape.per_object().is_none() {
             return false;
         }
-        let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().cycle());
+        let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().full_cycle());
         if !demand.has_begun(id, cycle) {
             // The lists know whether the layout has spans, and say so when they are put in order.
             self.sweeper.begin_demand(id);

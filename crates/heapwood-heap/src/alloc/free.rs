@@ -66,7 +66,10 @@ impl Owner<'_> {
         if !heap.freed().set(cell) {
             return Err(FreeError::Twice { address: Address::new(cell) });
         }
-        let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.cycle());
+        // It counts as old, so no sweep but one after a full collection finds it: until then the chain has it.
+        // SAFETY: the bit that was set just now makes the cell this thread's, and no marking is under way.
+        unsafe { heap.marks().set_allocated(cell) };
+        let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.full_cycle());
         // Zeros where pointers may be, which is what a marking finds that comes here by an object that nothing but a stray word
         // keeps, and what the next object needs.
         // SAFETY: the cell is no object any more; its first word will be the chain's.
@@ -91,9 +94,9 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// A cell of the bump's shape that was freed in this cycle, its bit still set.
+    /// A cell of the bump's shape that was freed since the last full collection, its bit still set.
     pub(super) fn next_freed(&self, needy: Needy<'_>) -> Option<usize> {
-        let (heap, home, cycle) = (self.heap(), self.cache().home(needy.id), self.cycle());
+        let (heap, home, cycle) = (self.heap(), self.cache().home(needy.id), self.full_cycle());
         let mut chain = home.freed.get();
         // What a chain leads to was written into memory that the program has freed: it is believed if it is such a cell.
         let is_right = |cell: usize| {

@@ -34,8 +34,9 @@ impl Owner<'_> {
         }
     }
 
-    /// A cycle has begun: marks have become allocation bits.
+    /// A cycle has begun: what was marked is what lives.
     pub(crate) fn begin_cycle(&self, central: &mut Central) {
+        let is_after_young = self.heap().marks().is_after_young();
         self.cache().retain_active(|id| {
             let (home, bump) = (self.cache().home(id), self.bump(id));
             let mut waiting = home.spans.take();
@@ -53,14 +54,19 @@ impl Owner<'_> {
                     let mut idle = SpanList::EMPTY;
                     idle.push(self.heap().spans(), page);
                     self.sweeper().add_unswept(central, id, idle);
-                    false
+                    is_after_young && self.has_freed(id)
                 }
                 None => {
                     bump.reset();
-                    false
+                    is_after_young && self.has_freed(id)
                 }
             }
         });
+    }
+
+    /// Whether it has cells of a shape that the program freed.
+    fn has_freed(&self, id: ShapeId) -> bool {
+        self.cache().home(id).freed.get().len(self.full_cycle()) != 0
     }
 
     /// Whether the bump has allocated from its span in this cycle.
@@ -82,8 +88,11 @@ impl Owner<'_> {
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
-        // SAFETY: the marking has ended, and the span is this mutator's, which is stopped.
-        unsafe { marks.clear_marks(start, end) };
+        if !marks.is_after_young() {
+            // SAFETY: the marking has ended, and the span is this mutator's, which is stopped.
+            unsafe { marks.clear_marks(start, end) };
+        }
+        heap.spans().ages().clear(page, span.pages());
         heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.sweeper().clobber_dead(span, cursor);
         span.begin_window(cursor);
@@ -120,8 +129,8 @@ impl Owner<'_> {
         self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
         self.cache().for_each_active(|id| {
             self.cache().home(id).forget_visits();
-            let waiting = self.take_waiting(id);
-            self.sweeper().hand_in(&mut central, id, SpanList::EMPTY, waiting);
+            let given = self.sweeper().given_back(self.take_waiting(id));
+            self.sweeper().hand_in(&mut central, id, SpanList::EMPTY, given);
         });
         self.cache().left_home(usize::MAX);
     }
@@ -156,7 +165,7 @@ impl Owner<'_> {
         home.forget_visits();
         partial.append(spans, self.take_waiting(id));
         self.cache().left_home(usize::MAX);
-        self.sweeper().hand_in(central, id, used, partial);
+        self.sweeper().hand_in(central, id, used, self.sweeper().given_back(partial));
         self.sweeper().add_freed(central, id, home.freed.take());
     }
 

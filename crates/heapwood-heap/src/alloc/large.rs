@@ -17,6 +17,7 @@ use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
+use crate::spans::page_ages::age_in;
 use crate::spans::span::Span;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
@@ -165,7 +166,8 @@ impl<'s> LargePages<'s> {
         let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
-        spans.large().add(first);
+        spans.ages().set(first, self.run.count, age_in(cycle));
+        spans.large().add_new(first);
         if self.zero {
             self.sweeper.lock_for_large().finish_large(self.run.count);
         }

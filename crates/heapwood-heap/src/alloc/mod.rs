@@ -10,6 +10,7 @@
 //! | `owner` | the slow path: next run, next span |
 //! | `visit` | the visit to what is shared, for several spans at once |
 //! | `hand_back` | what happens to a mutator's spans when a cycle ends, and when it gives all back |
+//! | `promote` | how a young collection is ended before it has looked at everything |
 //! | `free` | objects that the program frees itself |
 //! | `large` | objects with pages of their own |
 
@@ -20,6 +21,7 @@ mod hand_back;
 mod home;
 pub(crate) mod large;
 pub(crate) mod owner;
+pub(crate) mod promote;
 mod runs;
 pub(crate) mod thread_cache;
 mod visit;

@@ -16,6 +16,7 @@ use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
+use crate::spans::page_ages::age_in;
 use crate::spans::span::Span;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
@@ -92,6 +93,11 @@ impl<'m> Owner<'m> {
 
     pub(super) fn cycle(&self) -> u32 {
         self.heap().marks().cycle()
+    }
+
+    /// The cycle of full collections, in which freed cells are used again.
+    pub(super) fn full_cycle(&self) -> u32 {
+        self.heap().marks().full_cycle()
     }
 
     /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
@@ -259,8 +265,13 @@ impl<'m> Owner<'m> {
         let Some(page) = spans.pop(heap.spans()) else { return false };
         home.spans.set(spans);
         let span = heap.spans().own(page);
+        span.begin_in(self.cycle());
         // A span may hold little that is free; what is charged is what it gives.
-        self.cache.opened(needy.span_bytes(), true, heap.free_cells(span) * span.object_bytes());
+        let free = heap.free_cells(span);
+        self.cache.opened(needy.span_bytes(), true, free * span.object_bytes());
+        if free == span.cells() {
+            heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
+        }
         self.open(needy, page, span);
         true
     }
@@ -275,6 +286,7 @@ impl<'m> Owner<'m> {
         self.cache.opened(needy.span_bytes(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { heap.spans().add(run.first, span, needy.shape.kind()) };
+        heap.spans().ages().set(run.first, run.count, age_in(self.cycle()));
         self.open(needy, run.first, heap.spans().own(run.first));
     }
 

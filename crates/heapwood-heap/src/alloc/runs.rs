@@ -42,9 +42,24 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
     }
 }
 
+/// Every cell of a range, which are those of a span of the class, counts as one that outlived the last cycle.
+///
+/// # Safety
+/// 1. The heap is stopped.
+pub(crate) unsafe fn set_all_allocated(marks: &Marks, class: SizeClass, cells: Range<usize>) {
+    // SAFETY: contract 1.
+    unsafe {
+        match STARTS.get(class.index()) {
+            Some(pattern) => marks.set_all_allocated(cells.start, cells.end, pattern),
+            None => cells.step_by(class.cell_size()).for_each(|cell| marks.set_allocated(cell)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::Collection;
     use heapwood_pages::PAGE_SIZE;
 
     /// Cell by cell.
@@ -72,7 +87,7 @@ mod tests {
                 marks.commit(0, 1 << 20, false).unwrap();
                 let start = BASE + PAGE_SIZE * (1 + round % 5);
                 let end = start + class.span_cells() * cell;
-                let side = marks.mark_side();
+                let side = marks.mark_side(Collection::Full);
                 for granule in (BASE..BASE + (1 << 20)).step_by(GRANULE) {
                     let outside = granule < start || granule >= start + pages;
                     let begins = granule < end && granule >= start && (granule - start).is_multiple_of(cell);
@@ -81,7 +96,7 @@ mod tests {
                         assert!(unsafe { side.set(granule) });
                     }
                 }
-                marks.flip();
+                marks.begin_cycle(Collection::Full);
                 let mut from = start;
                 loop {
                     let run = Some(free_run(&marks, class, from..end)).filter(|run| !run.is_empty());

@@ -7,7 +7,7 @@ use super::owner::{Needy, Owner};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
-use crate::reclaim::central::{Central, Spoils};
+use crate::reclaim::central::{Central, GivenBack, Spoils};
 use crate::spans::span_list::SpanList;
 use heapwood_pages::PAGE_SIZE;
 
@@ -44,7 +44,7 @@ impl Owner<'_> {
         let most = of_credit.min(home.next_batch(cycle)).min(share_of_room as u32).max(1);
         let (Spoils { spans, swept }, freed) = self.take_home(&mut central, needy.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
-        let come_back = freed.len(cycle) != 0 && !needy.id.is_shared();
+        let come_back = freed.len(self.full_cycle()) != 0 && !needy.id.is_shared();
         self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
         // Where it got nothing there is room for a new span.
@@ -180,8 +180,8 @@ impl Owner<'_> {
     /// Hands in the spans of a shape that are used up, and what was freed if that is much.
     pub(super) fn hand_in_used(&self, central: &mut Central, id: ShapeId) {
         let home = self.cache().home(id);
-        self.sweeper().hand_in(central, id, home.used.take(), SpanList::EMPTY);
-        if home.freed.get().len(self.cycle()) > MOST_FREED {
+        self.sweeper().hand_in(central, id, home.used.take(), GivenBack::default());
+        if home.freed.get().len(self.full_cycle()) > MOST_FREED {
             self.sweeper().add_freed(central, id, home.freed.take());
         }
     }
@@ -190,7 +190,7 @@ impl Owner<'_> {
     fn keep_freed(&self, id: ShapeId, freed: FreedCells) {
         let home = self.cache().home(id);
         let mut mine = home.freed.get();
-        mine.prepend(freed, self.cycle());
+        mine.prepend(freed, self.full_cycle());
         home.freed.set(mine);
     }
 }

@@ -2,6 +2,7 @@
 //! recomputed from what nobody owns, so that no mutator need be asked. Invariant: nothing of the heap changes.
 
 use crate::pages::page_heap::PageHeap;
+use crate::reclaim::central::Listed;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use heapwood_pages::PageCount;
@@ -23,7 +24,7 @@ pub(crate) fn unused(sweeper: &Sweeper) -> usize {
     }
     let mut next = central.next_listed(1);
     while let Some(shape) = next {
-        for (list, ..) in sweeper.lists(&mut central, shape).all() {
+        for Listed { list, .. } in sweeper.lists(&mut central, shape).all() {
             for (page, _) in list.walk(heap.spans()) {
                 free -= free_bytes(heap, heap.spans().at(page));
             }

@@ -4,9 +4,10 @@
 use crate::alloc::owner::Owner;
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
-use crate::reclaim::central::Central;
+use crate::reclaim::central::{Central, Listed};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
+use crate::spans::page_ages::age_in;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -62,11 +63,13 @@ impl<'h> Walker<'h> {
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
             let lists = self.sweeper.lists(central, shape);
-            for (list, swept, may_have_free) in lists.all() {
+            for Listed { list, swept, untouched, may_have_free } in lists.all() {
                 self.list(list, |span, page| {
                     check(span.shape() == shape, page, "a span is on another shape's list")?;
                     let in_cycle = span.is_swept_in(heap.marks().cycle());
-                    check(in_cycle == swept, page, "a span's sweep cycle disagrees with its list")?;
+                    let agrees = swept.is_none_or(|swept| in_cycle == swept);
+                    check(agrees, page, "a span's sweep cycle disagrees with its list")?;
+                    check(!untouched || span.has_empty_window(), page, "an untouched span was allocated from")?;
                     let full = may_have_free || heap.free_cells(span) == 0;
                     check(full, page, "a span on the full list has free cells")
                 })?;
@@ -80,10 +83,12 @@ impl<'h> Walker<'h> {
     fn owner(&mut self, owner: &Owner<'_>) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
+        // Spans that wait may have been swept some cycles ago, if nothing was allocated from them since.
+        let ready = |span: &Span| swept(span) || span.has_empty_window();
         let mut result = Ok(());
         owner.for_each_list(|list, may_have_free| {
             let right = self.list(list, |span, page| {
-                check(swept(span), page, "a mutator has an unswept span at home")?;
+                check(ready(span), page, "a mutator has an unswept span at home")?;
                 check(may_have_free || heap.free_cells(span) == 0, page, "a used up span has free cells")
             });
             result = result.clone().and(right);
@@ -160,6 +165,10 @@ impl<'h> Walker<'h> {
         let all = marks.count_allocated(start, end);
         check(at_cells == all, page, "an allocation bit is not at a cell's start")?;
         let swept = span.is_swept_in(marks.cycle());
+        let is_young = spans.ages().get(page) == age_in(marks.cycle());
+        // What is made in a cell that was freed has its bit at once.
+        let no_old = all == 0 || heap.freed().are_in_use();
+        check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;
         check(!swept || marks.marks_clear(start, end), page, "a swept span has mark bits")
     }
 }

@@ -1,20 +1,23 @@
 //! What mutators share under one lock: the lists of spans by shape, cells that were freed, and the cycle's budget. (Pages
 //! have a lock of their own; who needs both takes this one first.)
 //!
-//! A span that no mutator has is on one of three lists of its shape:
+//! A span that no mutator has is on one of five lists of its shape:
 //!
 //! ```text
-//!   UNSWEPT --taken, swept--> (a mutator) --used up--> FULL
-//!      |                          ^    \--given back with free cells--> PARTIAL
-//!      |                          \----------------taken---------------/  ^
-//!      |--swept for everyone, something free----------------------------/
+//!   UNSWEPT --taken, swept--> (a mutator) --used up--> USED
+//!      |                       ^   ^   \--given back with free cells--> BEGUN
+//!      |                       |   \----------------taken---------------/
+//!      |                       \--------------------taken-------- PARTIAL
+//!      |--swept for everyone, something free------------------------^
 //!      |--swept for everyone, nothing free--> FULL
 //!      \--swept for everyone, nothing alive--> free pages
-//!   end of a cycle: FULL, PARTIAL and what mutators have at home are UNSWEPT again
+//!   a young collection: USED, BEGUN and what mutators have at home are UNSWEPT again
+//!   a full collection: FULL and PARTIAL, too
 //! ```
 //!
-//! The last step costs nothing for what is here: each shape's lists say in which cycle they were last put in order,
-//! and whoever touches them first does it. A mutator visits once for many spans, which change hands by the pack; with them
+//! So what follows a young collection looks at those spans alone that were allocated from since the one before. These steps
+//! cost nothing for what is here: each shape's lists say in which cycle they were last put in order, and whoever touches
+//! them first does it. A mutator visits once for many spans, which change hands by the pack; with them
 //! it gets its share of the budget and of what is to be swept. Invariant: every span is on exactly one list here, or is a
 //! mutator's, or has just been taken by the thread that holds the lock, or is one of those that somebody sweeps (`in_hand`).
 //! Large objects are on no list (`large_objects`).
@@ -22,6 +25,7 @@
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
+use crate::marks::Collection;
 use crate::pages::page_heap::{Growth, PageHeap};
 use crate::reclaim::available::WORDS;
 use crate::reclaim::clock::Swept;
@@ -38,13 +42,29 @@ use heapwood_pages::{PAGE_SIZE, PageCount};
 pub(crate) struct ShapeLists {
     /// Not looked at since the last marking.
     unswept: SpanList,
-    /// Swept or given back, with cells above the frontier that may be free.
+    /// Allocated from in this cycle, and given back with cells above the frontier that may be free.
+    begun: SpanList,
+    /// Swept, with free cells; nothing was allocated here since.
     partial: SpanList,
-    /// Without free cells until the next marking.
+    /// Allocated from in this cycle until nothing was free.
+    used: SpanList,
+    /// Without free cells until the next full marking.
     full: SpanList,
     freed: FreedCells,
-    /// The cycle that all this is about.
+    /// The cycle that all this is about, and that of full collections.
     cycle: u32,
+    full_cycle: u32,
+}
+
+/// One of a shape's lists, to be looked at.
+pub(crate) struct Listed {
+    pub(crate) list: SpanList,
+    /// Its spans were swept in this cycle, or were not; of others nothing is said.
+    pub(crate) swept: Option<bool>,
+    /// Nothing was allocated from them since they were swept.
+    pub(crate) untouched: bool,
+    /// They may have free cells.
+    pub(crate) may_have_free: bool,
 }
 
 // SAFETY: all-zero bytes are empty lists of a cycle that never was; they hold plain numbers.
@@ -52,20 +72,40 @@ unsafe impl Zeroed for ShapeLists {}
 
 impl ShapeLists {
     fn is_empty(&self) -> bool {
-        self.unswept.is_empty() && self.partial.is_empty() && self.full.is_empty()
+        let lists = [self.unswept, self.begun, self.partial, self.used, self.full];
+        lists.into_iter().all(SpanList::is_empty)
     }
 
     /// A marking has ended. Those that were not used last come last: the longer a span rests the emptier it gets.
     fn begin_cycle(&mut self, spans: &Spans, cycle: u32) {
         debug_assert!(self.unswept.is_empty(), "everything is swept before the next marking");
         self.cycle = cycle;
+        self.unswept.append(spans, core::mem::take(&mut self.used));
+        self.unswept.append(spans, core::mem::take(&mut self.begun));
+    }
+
+    /// It was a full one.
+    fn begin_full_cycle(&mut self, spans: &Spans, cycle: u32) {
+        self.full_cycle = cycle;
         self.unswept.append(spans, core::mem::take(&mut self.full));
         self.unswept.append(spans, core::mem::take(&mut self.partial));
     }
 
-    /// The lists; whether the spans of each have been swept; whether they may have free cells.
-    pub(crate) fn all(&self) -> [(SpanList, bool, bool); 3] {
-        [(self.unswept, false, true), (self.partial, true, true), (self.full, true, false)]
+    /// Those of spans that were allocated from in this cycle.
+    pub(crate) fn touched(&self) -> [SpanList; 2] {
+        [self.begun, self.used]
+    }
+
+    /// The lists.
+    pub(crate) fn all(&self) -> [Listed; 5] {
+        let list = |list, swept, untouched, may_have_free| Listed { list, swept, untouched, may_have_free };
+        [
+            list(self.unswept, Some(false), false, true),
+            list(self.begun, Some(true), false, true),
+            list(self.partial, None, true, true),
+            list(self.used, Some(true), false, false),
+            list(self.full, None, true, false),
+        ]
     }
 }
 
@@ -90,6 +130,13 @@ pub(crate) struct SweptFor {
     pub(crate) shape: u32,
     pub(crate) partial: SpanList,
     pub(crate) full: SpanList,
+}
+
+/// Spans of a shape with free cells that a mutator gives back.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GivenBack {
+    pub(crate) begun: SpanList,
+    pub(crate) untouched: SpanList,
 }
 
 /// How much each mutator may have in its hands.
@@ -133,9 +180,10 @@ pub(crate) struct Central {
     pages_wanted: bool,
     /// Nobody but the collector may take chores.
     suspended: bool,
-    /// Spans on lists, and those of them that are unswept.
+    /// Spans on lists, those of them that are unswept, and those that will be after a young collection.
     listed: usize,
     unswept: usize,
+    touched: usize,
     budget: usize,
     /// The size at which the heap is collected.
     goal: usize,
@@ -202,6 +250,7 @@ impl Central {
             suspended: false,
             listed: 0,
             unswept: 0,
+            touched: 0,
             budget: usize::MAX,
             goal: 0,
             visitors: 0,
@@ -223,12 +272,15 @@ impl Central {
 
     /// The lists of a shape, about the cycle that is under way.
     pub(crate) fn lists(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> &mut ShapeLists {
-        let cycle = heap.marks().cycle();
+        let (cycle, full_cycle) = (heap.marks().cycle(), heap.marks().full_cycle());
         // SAFETY: the lists of registered shapes are committed, and `&mut self` means that the lock is held.
         let lists = unsafe { &mut *self.lists.at(shape.index()) };
         if lists.cycle != cycle {
             lists.begin_cycle(heap.spans(), cycle);
-            demand.begin_cycle(shape, cycle, !lists.unswept.is_empty());
+            if lists.full_cycle != full_cycle {
+                lists.begin_full_cycle(heap.spans(), full_cycle);
+                demand.begin_cycle(shape, full_cycle, !lists.unswept.is_empty());
+            }
         }
         self.listed_shapes[shape.index() / 64] |= 1 << (shape.index() % 64);
         lists
@@ -244,13 +296,18 @@ impl Central {
     ) -> Spoils {
         let lists = self.lists(heap, demand, shape);
         let mut spans = lists.unswept.split(heap.spans(), most);
-        let swept = spans.is_empty();
+        let (swept, mut begun) = (spans.is_empty(), 0);
         if swept {
+            spans = lists.begun.split(heap.spans(), most);
+            begun = spans.len() as usize;
+        }
+        if spans.is_empty() {
             spans = lists.partial.split(heap.spans(), most);
         }
         let len = spans.len() as usize;
         self.listed -= len;
         self.unswept -= if swept { 0 } else { len };
+        self.touched -= begun;
         self.counts.taken += len as u64;
         Spoils { spans, swept }
     }
@@ -260,7 +317,7 @@ impl Central {
     pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
         let worth = (heap.pages().in_use().0 / WORTH).clamp(1, MOST_NEGLECTED);
         let lists = self.lists(heap, demand, shape);
-        let spans = lists.unswept.len() + lists.partial.len();
+        let spans = lists.unswept.len() + lists.begun.len() + lists.partial.len();
         spans as usize >= worth
     }
 
@@ -269,33 +326,43 @@ impl Central {
         &self.listed_shapes
     }
 
-    /// Cells of a shape that were freed in this cycle.
+    /// Cells of a shape that were freed since the last full collection.
     pub(crate) fn take_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> FreedCells {
         core::mem::take(&mut self.lists(heap, demand, shape).freed)
     }
 
-    /// Cells of a shape were freed in this cycle.
+    /// Cells of a shape were freed since the last full collection.
     pub(crate) fn add_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, freed: FreedCells) {
-        let cycle = heap.marks().cycle();
+        let cycle = heap.marks().full_cycle();
         if freed.len(cycle) != 0 {
             self.lists(heap, demand, shape).freed.prepend(freed, cycle);
         }
     }
 
-    /// Spans come that have no free cells.
-    pub(crate) fn add_full(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, full: SpanList) {
-        if !full.is_empty() {
-            self.came_back(full);
-            self.lists(heap, demand, shape).full.append(heap.spans(), full);
+    /// Spans come that were used up.
+    pub(crate) fn add_used(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, used: SpanList) {
+        if !used.is_empty() {
+            self.came_back(used);
+            self.touched += used.len() as usize;
+            self.lists(heap, demand, shape).used.append(heap.spans(), used);
         }
     }
 
-    /// Spans come back that have free cells, to be used before the others.
-    pub(crate) fn give_back(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, partial: SpanList) {
-        if !partial.is_empty() {
-            self.came_back(partial);
-            self.lists(heap, demand, shape).partial.prepend(heap.spans(), partial);
-        }
+    /// Spans come back that have free cells, to be used before the others: those that were allocated from, and those that were
+    /// not.
+    pub(crate) fn give_back(
+        &mut self,
+        heap: &PageHeap,
+        demand: &Demand,
+        shape: ShapeId,
+        GivenBack { begun, untouched }: GivenBack,
+    ) {
+        self.came_back(begun);
+        self.came_back(untouched);
+        self.touched += begun.len() as usize;
+        let lists = self.lists(heap, demand, shape);
+        lists.begun.prepend(heap.spans(), begun);
+        lists.partial.prepend(heap.spans(), untouched);
     }
 
     /// Spans come back that a mutator had when the last cycle ended.
@@ -398,13 +465,14 @@ impl Central {
         self.suspended = suspended;
     }
 
-    /// A marking has ended: what is on lists is unswept, and so many bytes may be handed out until the heap has reached its
-    /// goal. Returns how many were.
-    pub(crate) fn begin_cycle(&mut self, budget: usize, goal: usize) -> usize {
+    /// A marking has ended: what is on lists is unswept, or after a young one what was allocated from, and so many bytes may be
+    /// handed out before the next. Returns how many were.
+    pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
         (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
         self.visitors_before = core::mem::take(&mut self.visitors);
-        self.unswept = self.listed;
+        let touched = core::mem::take(&mut self.touched);
+        self.unswept = if after == Collection::Full { self.listed } else { touched };
         core::mem::take(&mut self.counts.in_cycle)
     }
 

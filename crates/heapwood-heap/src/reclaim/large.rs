@@ -15,45 +15,69 @@ use heapwood_pages::{PageCount, PageIndex};
 const AHEAD: usize = 4;
 
 impl Sweeper {
-    /// Sweeps the large objects that start in the pages of some words; returns how many there were.
+    /// Sweeps the large objects that start in the pages of some words; returns how many there were. After a young collection
+    /// those alone are looked at that no sweep has seen.
     pub(super) fn sweep_large(&self, words: Range<usize>, empty: &mut EmptySpans<'_>) -> u32 {
-        let (spans, marks) = (self.heap().spans(), self.heap().marks());
-        let (large, cycle, mut swept) = (spans.large(), marks.cycle(), 0);
+        let (large, mut swept) = (self.heap().spans().large(), 0);
+        if self.heap().marks().is_after_young() {
+            for word in words {
+                let dead = self.look_at_large(large.unseen_in(word), &mut swept);
+                self.free_dead_large(word, dead, empty);
+            }
+            return swept;
+        }
         self.prefetch_large(words.start..words.end.min(words.start + AHEAD));
         for word in words.clone() {
             if word + AHEAD < words.end {
                 self.prefetch_large(word + AHEAD..word + AHEAD + 1);
             }
-            let mut dead = 0;
-            for (page, bit) in large.starts_in(word) {
-                let (span, start) = (spans.at(page), spans.address_of(page));
-                spans.witness().look(page);
-                if span.is_swept_in(cycle) {
-                    continue;
-                }
-                swept += 1;
-                spans.witness().look(page);
-                if !marks.is_allocated(start) {
-                    dead |= bit;
-                    continue;
-                }
-                // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
-                self.clear_old_mark(span, start);
-                span.set_survived();
-                span.set_swept_in(cycle);
-            }
-            // Who takes them frees them: perhaps the program does just now.
-            for (page, _) in large.take_all(word, dead) {
-                if spans.own(page).is_swept_in(cycle) {
-                    // Another was made in the pages of one that was freed meanwhile.
-                    large.add(page);
-                } else {
-                    let count = self.unmake_large(page);
-                    empty.push(page, count);
-                }
-            }
+            let dead = self.look_at_large(large.starts_in(word), &mut swept);
+            self.free_dead_large(word, dead, empty);
         }
         swept
+    }
+
+    /// Looks at large objects of a word that were not made in this cycle, and counts them; returns those that are dead.
+    fn look_at_large(&self, objects: impl Iterator<Item = (PageIndex, u64)>, swept: &mut u32) -> u64 {
+        let (spans, marks) = (self.heap().spans(), self.heap().marks());
+        let (cycle, mut dead) = (marks.cycle(), 0);
+        for (page, bit) in objects {
+            let is_new = spans.large().see(page);
+            let (span, start) = (spans.at(page), spans.address_of(page));
+            spans.witness().look(page);
+            if span.is_swept_in(cycle) {
+                if is_new {
+                    spans.large().unsee(page);
+                }
+                continue;
+            }
+            *swept += 1;
+            spans.witness().look(page);
+            if !marks.is_allocated(start) {
+                dead |= bit;
+                continue;
+            }
+            // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
+            self.clear_old_mark(span, start);
+            span.set_survived();
+            span.set_swept_in(cycle);
+            spans.ages().clear(page, span.pages());
+        }
+        dead
+    }
+
+    /// Frees dead large objects of a word: who takes them does, perhaps the program just now.
+    fn free_dead_large(&self, word: usize, dead: u64, empty: &mut EmptySpans<'_>) {
+        let (spans, cycle) = (self.heap().spans(), self.heap().marks().cycle());
+        for (page, _) in spans.large().take_all(word, dead) {
+            if spans.own(page).is_swept_in(cycle) {
+                // Another was made in the pages of one that was freed meanwhile.
+                spans.large().add(page);
+            } else {
+                let count = self.unmake_large(page);
+                empty.push(page, count);
+            }
+        }
     }
 
     /// Clears the mark that the marking before the last may have left of a large object. One that no sweep has found alive
@@ -85,6 +109,7 @@ impl Sweeper {
             unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
         }
         let pages = span.pages();
+        spans.ages().clear(page, pages);
         spans.remove(page);
         self.heap().end_sparse(page, pages);
         pages

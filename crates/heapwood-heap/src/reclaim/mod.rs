@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `available` | which shapes have spans on lists, to be read without the lock |
 //! | `clock` | how long sweeping and page recovery take |
-//! | `central` | the state behind one lock: three lists of spans a shape, the budget |
+//! | `central` | the state behind one lock: the lists of spans of each shape, the budget |
 //! | `sweeper` | lazy sweeping, and the pages that it frees |
 //! | `large` | sweeping and freeing of large objects |
 //! | `empty_spans` | pages on their way back to the page allocator |

@@ -10,11 +10,11 @@ use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
-use crate::marks::Marks;
+use crate::marks::{Collection, Marks};
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::available::Available;
-use crate::reclaim::central::{Account, Central, Chore, ShapeLists, Spoils, SweptFor};
+use crate::reclaim::central::{Account, Central, Chore, GivenBack, ShapeLists, Spoils, SweptFor};
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::reclaim::empty_spans::EmptySpans;
 use crate::spans::span::Span;
@@ -146,12 +146,22 @@ impl Sweeper {
     }
 
     /// Spans that a mutator had come back: those that are used up, and those with free cells.
-    pub(crate) fn hand_in(&self, central: &mut Central, shape: ShapeId, full: SpanList, partial: SpanList) {
-        central.add_full(&self.heap, &self.demand, shape, full);
-        if !partial.is_empty() {
-            central.give_back(&self.heap, &self.demand, shape, partial);
+    pub(crate) fn hand_in(&self, central: &mut Central, shape: ShapeId, used: SpanList, given: GivenBack) {
+        central.add_used(&self.heap, &self.demand, shape, used);
+        if !given.begun.is_empty() || !given.untouched.is_empty() {
+            central.give_back(&self.heap, &self.demand, shape, given);
             self.look_again(central, shape);
         }
+    }
+
+    /// Tells spans with free cells apart that a mutator gives back.
+    pub(crate) fn given_back(&self, mut list: SpanList) -> GivenBack {
+        let (spans, cycle, mut given) = (self.heap.spans(), self.heap.marks().cycle(), GivenBack::default());
+        while let Some(page) = list.pop(spans) {
+            let begun = spans.own(page).is_begun_in(cycle);
+            if begun { &mut given.begun } else { &mut given.untouched }.push(spans, page);
+        }
+        given
     }
 
     /// Spans come back that a mutator had when the last cycle ended.
@@ -172,7 +182,7 @@ impl Sweeper {
 
     /// Cells of a shape were freed.
     pub(crate) fn add_freed(&self, central: &mut Central, shape: ShapeId, freed: FreedCells) {
-        if freed.len(self.heap.marks().cycle()) != 0 {
+        if freed.len(self.heap.marks().full_cycle()) != 0 {
             central.add_freed(&self.heap, &self.demand, shape, freed);
             self.freed.set(shape, true);
         }
@@ -181,7 +191,7 @@ impl Sweeper {
     /// A mutator goes on in a span of the shape in the cycle that has just begun.
     pub(crate) fn keep_own_spans(&self, central: &mut Central, shape: ShapeId) {
         self.lists(central, shape);
-        self.demand.begin_cycle(shape, self.heap.marks().cycle(), true);
+        self.demand.begin_cycle(shape, self.heap.marks().full_cycle(), true);
     }
 
     /// Something for a mutator to sweep for everyone, up to so many spans.
@@ -199,12 +209,20 @@ impl Sweeper {
         self.lock().commit(shapes)
     }
 
-    /// Ends a marking: the marks become allocation bits.
-    pub(crate) fn begin_cycle(&self, central: &mut Central, budget: usize, goal: usize) -> usize {
-        self.heap.marks().flip();
-        self.heap.pages().new_cycle();
+    /// Ends a marking: what it has marked is what lives.
+    pub(crate) fn begin_cycle(
+        &self,
+        central: &mut Central,
+        after: Collection,
+        budget: usize,
+        goal: usize,
+    ) -> usize {
+        self.heap.marks().begin_cycle(after);
+        if after == Collection::Full {
+            self.heap.pages().new_cycle();
+        }
         self.available.set_all(central.listed_shapes());
-        central.begin_cycle(budget, goal)
+        central.begin_cycle(after, budget, goal)
     }
 
     /// Keeps threads other than mutators from sweeping. Whoever does now is waited for: a pack at most. The mutators must be
@@ -335,16 +353,23 @@ impl Sweeper {
         let end = start + span.pages().bytes();
         self.heap.spans().witness().sweep(page, || marks.cycle());
         let (cells, bytes) = (span.cells_start()..span.cells_end(), span.object_bytes());
+        // After a young collection they are clear since the sweep before.
+        let clear = !marks.is_after_young();
         let live = if bytes < Marks::WORD_BYTES {
-            // SAFETY: the span was taken from a list by this thread, and no marking is under way.
-            unsafe { marks.clear_marks(start, end) };
+            if clear {
+                // SAFETY: the span was taken from a list by this thread, and no marking is under way.
+                unsafe { marks.clear_marks(start, end) };
+            }
             marks.count_allocated(start, end)
         } else {
-            // Of such a span few lines have a bit.
-            // SAFETY: as above.
-            cells.clone().step_by(bytes).for_each(|cell| unsafe { marks.clear_mark(cell) });
+            if clear {
+                // Of such a span few lines have a bit.
+                // SAFETY: as above.
+                cells.clone().step_by(bytes).for_each(|cell| unsafe { marks.clear_mark(cell) });
+            }
             marks.count_allocated_large(cells.start, cells.end, bytes)
         };
+        self.heap.spans().ages().clear(page, span.pages());
         self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.clobber_dead(span, span.cells_end());
         span.reset();

@@ -5,6 +5,7 @@
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
 use crate::spans::large_objects::LargeObjects;
+use crate::spans::page_ages::PageAges;
 use crate::spans::page_table::{PageEntry, PageTable};
 use crate::spans::span::Span;
 use crate::spans::witness::Witness;
@@ -20,6 +21,7 @@ pub(crate) struct Spans {
     extent: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
+    ages: PageAges,
     large: LargeObjects,
     witness: Witness,
 }
@@ -31,6 +33,7 @@ impl Spans {
             extent: AtomicUsize::new(0),
             table: PageTable::new(kernel, window)?,
             descriptors: MappedArray::new(kernel, window.0)?,
+            ages: PageAges::new(kernel, window)?,
             large: LargeObjects::new(kernel, window)?,
             witness: Witness::new(),
         })
@@ -40,6 +43,7 @@ impl Spans {
     pub(crate) fn commit(&self, pages: Range<PageIndex>, huge: bool) -> Result<(), OsError> {
         let descriptors = pages.start.0..pages.end.0;
         self.large.commit(descriptors.clone())?;
+        self.ages.commit(descriptors.clone())?;
         if huge {
             self.table.commit_huge(pages.start, pages.end)?;
             return self.descriptors.commit_huge(descriptors);
@@ -81,6 +85,12 @@ impl Spans {
     #[inline(always)]
     pub(crate) fn end(&self) -> PageIndex {
         PageIndex(self.extent() / PAGE_SIZE)
+    }
+
+    /// How old pages are.
+    #[inline(always)]
+    pub(crate) fn ages(&self) -> &PageAges {
+        &self.ages
     }
 
     /// Where large objects start.

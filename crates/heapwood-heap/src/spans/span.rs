@@ -151,6 +151,24 @@ impl Span {
         window as u32 as u64 <= at && at < window >> 32
     }
 
+    /// Whether nothing was allocated from it since it was swept.
+    pub(crate) fn has_empty_window(&self) -> bool {
+        self.window.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether it was allocated from in this cycle, or its owner goes on in it.
+    pub(crate) fn is_begun_in(&self, cycle: u32) -> bool {
+        self.is_swept_in(cycle) && !self.has_empty_window()
+    }
+
+    /// A mutator begins to allocate from a span that was swept and not touched since, perhaps some cycles ago.
+    pub(crate) fn begin_in(&self, cycle: u32) {
+        if !self.is_swept_in(cycle) {
+            debug_assert!(self.has_empty_window());
+            self.set_swept_in(cycle);
+        }
+    }
+
     /// Where the owner began in this cycle.
     pub(crate) fn start_of_window(&self) -> usize {
         self.cells_start + self.window.load(Ordering::Relaxed) as u32 as usize
