@@ -140,11 +140,11 @@ pub unsafe extern "C" fn hw_handle_set(
         return refuse(m, Error::NoObject(object));
     }
     // SAFETY: contract 2.
-    let slot = unsafe { slot.as_ref() };
-    if !slot.load(Ordering::Relaxed).is_multiple_of(WORD) {
+    if !unsafe { slot.as_ref() }.load(Ordering::Relaxed).is_multiple_of(WORD) {
         return refuse(m, Error::NoHandle(handle as usize));
     }
-    slot.store(object, Ordering::Release);
+    // SAFETY: contracts 2 and 3.
+    unsafe { m.heap().set_handle(Handle::from_slot(slot), Address::new(object)) };
     Status::OK
 }
 

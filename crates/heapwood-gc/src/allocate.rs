@@ -3,13 +3,14 @@
 //! before the store that makes it exist, and an allocation that is refused was preceded by a collection that could have
 //! helped, unless it is told otherwise.
 
+use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
 use crate::mutator::Mutator;
 use crate::types::ObjectType;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::Bump;
-use heapwood_heap::{ScanKind, ShapeId, SpaceError};
+use heapwood_heap::{Collection, ScanKind, ShapeId, SpaceError};
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -40,7 +41,9 @@ impl Mutator {
             return Ok(bump.peek(cell).expect("a run has a cell"));
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
-        Ok(bump.peek(cell).expect("a refilled bump has a cell"))
+        let found = bump.peek(cell).expect("a refilled bump has a cell");
+        self.remember_reused(found.as_ptr() as usize);
+        Ok(found)
     }
 
     /// Allocates an object of a type of this heap; its memory is zero where it may hold pointers. May collect.
@@ -134,7 +137,7 @@ impl Mutator {
                 }
                 _ => collections += 1,
             }
-            let collected = heap.collect_if(self, || state.collections() == seen, true);
+            let collected = heap.collect_if(self, || state.collections() == seen, if due { Cause::Due } else { Cause::NoRoom });
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
     }
@@ -160,6 +163,15 @@ impl Mutator {
     /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
     /// with, which cannot be scanned.
     pub fn collect(&self) -> Result<(), MisuseError> {
-        self.heap().collect_if(self, || true, false).map(|_| ())
+        self.heap().collect_if(self, || true, Cause::Program(Collection::Full)).map(|_| ())
+    }
+
+    /// The same of what was made since the last collection, if the heap has young collections now; otherwise of everything. What
+    /// is older stays.
+    ///
+    /// # Errors
+    /// As [`Mutator::collect`].
+    pub fn collect_young(&self) -> Result<(), MisuseError> {
+        self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
     }
 }

@@ -4,7 +4,7 @@
 //! once a process.
 
 use crate::error::{OptionError, SettingError};
-use crate::options::{Config, GcTrace, OPTIONS, OptionInfo, OptionUnit};
+use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit};
 use crate::size;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::message::write_line;
@@ -45,6 +45,7 @@ impl OptionInfo {
             OptionUnit::Trace => GcTrace::parse(text)
                 .map(|words| words.bits().into())
                 .map_err(|text| SettingError::Value { option: self, text, why: None }),
+            OptionUnit::Generations => Generational::parse(text).ok_or(wrong(None)),
             _ => text.parse().map_err(|_| wrong(None)),
         }
     }

@@ -3,14 +3,16 @@
 //! first field is what they read of it.
 
 use crate::background::{Background, BackgroundThread};
-use crate::collect::{Collector, Pacer, Room, hold_margin, window};
+use crate::collect::{Cause, Collector, Pacer, Room, Work, hold_margin, window};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, TypeError};
 use crate::mark::Marking;
 use crate::mutator::Mutator;
+use crate::mutator::barrier::YOUNG;
 use crate::mutator::registry::Registry;
 use crate::observe::{Stats, Verify};
 use crate::options::Config;
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots};
+use crate::state::remembered::RememberedSet;
 use crate::state::{State, StoreLog};
 use crate::types::{self, Described, ObjectType};
 use core::mem::{ManuallyDrop, offset_of};
@@ -19,7 +21,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 #[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
-use heapwood_heap::{Address, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
+use heapwood_heap::{Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
@@ -103,21 +105,23 @@ impl Heap {
         )?;
         let window = space.window_bytes();
         let pacer = Pacer::new(&config, room);
-        let first = pacer.pace(0, pacer.bounds(0));
-        space.set_budget(first.budget);
-        space.set_goal(first.goal);
-        let marking = Marking::new(kernel, &config, window)?;
+        let goal = pacer.goal(0, pacer.bounds(0));
+        let mut work = Work::new(Marking::new(kernel, &config, window)?, config.generational);
+        let (budget, remembers) = work.begin(goal);
+        space.set_budget(budget);
+        space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, first.goal, config.stress, stores),
-            collector: Collector::new(roots, marking, pacer, &config, verify),
+            state: State::new(space, goal, config.stress, stores, RememberedSet::new(kernel)?),
+            collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::default(),
             config,
             kernel,
             ticks: TickClock::start(),
         };
+        heap.state.set_barrier(YOUNG, remembers);
         let heap = ManuallyDrop::new(MappedBox::new(kernel, heap)?);
         drop(margin);
         // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
@@ -179,9 +183,9 @@ impl Heap {
         &self,
         me: &Mutator,
         wanted: impl Fn() -> bool,
-        allocating: bool,
+        cause: Cause,
     ) -> Result<bool, MisuseError> {
-        let collected = self.collector.collect_if(&self.state, me, wanted, allocating)?;
+        let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
         if collected {
             self.state.wakeup().collected();
         }
@@ -190,7 +194,7 @@ impl Heap {
 
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
     pub(crate) fn collect_here(&self) -> impl Sized {
-        let (_, turn) = self.collector.collect(&self.state, || true, false);
+        let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
         self.state.wakeup().collected();
         turn
     }
@@ -279,7 +283,16 @@ impl Heap {
     /// # Safety
     /// 1. `object` is null, an address outside the heap, or that of an object that exists.
     pub unsafe fn new_handle(&self, object: Address) -> Result<Handle, HandleError> {
-        self.collector.roots().handles().lock().new_handle(object.get())
+        self.collector.roots().new_handle(object.get())
+    }
+
+    /// Lets a handle refer to another object, or none (null).
+    ///
+    /// # Safety
+    /// 1. The handle is this heap's, and held.
+    /// 2. As for [`Heap::new_handle`].
+    pub unsafe fn set_handle(&self, handle: Handle, object: Address) {
+        self.collector.roots().set_handle(handle, object.get());
     }
 
     /// Frees a handle; false if it is not held.

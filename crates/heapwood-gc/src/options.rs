@@ -4,9 +4,11 @@
 //! `hw_options`, which programs are compiled with; so what is new comes last.
 
 mod gc_trace;
+mod generational;
 pub(crate) mod info;
 
 pub use gc_trace::GcTrace;
+pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
 
 use crate::error::OptionError;
@@ -87,6 +89,11 @@ macro_rules! options_list {
             /// Collect a heap that has nothing to do, so that what the program has dropped goes back: ten seconds after the last
             /// collection, and only while all its threads are in blocking regions. Without `background_release` nobody does.
             idle_collection: bool = true, Switch 0..=1, Everyone;
+
+            /// Young collections, which look only at what was made since the last one: `auto`, while they pay; `off`, never;
+            /// `always`, for tests. While there are any, each store of a pointer into an object takes the slow half of the
+            /// write barrier.
+            generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
         }
     };
 }
@@ -146,6 +153,15 @@ impl Value for GcTrace {
     }
     fn of(number: u64) -> Self {
         GcTrace::of_bits(number as u32)
+    }
+}
+
+impl Value for Generational {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        Generational::of_number(number)
     }
 }
 

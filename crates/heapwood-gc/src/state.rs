@@ -2,6 +2,7 @@
 //! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
 //! mutator's pointer to it leads to both.
 
+pub(crate) mod remembered;
 mod store_log;
 mod wakeup;
 
@@ -9,7 +10,9 @@ pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
 use crate::options::Config;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::mutator::barrier::VERIFY;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use remembered::RememberedSet;
 use heapwood_heap::Space;
 use heapwood_os::stack::thread_pointer;
 
@@ -30,14 +33,26 @@ pub(crate) struct State {
     stress: bool,
     /// In verify mode, the stores that went through the barrier.
     stores: Option<StoreLog>,
+    /// Where pointers to young objects were stored into old ones.
+    remembered: RememberedSet,
+    /// Why stores take the slow half of the barrier: what each mutator's flag is.
+    barrier: AtomicU32,
     /// What the heap's own thread sleeps on.
     wakeup: Wakeup,
 }
 
 impl State {
     /// The state of a heap before its first collection.
-    pub(crate) fn new(space: Space, goal: usize, stress: bool, stores: Option<StoreLog>) -> Self {
+    pub(crate) fn new(
+        space: Space,
+        goal: usize,
+        stress: bool,
+        stores: Option<StoreLog>,
+        remembered: RememberedSet,
+    ) -> Self {
         State {
+            barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
+            remembered,
             space,
             marking: AtomicUsize::new(0),
             helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
@@ -114,6 +129,23 @@ impl State {
     pub(crate) fn set_sizes(&self, live: usize, goal: usize) {
         self.live.store(live, Ordering::Relaxed);
         self.goal.store(goal, Ordering::Relaxed);
+    }
+
+    /// Where pointers to young objects were stored into old ones.
+    #[inline(always)]
+    pub(crate) fn remembered(&self) -> &RememberedSet {
+        &self.remembered
+    }
+
+    /// Why stores take the slow half of the barrier.
+    pub(crate) fn barrier(&self) -> u32 {
+        self.barrier.load(Ordering::Relaxed)
+    }
+
+    /// From now on they do for this reason, or no longer. All mutators are stopped, and are told by who calls this.
+    pub(crate) fn set_barrier(&self, why: u32, on: bool) {
+        let now = self.barrier();
+        self.barrier.store(if on { now | why } else { now & !why }, Ordering::Relaxed);
     }
 
     /// Whether there is a collection at every allocation.

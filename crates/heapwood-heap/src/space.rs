@@ -147,6 +147,16 @@ impl Space {
         self.contains(address) && self.heap().marks().is_allocated(address.get())
     }
 
+    /// What lies in the page of an address of the heap.
+    ///
+    /// # Panics
+    /// It lies outside the heap.
+    #[inline]
+    pub fn entry_at(&self, address: Address) -> PageEntry {
+        let spans = self.heap().spans();
+        spans.entry(spans.page_of(address.get()))
+    }
+
     /// The age of the first page, for write barriers to index by the pages of slots; ages of pages below the extent may be read.
     pub fn page_ages(&self) -> *const AtomicU8 {
         self.heap().spans().ages().as_ptr()

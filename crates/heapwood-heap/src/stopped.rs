@@ -85,6 +85,13 @@ impl<'s> Stopped<'s> {
         promote(self.sweeper, self.shapes, owners);
     }
 
+    /// How many bytes have been handed out since the last marking. `owners` are all mutators of the space.
+    pub fn handed_out<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
+        let mut central = self.sweeper.lock();
+        owners.for_each(|owner| owner.announce(&mut central));
+        central.counts().in_cycle
+    }
+
     /// Calls `f` with each span and its first page, in order of address.
     pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
         self.heap().spans().iter().for_each(|(page, span)| f(page, span));

@@ -55,6 +55,7 @@ fn flag(option: &'static OptionInfo) -> Arg {
                 OptionUnit::Bytes => "SIZE",
                 OptionUnit::Percent => "PERCENT",
                 OptionUnit::Trace => "WORDS",
+                OptionUnit::Generations => "WORD",
                 _ => "N",
             })
             .value_parser(move |text: &str| parse(option, text))

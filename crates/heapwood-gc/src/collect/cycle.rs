@@ -1,26 +1,29 @@
-//! The collector, and one collection: stop the mutators, mark from the roots, let them go. Sweeping is left to allocation.
+//! The collector, and one collection: stop the mutators, mark from the roots, let them go. Sweeping is left to allocation. A
+//! young collection is the same, but that it marks beside what is old (docs/design/young.md).
 //!
 //! The thread that collects holds the lock of the marking's memory from before the first request to stop until after the
 //! last resume, and the registry's while the world is stopped; so one collection runs at a time, and threads that want
 //! to attach wait. It counts as stopped itself from before it waits for the lock, so it need have no mutator. Invariant: from the first request to the last
 //! resume no ordinary allocator is called, for a stopped thread may be inside one.
 
+use super::nursery::{Nursery, Yield};
 use super::pace::Pacer;
 use crate::error::MisuseError;
 use crate::inject::FaultInjector;
-use crate::mark::{Marked, Marking};
+use crate::mark::{Marked, Marking, ScanRoots};
+use crate::mutator::barrier::YOUNG;
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, Rest};
 #[cfg(feature = "inspect")]
 use crate::observe::PageSnapshots;
 use crate::observe::{Collected, Moment, Record, RootBytes, Stats, Times, Tracing, Verify};
-use crate::options::Config;
+use crate::options::{Config, Generational};
 use crate::roots::{Roots, Source};
 use crate::state::State;
 use core::fmt;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
-use heapwood_heap::{Space, Stopped};
+use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_os::message::write_line;
 use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
@@ -28,6 +31,9 @@ use heapwood_os::{Lock, LockGuard, clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Even at the limit something can be tried before the next collection.
+const LEAST_BUDGET: usize = 64 << 10;
 
 /// What became of the try to collect an idle heap.
 pub(crate) enum Tried {
@@ -38,12 +44,50 @@ pub(crate) enum Tried {
     Withdrawn(u32),
 }
 
+/// Why there is a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// An allocation, after as much as may be allocated between collections.
+    Due,
+    /// An allocation that found no room.
+    NoRoom,
+    /// The program, for everything or for what is young.
+    Program(Collection),
+    /// The heap had nothing to do.
+    Idle,
+}
+
+impl Cause {
+    fn is_allocation(self) -> bool {
+        matches!(self, Cause::Due | Cause::NoRoom)
+    }
+}
+
+/// What one collection at a time works with.
+pub(crate) struct Work {
+    marking: Marking,
+    nursery: Nursery,
+    /// When the last collection ended, in nanoseconds of the monotonic clock.
+    ended: u64,
+}
+
+impl Work {
+    pub(crate) fn new(marking: Marking, option: Generational) -> Self {
+        Work { marking, nursery: Nursery::new(option), ended: clock::monotonic_ns() }
+    }
+
+    /// How many bytes may be allocated in a new heap before its first collection, and whether stores are remembered from the
+    /// beginning.
+    pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool) {
+        (self.nursery.budget(0, goal), self.nursery.is_on())
+    }
+}
+
 /// What collections of a heap need beside what mutators see of it.
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
-    /// What one collection at a time marks with.
-    marking: Lock<Marking>,
+    work: Lock<Work>,
     pacer: Pacer,
     /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
     sweeping: Lock<()>,
@@ -69,7 +113,7 @@ impl fmt::Display for Task {
 impl Collector {
     pub(crate) fn new(
         roots: Roots,
-        marking: Marking,
+        work: Work,
         pacer: Pacer,
         config: &Config,
         verify: Option<Verify>,
@@ -77,7 +121,7 @@ impl Collector {
         Collector {
             registry: Registry::new(),
             roots,
-            marking: Lock::new(marking),
+            work: Lock::new(work),
             pacer,
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
@@ -139,12 +183,12 @@ impl Collector {
         state: &State,
         me: &Mutator,
         wanted: impl Fn() -> bool,
-        allocating: bool,
+        cause: Cause,
     ) -> Result<bool, MisuseError> {
         me.check()?;
         // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
         // that collects gets its turn before the next collection.
-        let (collected, _marking) = me.away(Rest::Parked, || self.collect(state, wanted, allocating))?;
+        let (collected, _work) = me.away(Rest::Parked, || self.collect(state, wanted, cause))?;
         Ok(collected)
     }
 
@@ -154,16 +198,16 @@ impl Collector {
         &self,
         state: &State,
         wanted: impl Fn() -> bool,
-        allocating: bool,
-    ) -> (bool, LockGuard<'_, Marking>) {
-        let mut marking = self.marking.lock();
+        cause: Cause,
+    ) -> (bool, LockGuard<'_, Work>) {
+        let mut work = self.work.lock();
         if !wanted() {
-            return (false, marking);
+            return (false, work);
         }
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
-        let counts = allocating && self.pacer.is_near_limit(state);
-        let Ok(()) = self.run(state, allocating, &mut marking, |members| {
+        let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
+        let Ok(()) = self.run(state, cause, &mut work, |members| {
             members.stop(|mutator, seconds| self.name_late(mutator, seconds));
             Ok::<_, core::convert::Infallible>(())
         });
@@ -171,18 +215,18 @@ impl Collector {
             self.pacer.share().collected(began, clock::monotonic_ns());
         }
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
-        (true, marking)
+        (true, work)
     }
 
     /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
     /// thread without a running mutator.
     pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> Tried {
-        let Some(mut marking) = self.marking.try_lock() else { return Tried::NotNeeded };
+        let Some(mut work) = self.work.try_lock() else { return Tried::NotNeeded };
         if !wanted() {
             return Tried::NotNeeded;
         }
         let cpu = clock::thread_cpu_ns();
-        let run = self.run(state, false, &mut marking, |members| {
+        let run = self.run(state, Cause::Idle, &mut work, |members| {
             let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
             let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
             members.try_stop(left).map_err(Mutator::thread)
@@ -200,8 +244,8 @@ impl Collector {
     fn run<E>(
         &self,
         state: &State,
-        allocating: bool,
-        markers: &mut Marking,
+        cause: Cause,
+        Work { marking, nursery, ended: last }: &mut Work,
         stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
@@ -210,13 +254,22 @@ impl Collector {
         space.finish_sweep();
         // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
+        let is_young = match cause {
+            Cause::Due => nursery.is_next(),
+            Cause::Program(of) => of == Collection::Young && nursery.is_on(),
+            Cause::NoRoom | Cause::Idle => false,
+        };
         let bounds = self.pacer.bounds(space.resident_bytes());
-        markers.prepare(space);
+        marking.prepare(space);
 
         let requested = Moment::now();
         let members = self.registry.lock();
         stop(&members)?;
         let stopped = Moment::now();
+        let stores = members.iter().map(Mutator::close_stores).sum();
+        // What is missing from the remembered set only a full collection finds.
+        let is_young = is_young && !state.remembered().has_overflowed();
+        let of = if is_young { Collection::Young } else { Collection::Full };
 
         // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
         let world = unsafe { space.stopped() };
@@ -226,15 +279,44 @@ impl Collector {
         if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
             verify.before_marking((space, &world), stores, &self.roots, &members);
         }
-        let roots =
-            if self.tracing.tells_collections() { self.root_bytes(&members) } else { RootBytes::default() };
-        let (size, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
-        let (marking, reclaimed) = (Moment::now(), [reclaimed, space.reclaim_clock().times()]);
-        let marked = state.while_marking(|| self.mark(state, &world, markers, &members));
+        let roots = match self.tracing.tells_collections() {
+            true => self.root_bytes(of, &members),
+            false => RootBytes::default(),
+        };
+        let (old, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
+        let (began_marking, reclaimed) = (Moment::now(), [reclaimed, space.reclaim_clock().times()]);
+        let deadline = began_marking.wall + nursery.most_time(began.wall.saturating_sub(*last));
+        let marked = state.while_marking(|| self.mark(state, &world, marking, &members, of, deadline));
+        if marked.late {
+            world.promote(members.owners());
+        }
         let marked_at = Moment::now();
-        let pace = self.pacer.pace(marked.bytes, bounds);
-        state.set_sizes(marked.bytes, pace.goal);
-        let size = size + world.end_marking(members.owners(), pace.budget, pace.goal);
+        let handed_out = world.handed_out(members.owners());
+        let survived = if marked.late { handed_out } else { marked.bytes };
+        // What has been handed out is a little more than what objects take up.
+        let live = if is_young { old + survived.min(handed_out) } else { marked.bytes };
+        let goal_now = if is_young { goal } else { self.pacer.goal(live, bounds) };
+        state.set_sizes(live, goal_now);
+        let result = Yield {
+            allocated: handed_out,
+            freed: (old + handed_out).saturating_sub(live),
+            ns: (requested.wall - began.wall) + (marked_at.wall - stopped.wall),
+            since: began.wall.saturating_sub(*last),
+        };
+        match of {
+            Collection::Young => nursery.after_young(result, stores),
+            Collection::Full => nursery.after_full(result),
+        }
+        let budget = nursery.budget(live, goal_now).max(LEAST_BUDGET);
+        world.end_marking(of, members.owners(), budget, goal_now);
+        self.roots.forget_changes();
+        state.remembered().clear(nursery.most_remembered());
+        state.set_barrier(YOUNG, nursery.is_on());
+        for mutator in members.iter() {
+            mutator.forget_stores();
+            mutator.update_barrier();
+        }
+        let size = old + handed_out;
         #[cfg(feature = "inspect")]
         self.snapshots.after_marking(space, &world);
         self.faults.free_survivors(&world);
@@ -248,17 +330,21 @@ impl Collector {
         drop(members);
         let ended = Moment::now();
         let helped = (marked.helpers_cpu_ns, marked.helpers);
-        let times = Times { began, requested, stopped, marking, marked: marked_at, ended, helped, reclaimed };
+        *last = ended.wall;
+        let times =
+            Times { began, requested, stopped, marking: began_marking, marked: marked_at, ended, helped, reclaimed };
         let mut record = self.record.lock();
-        record.add(&times, marked.objects, marked.overflows, self.verify.is_some());
+        let promoted = is_young.then_some(survived);
+        record.add(&times, &marked, promoted, self.verify.is_some());
         record.add_cpu(marked.helpers_cpu_ns);
         drop(record);
         self.tracing.add(&times);
         if self.tracing.tells_collections() {
-            let (number, sizes, forced) = (state.collections(), (size, marked.bytes), !allocating);
-            self.tracing.tell_collection(space, &times, &Collected { number, sizes, goal, roots, forced });
+            let (number, sizes, forced) = (state.collections(), (size, live), !cause.is_allocation());
+            let collected = Collected { number, of, sizes, goal, roots, forced };
+            self.tracing.tell_collection(space, &times, &collected);
         }
-        markers.settle();
+        marking.settle();
         Ok(())
     }
 
@@ -274,9 +360,9 @@ impl Collector {
     }
 
     /// How many bytes of roots there are, while the mutators are stopped.
-    fn root_bytes(&self, members: &Members<'_, Mutator>) -> RootBytes {
+    fn root_bytes(&self, of: Collection, members: &Members<'_, Mutator>) -> RootBytes {
         let mut bytes = RootBytes::default();
-        self.roots.lock().for_each(members.iter().map(|m| m.roots(self.stacks)), |source, words| {
+        self.roots.lock().for_each(of, members.iter().map(|m| m.roots(self.stacks)), |source, words| {
             *(if source == Source::Stack { &mut bytes.stacks } else { &mut bytes.others }) += words.len();
         });
         bytes
@@ -286,19 +372,33 @@ impl Collector {
         &self,
         state: &State,
         world: &Stopped<'_>,
-        markers: &mut Marking,
+        marking: &mut Marking,
         members: &Members<'_, Mutator>,
+        of: Collection,
+        deadline: u64,
     ) -> Marked {
         // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
         // nothing from one handle to another.
         let roots = self.roots.lock();
-        markers.mark(state, world, &self.faults, |marker| {
-            roots.for_each(members.iter().map(|m| m.roots(self.stacks)), |source, words| {
-                match source.is_precise() {
-                    true => marker.slots(words),
-                    false => marker.words(words),
-                }
+        let scan = |marker: &mut dyn ScanRoots| {
+            let threads = members.iter().map(|m| m.roots(self.stacks));
+            roots.for_each(of, threads, |source, words| match source.is_precise() {
+                true => marker.slots(words),
+                false => marker.words(words),
             });
-        })
+        };
+        match of {
+            Collection::Full => marking.mark(state, world, &self.faults, scan),
+            Collection::Young => marking.mark_young(state, world, &self.faults, deadline, |marker| {
+                scan(marker);
+                state.remembered().for_each(|entry| match entry {
+                    Some(entry) => {
+                        marker.remembered(entry);
+                        true
+                    }
+                    None => !marker.is_late(),
+                });
+            }),
+        }
     }
 }

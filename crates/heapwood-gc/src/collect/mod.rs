@@ -4,16 +4,18 @@
 //! |---|---|
 //! | `cycle` | the collector, and one collection from the sweep before it to the resume |
 //! | `pace` | when the next is due |
+//! | `nursery` | whether there are young collections, and when |
 //! | `share` | how much of the time collections may take near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
 mod cycle;
+mod nursery;
 mod pace;
 mod room;
 mod share;
 
-pub(crate) use cycle::{Collector, Tried};
+pub(crate) use cycle::{Cause, Collector, Tried, Work};
 pub(crate) use pace::Pacer;
 pub(crate) use room::{Room, hold_margin, window};

@@ -1,7 +1,7 @@
-//! Pacing: how much may be allocated before the next collection. The goal is what is alive plus the configured
-//! percentage of it, at least the minimum heap, at most the limit; the budget is what lies between. Near a limit, where each
+//! Pacing: how large the heap may become before the next full collection. The goal is what is alive plus the configured
+//! percentage of it, at least the minimum heap, at most the limit. Near a limit, where each
 //! collection finds little, a share of the time bounds them instead. Invariant: a goal is at least what is alive, but for a
-//! limit, and a budget is never nothing.
+//! limit.
 
 use super::room::Room;
 use super::share::CollectorShare;
@@ -13,14 +13,6 @@ use heapwood_os::clock;
 /// A heap is near its limit when less than one part in so many is left.
 const NEAR: usize = 16;
 
-/// When the next collection is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
-    /// The size of the heap at which it is due, in bytes.
-    pub(crate) goal: usize,
-    /// What may be allocated until then.
-    pub(crate) budget: usize,
-}
 
 /// What bounds the goal.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +25,8 @@ pub(crate) struct Bounds {
     soft: Option<usize>,
 }
 
-/// The pace after a collection that found `live` bytes.
-fn pace(live: usize, percent: u32, bounds: Bounds) -> Pace {
+/// The size at which a heap is due for a full collection, after one that found `live` bytes.
+fn goal(live: usize, percent: u32, bounds: Bounds) -> usize {
     let growth = (live as u128 * percent as u128 / 100).min(usize::MAX as u128) as usize;
     let mut goal = live.saturating_add(growth).max(bounds.least);
     if let Some(soft) = bounds.soft {
@@ -43,8 +35,7 @@ fn pace(live: usize, percent: u32, bounds: Bounds) -> Pace {
     if let Some(limit) = bounds.limit {
         goal = goal.min(limit);
     }
-    // Even at the limit something can be tried before the next collection.
-    Pace { goal, budget: goal.saturating_sub(live).max(64 << 10) }
+    goal
 }
 
 /// When collections of one heap are due, and when one is worth it.
@@ -78,9 +69,9 @@ impl Pacer {
         Bounds { least: self.min_heap, limit: self.limit, soft: self.room.goal(backed) }
     }
 
-    /// The pace after a collection that found `live` bytes.
-    pub(crate) fn pace(&self, live: usize, bounds: Bounds) -> Pace {
-        pace(live, self.percent.load(Ordering::Relaxed), bounds)
+    /// The size at which the next full collection is due, after one that found `live` bytes.
+    pub(crate) fn goal(&self, live: usize, bounds: Bounds) -> usize {
+        goal(live, self.percent.load(Ordering::Relaxed), bounds)
     }
 
     pub(crate) fn share(&self) -> &CollectorShare {
@@ -115,15 +106,15 @@ mod tests {
     #[test]
     fn the_goal_follows_live_bytes_between_its_bounds() {
         let c = Bounds { least: 1 << 20, limit: Some(100 << 20), soft: None };
-        assert_eq!(pace(0, 100, c), Pace { goal: 1 << 20, budget: 1 << 20 });
-        assert_eq!(pace(10 << 20, 100, c), Pace { goal: 20 << 20, budget: 10 << 20 });
-        assert_eq!(pace(10 << 20, 50, c).goal, 15 << 20);
-        assert_eq!(pace(80 << 20, 100, c), Pace { goal: 100 << 20, budget: 20 << 20 });
+        assert_eq!(goal(0, 100, c), 1 << 20);
+        assert_eq!(goal(10 << 20, 100, c), 20 << 20);
+        assert_eq!(goal(10 << 20, 50, c), 15 << 20);
+        assert_eq!(goal(80 << 20, 100, c), 100 << 20);
         let free = Bounds { least: 32 << 20, limit: None, soft: None };
-        assert_eq!(pace(usize::MAX, u32::MAX, free).goal, usize::MAX);
+        assert_eq!(goal(usize::MAX, u32::MAX, free), usize::MAX);
         let soft = Bounds { soft: Some(50 << 20), ..free };
-        assert_eq!(pace(10 << 20, 100, soft).goal, 32 << 20);
-        assert_eq!(pace(30 << 20, 100, soft).goal, 50 << 20);
-        assert_eq!(pace(50 << 20, 100, soft), Pace { goal: 55 << 20, budget: 5 << 20 });
+        assert_eq!(goal(10 << 20, 100, soft), 32 << 20);
+        assert_eq!(goal(30 << 20, 100, soft), 50 << 20);
+        assert_eq!(goal(50 << 20, 100, soft), 55 << 20);
     }
 }

@@ -167,7 +167,7 @@ mod tests {
         let object = space.take_large(id, 4 << 20, false).unwrap().finish().as_ptr() as usize;
         // SAFETY: nobody is attached.
         let world = unsafe { space.stopped() };
-        let marks = world.mark_side();
+        let marks = world.mark_side(heapwood_heap::Collection::Full);
         let (mut a, mut b) = (Collected::default(), Collected::default());
         let (mut found, mut twice) = (0, 0);
         for step in 0..20_000usize {

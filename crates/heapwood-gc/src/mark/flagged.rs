@@ -64,6 +64,15 @@ impl FlaggedSpans {
         self.any.swap(false, Ordering::AcqRel);
     }
 
+    /// Takes all flags of a marking that has ended early.
+    pub(super) fn forget(&self) {
+        if self.any() {
+            self.begin();
+            (0..self.words).for_each(|index| _ = self.take(index));
+            self.take_beyond();
+        }
+    }
+
     /// How many words there are.
     pub(super) fn words(&self) -> usize {
         self.words

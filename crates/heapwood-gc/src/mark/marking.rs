@@ -5,7 +5,7 @@
 //! Invariant: one marking at a time, by whoever has this borrowed.
 
 use super::flagged::FlaggedSpans;
-use super::mode::Alone;
+use super::mode::{Alone, Young};
 use super::queue::{Graph, Marked, Marker};
 use super::roots::ScanRoots;
 use super::stack::MarkStacks;
@@ -13,7 +13,7 @@ use super::workers::Workers;
 use crate::inject::FaultInjector;
 use crate::options::Config;
 use crate::state::State;
-use heapwood_heap::{Space, Stopped};
+use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::{KernelRef, OsError, Pagemap, cores};
 
@@ -59,7 +59,8 @@ impl Marking {
         })
     }
 
-    /// Before the world is stopped: decides how many threads help, and starts them the first time.
+    /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
+    /// time.
     pub(crate) fn prepare(&mut self, space: &Space) {
         self.helpers = match (self.always, self.last_ns) {
             _ if self.markers == 1 => 0,
@@ -85,7 +86,7 @@ impl Marking {
     ) -> Marked {
         let space = state.space();
         self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world), &self.flagged, faults);
+        let graph = Graph::new((space, world, Collection::Full), &self.flagged, faults);
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, markers) = match workers {
@@ -99,6 +100,30 @@ impl Marking {
         };
         self.last_ns = Some((monotonic_ns() - began) * markers);
         marked
+    }
+
+    /// Marks what is young and can be reached from the roots and what is remembered, which `roots` names; until a time, in
+    /// nanoseconds of the monotonic clock, and what is not marked then is left.
+    pub(crate) fn mark_young(
+        &mut self,
+        state: &State,
+        world: &Stopped<'_>,
+        faults: &FaultInjector,
+        deadline: u64,
+        roots: impl FnOnce(&mut dyn ScanRoots),
+    ) -> Marked {
+        let space = state.space();
+        self.flagged.commit(space.extent());
+        let graph = Graph::new((space, world, Collection::Young), &self.flagged, faults);
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, Young::until(deadline));
+        roots(&mut marker);
+        let marked = marker.drain();
+        let late = marker.mode.was_late();
+        if late {
+            self.flagged.forget();
+        }
+        Marked { late, ..marked }
     }
 
     /// Gives memory back after a deep marking.

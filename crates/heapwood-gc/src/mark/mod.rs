@@ -41,4 +41,5 @@ mod workers;
 
 pub(crate) use marking::Marking;
 pub(crate) use queue::Marked;
+pub(crate) use roots::ScanRoots;
 pub use tracer::Tracer;

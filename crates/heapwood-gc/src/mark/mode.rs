@@ -1,10 +1,11 @@
-//! Alone or together: what the marking loop is compiled for. Alone, everything here is a constant, so that one marker runs
+//! Alone, alone for a time, or together: what the marking loop is compiled for. Alone, everything here is a constant, so that one marker runs
 //! the loop that it would run if there were no others.
 //! Invariant: all markers of a marking have the same mode.
 
 use super::bits::{Collected, MarkBits, Plain};
 use super::blocks::{Block, Blocks};
 use super::crew::{BlockId, Crew, Next};
+use heapwood_os::clock::monotonic_ns;
 
 /// What a marker without edges does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +18,30 @@ pub(super) enum Work {
     None,
 }
 
+/// Which mode it is, for those who know a marker by its address only.
+#[derive(Clone, Copy)]
+pub(super) enum ModeName {
+    Alone,
+    Young,
+    Together,
+}
+
 /// How a marker marks.
 pub(super) trait Mode {
+    const NAME: ModeName;
     /// Several mark.
     const SEVERAL: bool;
+    /// It may end before everything is marked.
+    const BOUNDED: bool = false;
     type Bits: MarkBits;
 
     /// Whether another marker waits for edges.
     fn is_wanted(&self) -> bool;
+
+    /// Whether it is time to end.
+    fn is_late(&mut self) -> bool {
+        false
+    }
 
     /// The block for the edges that it is going to give away, if there is one.
     fn gift(&mut self) -> Option<&mut Block>;
@@ -43,6 +60,7 @@ pub(super) trait Mode {
 pub(super) struct Alone;
 
 impl Mode for Alone {
+    const NAME: ModeName = ModeName::Alone;
     const SEVERAL: bool = false;
     type Bits = Plain;
 
@@ -59,6 +77,55 @@ impl Mode for Alone {
 
     fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
         if is_left() { Work::Rescan } else { Work::None }
+    }
+
+    fn received(&mut self) -> Option<&mut Block> {
+        None
+    }
+}
+
+/// One thread marks what is young, for some time at most.
+pub(super) struct Young {
+    /// When that is over, in nanoseconds of the monotonic clock.
+    deadline: u64,
+    late: bool,
+}
+
+impl Young {
+    pub(super) fn until(deadline: u64) -> Self {
+        Young { deadline, late: false }
+    }
+
+    /// Whether it ended early.
+    pub(super) fn was_late(&self) -> bool {
+        self.late
+    }
+}
+
+impl Mode for Young {
+    const NAME: ModeName = ModeName::Young;
+    const SEVERAL: bool = false;
+    const BOUNDED: bool = true;
+    type Bits = Plain;
+
+    #[inline(always)]
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    fn is_late(&mut self) -> bool {
+        self.late |= monotonic_ns() > self.deadline;
+        self.late
+    }
+
+    fn gift(&mut self) -> Option<&mut Block> {
+        None
+    }
+
+    fn give(&mut self) {}
+
+    fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
+        if is_left() && !self.late { Work::Rescan } else { Work::None }
     }
 
     fn received(&mut self) -> Option<&mut Block> {
@@ -84,6 +151,7 @@ impl<'h> Together<'h> {
 }
 
 impl Mode for Together<'_> {
+    const NAME: ModeName = ModeName::Together;
     const SEVERAL: bool = true;
     type Bits = Collected;
 

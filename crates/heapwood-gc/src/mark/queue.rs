@@ -14,7 +14,7 @@ use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
-use heapwood_heap::{GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
+use heapwood_heap::{Collection, GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
@@ -38,6 +38,8 @@ pub(crate) struct Marked {
     pub(crate) helpers_cpu_ns: u64,
     /// How many those were.
     pub(crate) helpers: u32,
+    /// It ended before everything was marked.
+    pub(crate) late: bool,
 }
 
 impl Marked {
@@ -49,6 +51,7 @@ impl Marked {
             overflows: self.overflows + other.overflows,
             helpers_cpu_ns: self.helpers_cpu_ns + other.helpers_cpu_ns,
             helpers: self.helpers + other.helpers,
+            late: self.late || other.late,
         }
     }
 }
@@ -60,16 +63,18 @@ pub(super) struct Graph<'h> {
     pub(super) world: &'h Stopped<'h>,
     pub(super) flagged: &'h FlaggedSpans,
     pub(super) faults: &'h FaultInjector,
+    /// What of it is to be marked.
+    pub(super) of: Collection,
 }
 
 impl<'h> Graph<'h> {
     /// That of a space that is stopped, flushed and swept.
     pub(crate) fn new(
-        (space, world): (&'h Space, &'h Stopped<'h>),
+        (space, world, of): (&'h Space, &'h Stopped<'h>, Collection),
         flagged: &'h FlaggedSpans,
         faults: &'h FaultInjector,
     ) -> Self {
-        Graph { space, world, flagged, faults }
+        Graph { space, world, flagged, faults, of }
     }
 }
 
@@ -100,12 +105,12 @@ pub(super) struct Marker<'h, M> {
 impl<'h, M: Mode> Marker<'h, M> {
     /// A marker that has found nothing yet.
     pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
-        let Graph { space, world, flagged, faults } = graph;
+        let Graph { space, world, flagged, faults, of } = graph;
         Marker {
             mode,
             space,
             world,
-            marks: world.mark_side(),
+            marks: world.mark_side(of),
             base: space.base().get(),
             extent: space.extent(),
             entries: space.page_entries(),
@@ -143,7 +148,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     }
 
     /// Follows edges until none is left anywhere.
-    pub(super) fn drain(mut self) -> Marked {
+    pub(super) fn drain(&mut self) -> Marked {
         loop {
             self.follow_all();
             match self.next_work() {
@@ -161,6 +166,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             overflows: self.overflows,
             helpers_cpu_ns: 0,
             helpers: 0,
+            late: false,
         }
     }
 
@@ -201,6 +207,18 @@ impl<'h, M: Mode> Marker<'h, M> {
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
+                    if M::BOUNDED {
+                        looks -= 1;
+                        if looks == 0 {
+                            looks = LOOK_EVERY;
+                            if self.mode.is_late() {
+                                // What is in the rings is left, too.
+                                self.stacks.clear();
+                                top = bottom;
+                                break 'follow;
+                            }
+                        }
+                    }
                     if M::SEVERAL {
                         looks -= 1;
                         if looks == 0 {

@@ -191,6 +191,11 @@ impl MarkStacks {
         }
     }
 
+    /// What waits is not needed any more.
+    pub(super) fn clear(&mut self) {
+        (self.edges.top, self.ranges.top) = (0, 0);
+    }
+
     pub(crate) fn settle(&mut self) {
         self.edges.settle();
         self.ranges.settle();

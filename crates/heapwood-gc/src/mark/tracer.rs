@@ -1,30 +1,31 @@
 //! What a type's own trace function sees of the marker.
 //! Invariant: it exists while its function runs, and what it is told is an edge of that object.
 
-use super::mode::{Alone, Mode, Together};
+use super::mode::{Alone, Mode, ModeName, Together, Young};
 use super::queue::Marker;
 use core::marker::PhantomData;
 use heapwood_layout::TraceContext;
 
-/// The marker that calls a trace function, for the length of the call. It is told apart here whether it marks alone.
+/// The marker that calls a trace function, for the length of the call. Its mode is told apart here.
 pub(super) struct Target<'a> {
-    several: bool,
+    mode: ModeName,
     marker: *mut (),
     borrow: PhantomData<&'a mut ()>,
 }
 
 impl<'a> Target<'a> {
     pub(super) fn of<'h, M: Mode>(marker: &'a mut Marker<'h, M>) -> Self {
-        Target { several: M::SEVERAL, marker: (&raw mut *marker).cast(), borrow: PhantomData }
+        Target { mode: M::NAME, marker: (&raw mut *marker).cast(), borrow: PhantomData }
     }
 
     #[inline(always)]
     fn visit(&mut self, addr: usize) {
-        // SAFETY: the pointer came from a borrow of such a marker that lasts as long as this; there are two modes.
+        // SAFETY: the pointer came from a borrow of a marker of this mode that lasts as long as this.
         unsafe {
-            match self.several {
-                false => (*self.marker.cast::<Marker<'a, Alone>>()).push(addr),
-                true => (*self.marker.cast::<Marker<'a, Together<'a>>>()).push(addr),
+            match self.mode {
+                ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).push(addr),
+                ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).push(addr),
+                ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).push(addr),
             }
         }
     }
@@ -33,9 +34,10 @@ impl<'a> Target<'a> {
     fn resolve(&self, word: usize) -> Option<usize> {
         // SAFETY: as above.
         unsafe {
-            match self.several {
-                false => (*self.marker.cast::<Marker<'a, Alone>>()).resolve(word),
-                true => (*self.marker.cast::<Marker<'a, Together<'a>>>()).resolve(word),
+            match self.mode {
+                ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).resolve(word),
+                ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).resolve(word),
+                ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).resolve(word),
             }
         }
     }

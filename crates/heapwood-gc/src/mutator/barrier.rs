@@ -1,13 +1,27 @@
 //! The write barrier: how pointers are stored into objects that exist already.
 //!
-//! Every such store names the object, the slot and the value, which is what concurrent marking and a remembered
-//! set will need; while neither runs, the check of one flag is all it costs. In verify mode each store is noted, so
-//! that stores which went around the barrier can be told. Invariant: of the objects of the last collection only such
-//! stores change pointer slots; stores that initialise a new object need no barrier until the next poll or allocation.
+//! Every such store names the object, the slot and the value. The flag that inline code tests has a bit for each reason to
+//! take the slow half:
+//!
+//! | bit | who needs it | what is done |
+//! |---|---|---|
+//! | [`YOUNG`] | young collections | a slot of an old object that gets a pointer to a young one is remembered |
+//! | [`VERIFY`] | verify mode | the store is noted, so that one that went around the barrier can be told |
+//!
+//! Most stores are into young objects, and pass by the age of the slot's page. Flags change while their threads are stopped.
+//! Invariants: of the objects of the last collection only such stores change pointer slots; stores that initialise a new object
+//! need no barrier until the next poll or allocation; a collection comes before a store's slow half or after the store, never
+//! between. What was measured is in docs/design/barrier.md.
 
 use super::Mutator;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, ObjectRef, ScanKind};
+use heapwood_layout::WORD;
+
+/// There are young collections.
+pub(crate) const YOUNG: u32 = 2;
+/// Stores are noted.
+pub(crate) const VERIFY: u32 = 4;
 
 impl Mutator {
     /// Stores `value` into `slot` of the object at `object`.
@@ -18,7 +32,7 @@ impl Mutator {
     #[inline(always)]
     pub unsafe fn write(&self, object: ObjectRef, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot.into(), 1);
+            self.before_store(Some(object), slot.into(), value);
         }
         // Who finds the pointer sees the object as it was made.
         // SAFETY: contract 1.
@@ -34,7 +48,7 @@ impl Mutator {
     #[inline(always)]
     pub unsafe fn write_inside(&self, slot: *mut usize, value: Address) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store_inside(slot.into());
+            self.before_store(None, slot.into(), value);
         }
         // SAFETY: contract 1.
         unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
@@ -46,14 +60,19 @@ impl Mutator {
     /// 1. As for [`Mutator::write`], for every slot and the value that it gets.
     /// 2. The source is readable.
     pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
-        if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot.into(), words);
+        let barrier = self.barrier.load(Ordering::Relaxed);
+        if barrier & VERIFY != 0 {
+            self.note(object, slot.into(), words);
         }
+        let remembers = barrier & YOUNG != 0 && self.is_remembered(slot as usize);
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
         let copy = |i: usize| {
             // SAFETY: contracts 1 and 2.
             unsafe {
                 let value = AtomicUsize::from_ptr(source.add(i).cast_mut()).load(Ordering::Relaxed);
+                if remembers {
+                    self.remember(Some(object), slot.add(i) as usize, value);
+                }
                 AtomicUsize::from_ptr(slot.add(i)).store(value, Ordering::Relaxed);
             }
         };
@@ -77,7 +96,7 @@ impl Mutator {
         value: Address,
     ) -> Result<(), Address> {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, slot.into(), 1);
+            self.before_store(Some(object), slot.into(), value);
         }
         // SAFETY: contract 1.
         let slot = unsafe { AtomicUsize::from_ptr(slot) };
@@ -92,22 +111,115 @@ impl Mutator {
     #[inline(always)]
     pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
-            self.note_store(object, start.into(), words);
+            self.before_init(object, start.into(), words);
         }
     }
 
-    /// Out of line: every store of a program would else hold a copy of the search, and save registers for it.
+    /// The flag is what the heap's is. The thread is stopped, or about to be attached.
+    pub(crate) fn update_barrier(&self) {
+        self.barrier.store(self.shared().barrier(), Ordering::Relaxed);
+    }
+
+    /// What it has remembered can be read, as long as it is stopped. Returns how many stores took the slow half.
+    pub(crate) fn close_stores(&self) -> u64 {
+        self.stores.close();
+        self.stores.take_count()
+    }
+
+    /// A collection has ended: nothing is remembered any more.
+    pub(crate) fn forget_stores(&self) {
+        self.stores.forget();
+    }
+
+    /// An object is about to be made in a cell that was freed. Such a cell counts as old at once, so all of it is remembered:
+    /// what initialises it goes around the barrier.
+    #[inline]
+    pub(crate) fn remember_reused(&self, cell: usize) {
+        let space = self.shared().space();
+        if self.barrier.load(Ordering::Relaxed) & YOUNG != 0
+            && space.has_explicit_frees()
+            && space.is_old(Address::new(cell))
+        {
+            self.stores.object(self.shared().remembered(), cell);
+        }
+    }
+
+    /// The slow half of the barrier. Out of line: every store of a program would else hold a copy of it, and save registers.
     #[cold]
     #[inline(never)]
-    fn note_store_inside(&self, slot: Address) {
-        if let Some(object) = self.shared().space().find(slot) {
-            self.note_store(object.base, slot, 1);
+    fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
+        let barrier = self.barrier.load(Ordering::Relaxed);
+        if barrier & YOUNG != 0 {
+            self.stores.count();
+            if self.is_remembered(slot.get()) {
+                self.remember(object, slot.get(), value.get());
+            }
+        }
+        if barrier & VERIFY != 0
+            && let Some(object) = object.or_else(|| self.shared().space().find(slot).map(|found| found.base))
+        {
+            self.note(object, slot, 1);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_store(&self, object: ObjectRef, slot: Address, words: usize) {
+    fn before_init(&self, object: ObjectRef, start: Address, words: usize) {
+        let barrier = self.barrier.load(Ordering::Relaxed);
+        let (space, at) = (self.shared().space(), start.get());
+        if barrier & YOUNG != 0 && self.is_remembered(at) && space.is_old(object.into()) {
+            self.stores.words(self.shared().remembered(), at, at + words * WORD);
+        }
+        if barrier & VERIFY != 0 {
+            self.note(object, start, words);
+        }
+    }
+
+    /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page where not all is young.
+    #[inline(always)]
+    fn is_remembered(&self, slot: usize) -> bool {
+        let space = self.shared().space();
+        let offset = slot.wrapping_sub(space.base().get());
+        offset < space.extent() && {
+            // SAFETY: the slot lies below the extent, up to which pages have ages.
+            let age = unsafe { &*space.page_ages().add(offset / heapwood_pages::PAGE_SIZE) };
+            age.load(Ordering::Relaxed) != space.young_age()
+        }
+    }
+
+    /// Remembers a slot that is about to hold `value`, if that is young and the slot's object is not. Of objects with a trace
+    /// function, which alone knows what their words mean, the whole object.
+    fn remember(&self, object: Option<ObjectRef>, slot: usize, value: usize) {
+        let space = self.shared().space();
+        let entry = space.entry_at(Address::new(slot));
+        let is_opaque = entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered);
+        let value = Address::new(value);
+        if !is_opaque && (!space.contains(value) || space.is_old(value)) {
+            return;
+        }
+        let set = self.shared().remembered();
+        if set.has_overflowed() {
+            return;
+        }
+        let object = match object {
+            Some(object) => object,
+            None => match space.find_span(Address::new(slot)).and_then(|span| span.cell_in(Address::new(slot))) {
+                Some(cell) => ObjectRef::new(cell.get()),
+                None => return,
+            },
+        };
+        if !space.is_old(object.into()) {
+            return;
+        }
+        match is_opaque {
+            true => self.stores.object(set, object.get()),
+            false => self.stores.slot(set, slot),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&self, object: ObjectRef, slot: Address, words: usize) {
         if let Some(stores) = self.shared().stores() {
             stores.note(self.shared().space(), object, slot, words);
         }

@@ -8,6 +8,7 @@
 //! | `thread_record` | a thread's mutators, which stop and go on together |
 //! | `safepoint` | where it stops, and regions during which it counts as stopped |
 //! | `barrier` | its stores of pointers into objects |
+//! | `store_buffer` | those of them that the next young collection must know |
 //! | `recent` | the shapes it looked up before |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
@@ -17,7 +18,7 @@
 //! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
 //! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
 
-mod barrier;
+pub(crate) mod barrier;
 #[cfg(all(test, loom))]
 mod model;
 mod recent;
@@ -25,6 +26,7 @@ pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
 mod stop;
+mod store_buffer;
 pub(crate) mod thread_record;
 
 use crate::error::{AllocError, MisuseError};
@@ -43,6 +45,7 @@ use recent::RecentShapes;
 use region::Regions;
 use registry::{Member, Members};
 use stop::Gate;
+use store_buffer::StoreBuffer;
 pub(crate) use stop::Rest;
 use thread_record::{Part, Place, ThreadRecord};
 
@@ -72,6 +75,7 @@ pub struct Mutator {
     /// What that keeps here.
     place: Place<Mutator>,
     regions: Regions,
+    stores: StoreBuffer,
     /// Values of masked types are written whole before they are committed.
     whole: Cell<bool>,
     recent: RecentShapes,
@@ -130,9 +134,8 @@ impl Mutator {
         let place = place.as_ptr();
         // SAFETY: contract 1; the heap was written by `map`.
         unsafe {
-            let is_verified = (*place).heap.as_ref().stores().is_some();
             (&raw mut (*place).poll).write(Futex::new(0));
-            (&raw mut (*place).barrier).write(AtomicU32::new(is_verified as u32));
+            (&raw mut (*place).barrier).write(AtomicU32::new(0));
             (&raw mut (*place).frames).write(Frames::new());
             (&raw mut (*place).state).write(Futex::new(0));
             (&raw mut (*place).thread).write(thread_id());
@@ -141,6 +144,7 @@ impl Mutator {
             (&raw mut (*place).record).write(record);
             (&raw mut (*place).place).write(Place::new());
             (&raw mut (*place).regions).write(Regions::new());
+            (&raw mut (*place).stores).write(StoreBuffer::new());
             (&raw mut (*place).whole).write(Cell::new(false));
             (&raw mut (*place).client).write_bytes(0, 1);
         }
@@ -332,7 +336,12 @@ impl Member for Mutator {
         &self.next
     }
 
+    fn join(&self) {
+        self.update_barrier();
+    }
+
     fn flush(&self) {
+        self.stores.close();
         self.owned().flush();
     }
 

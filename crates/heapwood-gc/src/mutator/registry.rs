@@ -22,6 +22,8 @@ pub(crate) trait Member: Sized {
     fn gate(&self) -> Gate<'_>;
     /// The next in its list.
     fn next(&self) -> &Cell<*const Self>;
+    /// It is about to be attached: from now on a collection finds it. The lock is held.
+    fn join(&self) {}
     /// What it has set aside goes back. It is stopped.
     fn flush(&self);
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
@@ -161,6 +163,7 @@ impl<M: Member> Registry<M> {
     /// The mutator is attached from now on.
     pub(crate) fn add(&self, mutator: &M) {
         let mut lists = self.lists.lock();
+        mutator.join();
         mutator.next().set(lists.attached);
         lists.attached = mutator;
         self.attached.fetch_add(1, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 use super::histogram::Histogram;
 use super::phases::Times;
+use crate::mark::Marked;
 use super::stats::Stats;
 
 /// What the collections of one heap did so far.
@@ -17,6 +18,10 @@ pub(crate) struct Record {
     collect_cpu_ns: u64,
     mark_overflows: u64,
     verified: u64,
+    /// Young collections: their pauses, bytes that they promoted, and those that were ended early.
+    young: Histogram,
+    promoted: u64,
+    promoted_whole: u64,
 }
 
 impl Record {
@@ -30,17 +35,29 @@ impl Record {
             collect_cpu_ns: 0,
             mark_overflows: 0,
             verified: 0,
+            young: Histogram::new(),
+            promoted: 0,
+            promoted_whole: 0,
         }
     }
 
-    /// A collection has ended, which found so many objects alive and its mark stack full so many times.
-    pub(crate) fn add(&mut self, times: &Times, live_objects: usize, overflows: u64, verified: bool) {
-        self.pauses.record(times.ended.since(times.requested).wall);
+    /// A collection has ended; a young one has promoted so many bytes.
+    pub(crate) fn add(&mut self, times: &Times, marked: &Marked, promoted: Option<usize>, verified: bool) {
+        let pause = times.ended.since(times.requested).wall;
+        self.pauses.record(pause);
         self.stops.record(times.stop().wall);
         self.marks.record(times.marked.since(times.marking).wall);
         self.sweeps.record(times.requested.since(times.began).wall);
-        self.live_objects = live_objects;
-        self.mark_overflows += overflows;
+        match promoted {
+            None => self.live_objects = marked.objects,
+            Some(bytes) => {
+                self.live_objects += marked.objects;
+                self.young.record(pause);
+                self.promoted += bytes as u64;
+                self.promoted_whole += marked.late as u64;
+            }
+        }
+        self.mark_overflows += marked.overflows;
         self.verified += verified as u64;
     }
 
@@ -70,5 +87,12 @@ impl Record {
         stats.sweep_total_ns = self.sweeps.sum;
         stats.mark_overflows = self.mark_overflows;
         stats.verified = self.verified;
+        stats.young_collections = self.young.count();
+        stats.young_pause_p50_ns = self.young.quantile(0.5);
+        stats.young_pause_p99_ns = self.young.quantile(0.99);
+        stats.young_pause_max_ns = self.young.max;
+        stats.young_pause_total_ns = self.young.sum;
+        stats.promoted_bytes = self.promoted;
+        stats.promoted_whole = self.promoted_whole;
     }
 }

@@ -215,4 +215,18 @@ stats! {
     idle_withdrawn: u64, Count, Total;
     /// The system's number of the thread for which the last was withdrawn; 0 if none was.
     idle_withdrawn_thread: u32, Count, Level;
+    /// Those of the collections that looked only at what was made since the one before.
+    young_collections: u64, Count, Total;
+    /// The median of their pauses, which are pauses like the others, too.
+    young_pause_p50_ns: u64, Nanoseconds, Quantile;
+    /// The pause that 99 % of them do not exceed.
+    young_pause_p99_ns: u64, Nanoseconds, Quantile;
+    /// The longest.
+    young_pause_max_ns: u64, Nanoseconds, Maximum;
+    /// All of them together.
+    young_pause_total_ns: u64, Nanoseconds, Total;
+    /// What young collections found alive, or kept unseen: it counts as old since.
+    promoted_bytes: u64, Bytes, Total;
+    /// Young collections that were ended early, for they took too long: what they had not seen was kept.
+    promoted_whole: u64, Count, Total;
 }

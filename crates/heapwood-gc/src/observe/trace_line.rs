@@ -4,12 +4,13 @@
 
 use super::phases::{Phases, Taken, Times};
 use core::fmt::{self, Display};
-use heapwood_heap::{ReclaimTimes, SpaceStats};
+use heapwood_heap::{Collection, ReclaimTimes, SpaceStats};
 
 /// What the line says: what was so at a collection, and what has happened since the last.
 pub(crate) struct TraceLine<'t> {
     /// The collection's number, from 1.
     pub(crate) number: u64,
+    pub(crate) of: Collection,
     /// When it began, in nanoseconds since the heap was made.
     pub(crate) at: u64,
     /// All phases since then, and the CPU time of the process since then.
@@ -97,7 +98,8 @@ impl TraceLine<'_> {
         let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
         let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
         let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
-        write!(f, " | prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
+        let kind = if self.of == Collection::Young { "young" } else { "full" };
+        write!(f, " | kind={kind} prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
         write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
         let [allocation, background, collector] = reclaimed.spans;
         write!(f, " swept={allocation}+{background}+{collector} small_KiB={}", small >> 10)?;

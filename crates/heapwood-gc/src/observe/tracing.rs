@@ -6,7 +6,7 @@ use super::phases::{Phases, Times};
 use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
 use crate::options::GcTrace;
-use heapwood_heap::{ReclaimTimes, Space, SpaceStats};
+use heapwood_heap::{Collection, ReclaimTimes, Space, SpaceStats};
 use heapwood_os::Lock;
 use heapwood_os::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::message::write_line;
@@ -15,6 +15,7 @@ use heapwood_os::message::write_line;
 pub(crate) struct Collected {
     /// Its number, from 1.
     pub(crate) number: u64,
+    pub(crate) of: Collection,
     /// The heap's size in bytes when it began, and what was found alive.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
@@ -84,6 +85,7 @@ impl Tracing {
         let (before, reclaimed_before) = core::mem::replace(&mut *last, now);
         let line = TraceLine {
             number: collected.number,
+            of: collected.of,
             at: times.began.wall.saturating_sub(self.made.0),
             collector: (self.phases(space), process_cpu_ns().saturating_sub(self.made.1)),
             times,

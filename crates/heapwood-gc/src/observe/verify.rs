@@ -17,7 +17,7 @@ use crate::roots::{Roots, Source};
 use crate::state::StoreLog;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, ObjectRef, Space, Stopped};
+use heapwood_heap::{Address, Collection, ObjectRef, Space, Stopped};
 use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -206,7 +206,7 @@ impl fmt::Display for Wrong {
 
 /// Calls `f` with what it is, where it is, and what is in it, for each precise root.
 fn for_each_root(roots: &Roots, members: &Members<'_, Mutator>, mut f: impl FnMut(Source, usize, usize)) {
-    roots.lock().for_each(members.iter().map(|m| m.roots(false)), |source, words| {
+    roots.lock().for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
         for at in words.step_by(WORD).filter(|_| source.is_precise()) {
             // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
             f(source, at, unsafe { (at as *const usize).read_volatile() });

@@ -2,6 +2,7 @@
 //! range holds the default.
 
 use super::gc_trace::GcTrace;
+use super::generational::Generational;
 use crate::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
@@ -24,6 +25,8 @@ pub enum OptionUnit {
     Switch,
     /// Words, of what is to be told ([`GcTrace`](super::GcTrace)).
     Trace,
+    /// One of the words of [`Generational`](super::Generational).
+    Generations,
 }
 
 /// Who needs an option.
@@ -82,6 +85,7 @@ impl OptionInfo {
         fmt::from_fn(|f| match (self.unit, self.least, self.most) {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
             (OptionUnit::Trace, ..) => f.write_str("1, phases, 1+phases or off"),
+            (OptionUnit::Generations, ..) => f.write_str("auto (1), off (0) or always (2)"),
             (_, 0, u64::MAX) => f.write_str("any"),
             (_, least, u64::MAX) => write!(f, "at least {}", self.show(least)),
             (_, least, most) => write!(f, "{} to {}", self.show(least), self.show(most)),
@@ -104,6 +108,7 @@ impl OptionInfo {
             (OptionUnit::Switch, 0) => f.write_str("off"),
             (OptionUnit::Switch, 1) => f.write_str("on"),
             (OptionUnit::Trace, words) => f.write_str(GcTrace::words(words)),
+            (OptionUnit::Generations, n @ 0..=2) => f.write_str(Generational::WORDS[n as usize]),
             (_, number) => number.fmt(f),
         })
     }

@@ -12,7 +12,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// How many handles a heap can have: their slots reserve 128 MiB of addresses, of which what is used is committed.
 pub(crate) const MAX_HANDLES: usize = 1 << 24;
 /// Slots of a block: a kernel page of them.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 /// Slots are committed so many at a time, whole blocks.
 const STEP: usize = 8 * BLOCK;
 /// The end of the free list: no slot's number.
@@ -39,6 +39,12 @@ impl Handle {
     /// 1. The slot belongs to a handle that has not been freed.
     pub unsafe fn from_slot(slot: NonNull<AtomicUsize>) -> Self {
         Handle(slot)
+    }
+
+    /// It refers to the object at this address from now on.
+    pub(super) fn set(self, object: usize) {
+        // SAFETY: slots stay where they are as long as the heap, which the caller has.
+        unsafe { self.0.as_ref() }.store(object, Ordering::Release);
     }
 
     /// The address of the object.
@@ -75,6 +81,12 @@ impl Handles {
         };
         let held_in = MappedArray::new(kernel, capacity / BLOCK)?;
         Ok(Handles { slots, held_in, committed: 0, used: 0, free: NONE, held: 0 })
+    }
+
+    /// The addresses of all slots that there may ever be.
+    pub(super) fn slots(&self) -> core::ops::Range<usize> {
+        let first = self.slots.as_ptr() as usize;
+        first..first + self.slots.len() * WORD
     }
 
     fn slot(&self, index: usize) -> &AtomicUsize {

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `table` | global slots (precise) and ranges (ambiguous), registered by the client |
 //! | `handles` | slots the heap owns and hands out |
+//! | `changed_handles` | which of them a young collection looks at |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
 //! | `stacks` | the words of a thread's stack, which may or may not be pointers |
 //! | `visitor` | the walk over all of them |
 //!
 //! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
 
+mod changed_handles;
 mod frames;
 mod handles;
 mod stacks;
@@ -25,21 +27,44 @@ pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
+use crate::error::HandleError;
+use changed_handles::ChangedHandles;
 use heapwood_os::{KernelRef, OsError, TimedLock};
 
 /// The roots of a heap that are no thread's.
 pub(crate) struct Roots {
     table: TimedLock<RootTable>,
     handles: TimedLock<Handles>,
+    changed: ChangedHandles,
 }
 
 impl Roots {
     /// No roots, and room for so many handles.
     pub(crate) fn new(kernel: KernelRef, handles: usize) -> Result<Self, OsError> {
+        let handles = Handles::new(kernel, handles)?;
         Ok(Roots {
             table: TimedLock::new(RootTable::new(kernel)?),
-            handles: TimedLock::new(Handles::new(kernel, handles)?),
+            changed: ChangedHandles::new(kernel, handles.slots())?,
+            handles: TimedLock::new(handles),
         })
+    }
+
+    /// Makes a handle of the object at an address.
+    pub(crate) fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
+        let handle = self.handles.lock().new_handle(object)?;
+        self.changed.note(handle);
+        Ok(handle)
+    }
+
+    /// The handle, which is held, refers to the object at this address from now on.
+    pub(crate) fn set_handle(&self, handle: Handle, object: usize) {
+        handle.set(object);
+        self.changed.note(handle);
+    }
+
+    /// A collection has ended, and has seen what all handles refer to. Mutators are stopped, and the roots locked.
+    pub(crate) fn forget_changes(&self) {
+        self.changed.forget();
     }
 
     pub(crate) fn table(&self) -> &TimedLock<RootTable> {
@@ -52,6 +77,6 @@ impl Roots {
 
     /// All of them as they are now, until the guard is dropped.
     pub(crate) fn lock(&self) -> LockedRoots<'_> {
-        LockedRoots::new(self.table.lock(), self.handles.lock())
+        LockedRoots::new(self.table.lock(), self.handles.lock(), &self.changed)
     }
 }

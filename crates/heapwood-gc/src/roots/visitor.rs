@@ -2,11 +2,13 @@
 //! removed and no handle changes hands, by threads that are not stopped either.
 
 use super::frames::Frames;
+use super::changed_handles::ChangedHandles;
 use super::handles::Handles;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use core::fmt;
 use core::ops::Range;
+use heapwood_heap::Collection;
 use heapwood_layout::WORD;
 use heapwood_os::timed_lock::TimedGuard;
 
@@ -52,16 +54,23 @@ pub(crate) type ThreadRoots<'m> = (&'m Frames, Option<&'m ThreadStack>);
 pub(crate) struct LockedRoots<'r> {
     table: TimedGuard<'r, RootTable>,
     handles: TimedGuard<'r, Handles>,
+    changed: &'r ChangedHandles,
 }
 
 impl<'r> LockedRoots<'r> {
-    pub(super) fn new(table: TimedGuard<'r, RootTable>, handles: TimedGuard<'r, Handles>) -> Self {
-        LockedRoots { table, handles }
+    pub(super) fn new(
+        table: TimedGuard<'r, RootTable>,
+        handles: TimedGuard<'r, Handles>,
+        changed: &'r ChangedHandles,
+    ) -> Self {
+        LockedRoots { table, handles, changed }
     }
 
-    /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped.
+    /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped. For a young
+    /// collection handles are left out that have not changed since the last.
     pub(crate) fn for_each<'m>(
         &self,
+        of: Collection,
         threads: impl Iterator<Item = ThreadRoots<'m>>,
         mut f: impl FnMut(Source, Range<usize>),
     ) {
@@ -70,7 +79,12 @@ impl<'r> LockedRoots<'r> {
             RootKind::Slots => f(Source::Slots, words(start, n)),
             RootKind::Range => f(Source::Range, words(start, n)),
         });
-        self.handles.for_each_block(|start, n| f(Source::Handles, words(start, n)));
+        match of {
+            Collection::Full => self.handles.for_each_block(|start, n| f(Source::Handles, words(start, n))),
+            Collection::Young => {
+                self.changed.for_each_block(|start, n| f(Source::Handles, words(start, n)));
+            }
+        }
         for (frames, stack) in threads {
             frames.iter().for_each(|frame| f(Source::Frame, words(frame.slots as usize, frame.count)));
             if let Some(stack) = stack {

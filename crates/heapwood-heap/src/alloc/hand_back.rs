@@ -13,16 +13,35 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Owner<'_> {
     /// What the mutator has allocated can be found from now on, as long as it is stopped. A cell of a shared span that waits
-    /// for its object is forgotten: the next cycle would hand it out twice.
+    /// for its object is forgotten: the next cycle would hand it out twice. One that the program had freed is freed again.
     pub fn publish(&self) {
         let spans = self.heap().spans();
         self.cache().for_each_active(|id| {
             let bump = self.bump(id);
             match bump.span() {
                 Some(page) => spans.own(page).set_frontier(bump.cursor()),
-                None => bump.reset(),
+                None => {
+                    self.put_back_freed(bump);
+                    bump.reset();
+                }
             }
         });
+    }
+
+    /// A cell that waits for its object in a bump without a span goes back to the chain that it came from, if it did: its bit
+    /// tells.
+    fn put_back_freed(&self, bump: &Bump) {
+        let (heap, cell) = (self.heap(), bump.cursor());
+        if bump.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
+            return;
+        }
+        let id = heap.spans().at(heap.spans().first_page_of(cell)).shape();
+        let mut chain = self.cache().home(id).freed.get();
+        // SAFETY: the bit was set just now.
+        unsafe { chain.push(cell, self.full_cycle()) };
+        self.cache().home(id).freed.set(chain);
+        self.cache().refund(bump.room());
+        self.cache().activate(id);
     }
 
     /// Says what it has taken, before a cycle ends.

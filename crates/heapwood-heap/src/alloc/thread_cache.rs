@@ -206,16 +206,17 @@ impl ThreadCache {
             while left != 0 {
                 let word = at * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let (bits, mut kept) = (&self.active.bits[word], 0);
+                let (bits, mut gone) = (&self.active.bits[word], 0);
                 let mut rest = bits.get();
                 while rest != 0 {
                     let bit = rest & rest.wrapping_neg();
                     rest ^= bit;
                     let shape = ShapeId::from_index((word * 64) as u32 + bit.trailing_zeros());
-                    kept |= if f(shape) { bit } else { 0 };
+                    gone |= if f(shape) { 0 } else { bit };
                 }
-                bits.set(kept);
-                if kept == 0 {
+                // Others of the word may have become active meanwhile.
+                bits.set(bits.get() & !gone);
+                if bits.get() == 0 {
                     words.set(words.get() & !(1 << (word % 64)));
                 }
             }

@@ -169,7 +169,7 @@ impl Owner<'_> {
     }
 
     /// Says what was taken since the last visit, and hands in what was swept for others.
-    pub(super) fn announce(&self, central: &mut Central) {
+    pub(crate) fn announce(&self, central: &mut Central) {
         if !self.cache().visits_in(self.cycle()) {
             central.note_visitor();
         }

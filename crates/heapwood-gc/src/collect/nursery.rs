@@ -1,0 +1,242 @@
+//! The nursery: how much is allocated between two young collections, and whether there are any.
+//!
+//! Young collections go on while they pay: while they free more bytes a nanosecond than the last full one did. After two in a
+//! row that did not there is none until some full ones later, when one is tried; the number doubles with each try that fails.
+//! The nursery is doubled when much of it survives, or its collections take much of the time, and halved when little
+//! does; it is never more than a quarter of what is left until the heap is as large as its goal, and with little left the next
+//! collection is a full one. That the nursery adapts by survival is a prototype's (docs/design/young.md); that a collector
+//! judges its young collections by what they freed is old (Ungar and Jackson, 1988; here, as in Whippet, without moving).
+//! Invariant: what is decided here changes only when a collection ends.
+
+use crate::options::Generational;
+
+/// The smallest nursery, the first, and the largest.
+const LEAST: usize = 1 << 20;
+const FIRST: usize = 2 << 20;
+const MOST: usize = 64 << 20;
+/// It is at most one part in so many of the room that is left.
+const PART_OF_ROOM: usize = 4;
+/// It is doubled when more than one part in so many survives, and halved when less than one in so many does.
+const DOUBLE: usize = 16;
+const HALVE: usize = 128;
+/// The same for the part of the time that its collections take.
+const MUCH_TIME: u64 = 24;
+const LITTLE_TIME: u64 = 100;
+/// So many in a row that do not pay are the last for a while.
+const MISSES: u32 = 2;
+/// A try comes after so many full collections at most.
+const LONGEST_REST: u32 = 16;
+/// What the slow half of the write barrier takes, in nanoseconds: a part of what young collections cost.
+const STORE_NS: u64 = 4;
+/// A young collection may take a part of the time that passed since the last, but no less or more than this; what is not
+/// marked then is promoted.
+const PART_OF_TIME: u64 = 8;
+const LEAST_TIME: u64 = 200_000;
+const MOST_TIME: u64 = 2_000_000;
+
+/// What a collection freed, and what that took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Yield {
+    /// Bytes that were handed out before it, and of those, those that are free now; of a full one of all bytes.
+    pub(crate) allocated: usize,
+    pub(crate) freed: usize,
+    /// Nanoseconds, without waiting for others.
+    pub(crate) ns: u64,
+    /// Since the collection before.
+    pub(crate) since: u64,
+}
+
+impl Yield {
+    /// Whether this is at least as good as another.
+    fn pays(self, other: Yield) -> bool {
+        self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
+    }
+}
+
+/// The nursery of a heap.
+#[derive(Debug)]
+pub(crate) struct Nursery {
+    option: Generational,
+    /// There are young collections now.
+    on: bool,
+    size: usize,
+    misses: u32,
+    /// Full collections until one is tried, and how many after the next failure.
+    rests: u32,
+    next_rest: u32,
+    /// The last full collection.
+    full: Option<Yield>,
+    /// What is left until the goal suffices for another.
+    has_room: bool,
+}
+
+impl Nursery {
+    pub(crate) fn new(option: Generational) -> Self {
+        Nursery {
+            option,
+            on: option != Generational::Off,
+            size: FIRST,
+            misses: 0,
+            rests: 0,
+            next_rest: 1,
+            full: None,
+            has_room: false,
+        }
+    }
+
+    /// Whether stores are to be remembered.
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Whether the next collection that an allocation is due for is a young one.
+    pub(crate) fn is_next(&self) -> bool {
+        self.on && self.has_room
+    }
+
+    /// How many bytes the remembered set may take up.
+    pub(crate) fn most_remembered(&self) -> usize {
+        self.size / 4
+    }
+
+    /// How long a young collection may take, if so many nanoseconds have passed since the last.
+    pub(crate) fn most_time(&self, since: u64) -> u64 {
+        (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
+    }
+
+    /// How many bytes may be allocated before the next collection in a heap of `size` bytes.
+    pub(crate) fn budget(&mut self, size: usize, goal: usize) -> usize {
+        let room = goal.saturating_sub(size);
+        self.has_room = room / PART_OF_ROOM >= LEAST;
+        if self.is_next() { self.size.min(room / PART_OF_ROOM) } else { room }
+    }
+
+    /// A full collection has ended.
+    pub(crate) fn after_full(&mut self, full: Yield) {
+        self.full = Some(full);
+        if self.on || self.option == Generational::Off {
+            return;
+        }
+        self.rests = self.rests.saturating_sub(1);
+        if self.rests == 0 {
+            // One that fails is the last for a while.
+            (self.on, self.misses) = (true, MISSES - 1);
+        }
+    }
+
+    /// A young collection has ended, before which so many stores took the slow half of the barrier.
+    pub(crate) fn after_young(&mut self, young: Yield, stores: u64) {
+        let survived = young.allocated.saturating_sub(young.freed);
+        let cost = young.ns + stores * STORE_NS;
+        let share = |part: u64| cost > young.since / part;
+        if survived > young.allocated / DOUBLE || share(MUCH_TIME) {
+            self.size = (self.size * 2).min(MOST);
+        } else if survived < young.allocated / HALVE && !share(LITTLE_TIME) {
+            self.size = (self.size / 2).max(LEAST);
+        }
+        // Before the first full one: of what it would look at, half is free.
+        let least = self.full.unwrap_or(Yield { freed: young.allocated / 2, ns: cost, ..young });
+        if (Yield { ns: cost, ..young }).pays(least) {
+            (self.misses, self.next_rest) = (0, 1);
+            return;
+        }
+        self.misses += 1;
+        if self.misses >= MISSES && self.option == Generational::Auto {
+            self.on = false;
+            self.rests = self.next_rest;
+            self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const FULL: Yield = Yield { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000 };
+
+    /// A young collection after which so many hundredths of the nursery survive, each MiB of which takes a millisecond.
+    fn young(nursery: &Nursery, percent: usize) -> Yield {
+        let allocated = nursery.size;
+        let survived = allocated / 100 * percent;
+        let ns = 20_000 + (survived / MIB) as u64 * 1_000_000;
+        Yield { allocated, freed: allocated - survived, ns, since: 1_000_000_000 }
+    }
+
+    fn play(nursery: &mut Nursery, percent: usize, times: u32) {
+        for _ in 0..times {
+            nursery.after_young(young(nursery, percent), 0);
+        }
+    }
+
+    #[test]
+    fn the_nursery_follows_survival() {
+        let mut nursery = Nursery::new(Generational::Auto);
+        nursery.after_full(FULL);
+        play(&mut nursery, 10, 10);
+        assert_eq!(nursery.size, MOST);
+        play(&mut nursery, 3, 10);
+        assert_eq!(nursery.size, MOST, "between the two it stays");
+        play(&mut nursery, 0, 10);
+        assert_eq!((nursery.size, nursery.is_on()), (LEAST, true));
+        // Its collections find nothing alive, but take long, for there are many roots.
+        nursery.after_young(Yield { ns: 50_000_000, ..young(&nursery, 0) }, 0);
+        assert_eq!(nursery.size, 2 * LEAST);
+    }
+
+    #[test]
+    fn the_budget_leaves_room_and_ends_with_a_full_collection() {
+        let mut nursery = Nursery::new(Generational::Auto);
+        assert_eq!((nursery.budget(0, 32 * MIB), nursery.is_next()), (FIRST, true));
+        play(&mut nursery, 10, 10);
+        assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 3 * MIB);
+        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.is_next()), (3 * MIB, false));
+        assert_eq!(nursery.budget(33 * MIB, 32 * MIB), 0);
+        let mut off = Nursery::new(Generational::Off);
+        assert_eq!((off.budget(0, 32 * MIB), off.is_next(), off.is_on()), (32 * MIB, false, false));
+    }
+
+    #[test]
+    fn what_does_not_pay_ends_and_is_tried_again_later_and_later() {
+        let mut nursery = Nursery::new(Generational::Auto);
+        nursery.after_full(FULL);
+        play(&mut nursery, 5, 3);
+        play(&mut nursery, 95, 1);
+        assert!(nursery.is_on(), "one alone does no harm");
+        play(&mut nursery, 95, 1);
+        let (mut rests, mut fulls) = (Vec::new(), 0);
+        for _ in 0..60 {
+            assert!(!nursery.is_on());
+            nursery.after_full(FULL);
+            fulls += 1;
+            if nursery.is_on() {
+                rests.push(std::mem::take(&mut fulls));
+                play(&mut nursery, 95, 1);
+            }
+        }
+        assert_eq!(rests, [1, 2, 4, 8, 16, 16]);
+        // When they pay again they go on, and a failure later counts as the first.
+        while !nursery.is_on() {
+            nursery.after_full(FULL);
+        }
+        play(&mut nursery, 5, 1);
+        play(&mut nursery, 95, 2);
+        nursery.after_full(FULL);
+        assert!(nursery.is_on());
+        let mut always = Nursery::new(Generational::Always);
+        always.after_full(FULL);
+        play(&mut always, 100, 10);
+        assert!(always.is_on());
+    }
+
+    #[test]
+    fn a_program_that_stores_all_the_time_pays_for_its_barrier() {
+        let mut nursery = Nursery::new(Generational::Auto);
+        nursery.after_full(FULL);
+        for _ in 0..2 {
+            nursery.after_young(young(&nursery, 1), 10_000_000);
+        }
+        assert!(!nursery.is_on());
+    }
+}

@@ -1,0 +1,188 @@
+//! A mutator's part of the remembered set: a chunk that it fills, and the places it remembered last, so that one that is
+//! stored into again and again is remembered once. Invariant: it is its thread's, or a collector's that has stopped that; a
+//! place that it takes for remembered is in a chunk of this cycle.
+
+use crate::state::remembered::{Chunk, OBJECT, RANGE, RememberedSet, SLOT};
+use core::cell::Cell;
+use core::ptr::null_mut;
+
+/// How many places.
+const PLACES: usize = 64;
+
+/// Where a mutator notes stores.
+pub(super) struct StoreBuffer {
+    /// The next word of the chunk, and its end; both null without one.
+    at: Cell<*mut usize>,
+    end: Cell<*mut usize>,
+    /// The end of the range that was noted last, if nothing came after it.
+    range: Cell<*mut usize>,
+    recent: [Cell<usize>; PLACES],
+    /// Stores that took the slow half of the barrier.
+    stores: Cell<u64>,
+}
+
+impl StoreBuffer {
+    pub(super) const fn new() -> Self {
+        StoreBuffer {
+            at: Cell::new(null_mut()),
+            end: Cell::new(null_mut()),
+            range: Cell::new(null_mut()),
+            recent: [const { Cell::new(0) }; PLACES],
+            stores: Cell::new(0),
+        }
+    }
+
+    /// A store takes the slow half of the barrier.
+    #[inline(always)]
+    pub(super) fn count(&self) {
+        self.stores.set(self.stores.get() + 1);
+    }
+
+    /// How many did since this was asked.
+    pub(super) fn take_count(&self) -> u64 {
+        self.stores.take()
+    }
+
+    /// A pointer is being stored into a slot.
+    #[inline]
+    pub(super) fn slot(&self, set: &RememberedSet, slot: usize) {
+        self.once(set, slot | SLOT);
+    }
+
+    /// The slots of an object are being written.
+    pub(super) fn object(&self, set: &RememberedSet, object: usize) {
+        self.once(set, object | OBJECT);
+    }
+
+    #[inline]
+    fn once(&self, set: &RememberedSet, entry: usize) {
+        let recent = &self.recent[entry.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 6)];
+        if recent.get() != entry && self.push(set, &[entry]) {
+            recent.set(entry);
+            self.range.set(null_mut());
+        }
+    }
+
+    /// Words of an object are being written, often those behind the last.
+    pub(super) fn words(&self, set: &RememberedSet, start: usize, end: usize) {
+        let range = self.range.get();
+        // SAFETY: the word lies in this mutator's chunk, which it has written.
+        if !range.is_null() && unsafe { range.read() } == start {
+            // SAFETY: as above.
+            unsafe { range.write(end) };
+        } else if self.push(set, &[start | RANGE, end]) {
+            self.range.set(self.at.get().wrapping_sub(1));
+        }
+    }
+
+    /// Adds the words of an entry; false if there is no room.
+    fn push(&self, set: &RememberedSet, words: &[usize]) -> bool {
+        if (self.end.get() as usize - self.at.get() as usize) / size_of::<usize>() < words.len() {
+            self.close();
+            let Some(chunk) = set.take_chunk() else { return false };
+            let words = Chunk::words(chunk);
+            self.at.set(words.start);
+            self.end.set(words.end);
+        }
+        for &word in words {
+            // SAFETY: there is room before the end of this mutator's chunk.
+            unsafe { self.at.get().write(word) };
+            self.at.set(self.at.get().wrapping_add(1));
+        }
+        true
+    }
+
+    /// The chunk ends here, if there is one: a collector is about to read it, or another follows.
+    pub(super) fn close(&self) {
+        if self.at.get() < self.end.get() {
+            // SAFETY: as in `push`.
+            unsafe { self.at.get().write(0) };
+        }
+        self.at.set(null_mut());
+        self.end.set(null_mut());
+        self.range.set(null_mut());
+    }
+
+    /// Nothing is remembered any more.
+    pub(super) fn forget(&self) {
+        self.close();
+        self.recent.iter().for_each(|recent| recent.set(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::remembered::Entry;
+    use heapwood_os::SYSTEM;
+
+    fn entries(set: &RememberedSet) -> Vec<Entry> {
+        let mut all = Vec::new();
+        set.for_each(|entry| {
+            all.extend(entry);
+            true
+        });
+        all
+    }
+
+    #[test]
+    fn what_two_mutators_note_is_all_there_and_once() {
+        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let buffers = [StoreBuffer::new(), StoreBuffer::new()];
+        let mut wanted = Vec::new();
+        for round in 1..3000usize {
+            let buffer = &buffers[round % 2];
+            match round % 5 {
+                0 => {
+                    buffer.object(&set, round * 16);
+                    wanted.push(Entry::Object(round * 16));
+                }
+                1 => {
+                    // A range that grows is one.
+                    buffer.words(&set, round * 64, round * 64 + 8);
+                    buffer.words(&set, round * 64 + 8, round * 64 + 24);
+                    wanted.push(Entry::Words(round * 64, round * 64 + 24));
+                }
+                _ => {
+                    buffer.slot(&set, round * 8);
+                    buffer.slot(&set, round * 8);
+                    wanted.push(Entry::Slot(round * 8));
+                }
+            }
+        }
+        buffers.iter().for_each(StoreBuffer::close);
+        let mut found = entries(&set);
+        let key = |entry: &Entry| match *entry {
+            Entry::Slot(at) => (at, 0),
+            Entry::Object(at) => (at, 1),
+            Entry::Words(at, end) => (at, end),
+        };
+        found.sort_by_key(key);
+        wanted.sort_by_key(key);
+        assert_eq!(found, wanted);
+        assert!(!set.has_overflowed() && set.bytes() >= wanted.len() * 8);
+        buffers.iter().for_each(StoreBuffer::forget);
+        set.clear(0);
+        assert!(entries(&set).is_empty());
+        // What was remembered before is remembered anew.
+        buffers[0].slot(&set, 8 * 2);
+        buffers[0].close();
+        assert_eq!(entries(&set), [Entry::Slot(16)]);
+    }
+
+    #[test]
+    fn a_full_set_says_so() {
+        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let buffer = StoreBuffer::new();
+        set.clear(64 * 4096);
+        (1..=64 * 512).for_each(|i| buffer.slot(&set, i * 8));
+        assert!(!set.has_overflowed());
+        buffer.slot(&set, 8);
+        assert!(set.has_overflowed());
+        buffer.forget();
+        set.clear(1 << 20);
+        buffer.slot(&set, 8);
+        buffer.close();
+        assert!(!set.has_overflowed() && entries(&set) == [Entry::Slot(8)]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The remembered set: where pointers to young objects were stored into old ones since the last collection. Threads write
+//! entries into chunks of their own (`mutator/store_buffer`), which come from here; a young collection reads all chunks, and
+//! then they are empty. An entry is an address, whose two lowest bits say what is remembered there. A log of slots rather than
+//! of objects or cards, since a table of many MiB is one object, and random stores dirty most cards; what was measured is in
+//! docs/design/barrier.md. Invariant: since the last collection every such store is in a chunk, or the set has overflowed, and
+//! then the next collection is a full one.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heapwood_os::region::Zeroed;
+use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+
+/// The words of a chunk: a kernel page.
+const WORDS: usize = 512;
+/// The most chunks (16 MiB).
+const MOST: usize = 4096;
+/// Chunks that stay in memory between collections.
+const KEEP: usize = 64;
+
+/// What an entry says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// A slot.
+    Slot(usize),
+    /// Every slot of an object.
+    Object(usize),
+    /// Words of an object, any of which may be slots, up to an end.
+    Words(usize, usize),
+}
+
+pub(crate) const SLOT: usize = 0;
+pub(crate) const OBJECT: usize = 1;
+pub(crate) const RANGE: usize = 2;
+const TAG: usize = 3;
+
+/// A piece of memory for entries. What a zero follows is none.
+#[repr(C, align(4096))]
+pub(crate) struct Chunk([usize; WORDS]);
+
+// SAFETY: all-zero bytes are no entries.
+unsafe impl Zeroed for Chunk {}
+
+impl Chunk {
+    /// The words of a chunk.
+    pub(crate) fn words(this: *mut Chunk) -> core::ops::Range<*mut usize> {
+        let first = this.cast::<usize>();
+        first..first.wrapping_add(WORDS)
+    }
+}
+
+/// The chunks of a heap.
+pub(crate) struct RememberedSet {
+    chunks: MappedArray<Chunk>,
+    /// How many were given out since the last collection, and how many are committed.
+    used: Lock<(usize, usize)>,
+    /// So many may be given out.
+    most: AtomicUsize,
+    overflowed: AtomicBool,
+}
+
+impl RememberedSet {
+    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        Ok(RememberedSet {
+            chunks: MappedArray::new(kernel, MOST)?,
+            used: Lock::new((0, 0)),
+            most: AtomicUsize::new(MOST),
+            overflowed: AtomicBool::new(false),
+        })
+    }
+
+    /// An empty chunk for a mutator; `None` if there is none, and then the set has overflowed.
+    pub(crate) fn take_chunk(&self) -> Option<*mut Chunk> {
+        let mut used = self.used.lock();
+        let index = used.0;
+        if index < self.most.load(Ordering::Relaxed) {
+            if index >= used.1 && self.chunks.commit(index..index + 1).is_ok() {
+                used.1 = index + 1;
+            }
+            if index < used.1 {
+                used.0 += 1;
+                return Some(self.chunks.at(index));
+            }
+        }
+        self.overflowed.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// Whether something is missing.
+    #[inline]
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.overflowed.load(Ordering::Relaxed)
+    }
+
+    /// Calls `f` with each entry, and with none before each chunk: then it says whether to go on. All mutators have stopped, and closed their chunks.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(Option<Entry>) -> bool) {
+        let used = self.used.lock().0;
+        for index in 0..used {
+            if !f(None) {
+                return;
+            }
+            let words = Chunk::words(self.chunks.at(index));
+            let mut at = words.start;
+            // SAFETY: chunks that were given out are committed, and written by stopped mutators up to a zero or their end.
+            let mut next = || unsafe {
+                let word = if at < words.end { at.read() } else { 0 };
+                at = at.wrapping_add(1);
+                word
+            };
+            loop {
+                let word = next();
+                f(Some(match (word, word & TAG) {
+                    (0, _) => break,
+                    (_, OBJECT) => Entry::Object(word & !TAG),
+                    (_, RANGE) => Entry::Words(word & !TAG, next()),
+                    _ => Entry::Slot(word),
+                }));
+            }
+        }
+    }
+
+    /// The bytes of chunks that were given out.
+    pub(crate) fn bytes(&self) -> usize {
+        self.used.lock().0 * size_of::<Chunk>()
+    }
+
+    /// Forgets all; from now on it may take up so many bytes. All mutators have stopped, and have no chunk.
+    pub(crate) fn clear(&self, most: usize) {
+        let mut used = self.used.lock();
+        used.0 = 0;
+        if used.1 > KEEP {
+            // SAFETY: nobody has a chunk. The kernel may refuse, and then they stay.
+            if unsafe { self.chunks.decommit(KEEP..used.1) }.is_ok() {
+                used.1 = KEEP;
+            }
+        }
+        self.most.store((most / size_of::<Chunk>()).clamp(KEEP, MOST), Ordering::Relaxed);
+        self.overflowed.store(false, Ordering::Relaxed);
+    }
+}
