@@ -105,7 +105,7 @@ impl Heap {
         )?;
         let window = space.window_bytes();
         let pacer = Pacer::new(&config, room);
-        let goal = pacer.goal(0, pacer.bounds(0));
+        let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, window)?, config.generational);
         let (budget, remembers) = work.begin(goal);
         space.set_budget(budget);

@@ -6,6 +6,7 @@
 //! to attach wait. It counts as stopped itself from before it waits for the lock, so it need have no mutator. Invariant: from the first request to the last
 //! resume no ordinary allocator is called, for a stopped thread may be inside one.
 
+use super::growth::{Growth, Spent};
 use super::nursery::{Nursery, Yield};
 use super::pace::Pacer;
 use crate::error::MisuseError;
@@ -67,13 +68,24 @@ impl Cause {
 pub(crate) struct Work {
     marking: Marking,
     nursery: Nursery,
+    growth: Growth,
+    /// CPU time of collections since the last full one, and that of the process when it ended.
+    spent: u64,
+    spent_by_all: u64,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
     ended: u64,
 }
 
 impl Work {
     pub(crate) fn new(marking: Marking, option: Generational) -> Self {
-        Work { marking, nursery: Nursery::new(option), ended: clock::monotonic_ns() }
+        Work {
+            marking,
+            nursery: Nursery::new(option),
+            growth: Growth::new(),
+            spent: 0,
+            spent_by_all: clock::process_cpu_ns(),
+            ended: clock::monotonic_ns(),
+        }
     }
 
     /// How many bytes may be allocated in a new heap before its first collection, and whether stores are remembered from the
@@ -245,7 +257,7 @@ impl Collector {
         &self,
         state: &State,
         cause: Cause,
-        Work { marking, nursery, ended: last }: &mut Work,
+        Work { marking, nursery, growth, spent, spent_by_all, ended: last }: &mut Work,
         stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
@@ -295,7 +307,15 @@ impl Collector {
         let survived = if marked.late { handed_out } else { marked.bytes };
         // What has been handed out is a little more than what objects take up.
         let live = if is_young { old + survived.min(handed_out) } else { marked.bytes };
-        let goal_now = if is_young { goal } else { self.pacer.goal(live, bounds) };
+        *spent += marked_at.cpu.saturating_sub(began.cpu) + marked.helpers_cpu_ns;
+        let goal_now = if is_young {
+            goal
+        } else {
+            let now = clock::process_cpu_ns();
+            let since = Spent { collecting_ns: *spent, all_ns: now.saturating_sub(*spent_by_all) };
+            (*spent, *spent_by_all) = (0, now);
+            self.pacer.goal(live, growth.after_full(live, self.pacer.percent(), since), bounds)
+        };
         state.set_sizes(live, goal_now);
         let result = Yield {
             allocated: handed_out,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cycle` | the collector, and one collection from the sweep before it to the resume |
 //! | `pace` | when the next is due |
+//! | `growth` | how much larger than what is alive the heap may become |
 //! | `nursery` | whether there are young collections, and when |
 //! | `share` | how much of the time collections may take near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
@@ -11,6 +12,7 @@
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
 mod cycle;
+mod growth;
 mod nursery;
 mod pace;
 mod room;

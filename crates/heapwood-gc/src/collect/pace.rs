@@ -1,5 +1,5 @@
-//! Pacing: how large the heap may become before the next full collection. The goal is what is alive plus the configured
-//! percentage of it, at least the minimum heap, at most the limit. Near a limit, where each
+//! Pacing: how large the heap may become before the next full collection. The goal is what is alive and what it may grow by
+//! (`growth`), at least the minimum heap, at most the limit. Near a limit, where each
 //! collection finds little, a share of the time bounds them instead. Invariant: a goal is at least what is alive, but for a
 //! limit.
 
@@ -25,9 +25,8 @@ pub(crate) struct Bounds {
     soft: Option<usize>,
 }
 
-/// The size at which a heap is due for a full collection, after one that found `live` bytes.
-fn goal(live: usize, percent: u32, bounds: Bounds) -> usize {
-    let growth = (live as u128 * percent as u128 / 100).min(usize::MAX as u128) as usize;
+/// The size at which a heap is due for a full collection, after one that found `live` bytes, if it may grow by so many.
+fn goal(live: usize, growth: usize, bounds: Bounds) -> usize {
     let mut goal = live.saturating_add(growth).max(bounds.least);
     if let Some(soft) = bounds.soft {
         goal = goal.min(soft.max(live + live / 10));
@@ -69,9 +68,14 @@ impl Pacer {
         Bounds { least: self.min_heap, limit: self.limit, soft: self.room.goal(backed) }
     }
 
-    /// The size at which the next full collection is due, after one that found `live` bytes.
-    pub(crate) fn goal(&self, live: usize, bounds: Bounds) -> usize {
-        goal(live, self.percent.load(Ordering::Relaxed), bounds)
+    /// The most that a heap may grow by, in hundredths of what is alive.
+    pub(crate) fn percent(&self) -> u32 {
+        self.percent.load(Ordering::Relaxed)
+    }
+
+    /// The size at which the next full collection is due, after one that found `live` bytes, if the heap may grow by so many.
+    pub(crate) fn goal(&self, live: usize, growth: usize, bounds: Bounds) -> usize {
+        goal(live, growth, bounds)
     }
 
     pub(crate) fn share(&self) -> &CollectorShare {
@@ -106,15 +110,14 @@ mod tests {
     #[test]
     fn the_goal_follows_live_bytes_between_its_bounds() {
         let c = Bounds { least: 1 << 20, limit: Some(100 << 20), soft: None };
-        assert_eq!(goal(0, 100, c), 1 << 20);
-        assert_eq!(goal(10 << 20, 100, c), 20 << 20);
-        assert_eq!(goal(10 << 20, 50, c), 15 << 20);
-        assert_eq!(goal(80 << 20, 100, c), 100 << 20);
+        assert_eq!(goal(0, 0, c), 1 << 20);
+        assert_eq!(goal(10 << 20, 10 << 20, c), 20 << 20);
+        assert_eq!(goal(80 << 20, 80 << 20, c), 100 << 20);
         let free = Bounds { least: 32 << 20, limit: None, soft: None };
-        assert_eq!(goal(usize::MAX, u32::MAX, free), usize::MAX);
+        assert_eq!(goal(usize::MAX, usize::MAX, free), usize::MAX);
         let soft = Bounds { soft: Some(50 << 20), ..free };
-        assert_eq!(goal(10 << 20, 100, soft), 32 << 20);
-        assert_eq!(goal(30 << 20, 100, soft), 50 << 20);
-        assert_eq!(goal(50 << 20, 100, soft), 55 << 20);
+        assert_eq!(goal(10 << 20, 10 << 20, soft), 32 << 20);
+        assert_eq!(goal(30 << 20, 30 << 20, soft), 50 << 20);
+        assert_eq!(goal(50 << 20, 50 << 20, soft), 55 << 20);
     }
 }

@@ -1,0 +1,102 @@
+//! Growth: how much larger than what is alive a heap may become before everything is looked at again. It is found by what
+//! collecting costs: where all collections since the last full one took more than [`WANTED`] of the CPU time that the process
+//! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
+//! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
+//! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
+//! as well.) A large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
+//! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`].
+
+/// The part of CPU time that collecting may take: 7 %.
+const WANTED: f64 = 0.07;
+/// Growth is at least so many hundredths of what is alive,
+const LEAST_PERCENT: usize = 30;
+/// and at least this; at most it is doubled or halved at once.
+const LEAST: usize = 3 << 20;
+/// A heap may become this large whatever is alive, if it would else collect all the time.
+const SMALL: usize = 32 << 20;
+/// Up to this size a heap may grow by all of `percent`,
+const LARGE: usize = 256 << 20;
+/// and by a third of it from this size on.
+const HUGE: usize = 64 << 30;
+
+/// What all collections since the last full one took, with that which has just marked, and what the process used meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    pub(crate) collecting_ns: u64,
+    pub(crate) all_ns: u64,
+}
+
+/// The growth of one heap.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    /// What was allowed last, in bytes.
+    room: usize,
+}
+
+/// The most that a heap with so much alive may grow by.
+fn most(live: usize, percent: u32) -> usize {
+    let (low, high) = ((LARGE as f64).log2(), (HUGE as f64).log2());
+    let size = (live.max(1) as f64).log2().clamp(low, high);
+    let part = 1.0 - 2.0 / 3.0 * (size - low) / (high - low);
+    let most = (live as f64 * percent as f64 / 100.0 * part) as usize;
+    most.max(SMALL.saturating_sub(live))
+}
+
+impl Growth {
+    /// Of a heap in which nothing was collected.
+    pub(crate) fn new() -> Self {
+        Growth { room: LEAST }
+    }
+
+    /// How much may be allocated beside what a full collection has found alive, before the next.
+    pub(crate) fn after_full(&mut self, live: usize, percent: u32, Spent { collecting_ns, all_ns }: Spent) -> usize {
+        let share = collecting_ns as f64 / all_ns.max(1) as f64;
+        let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, 2.0);
+        let most = most(live, percent);
+        let least = (live / 100 * LEAST_PERCENT).max(LEAST).min(most);
+        self.room = ((self.room as f64 * ratio) as usize).clamp(least, most);
+        self.room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn spent(percent: u64) -> Spent {
+        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000 }
+    }
+
+    #[test]
+    fn growth_follows_what_collecting_costs() {
+        let mut growth = Growth::new();
+        // All the time: twice as much each time, up to what is allowed.
+        let rooms: Vec<_> = (0..7).map(|_| growth.after_full(100 * MIB, 150, spent(40)) / MIB).collect();
+        assert_eq!(rooms, [30, 60, 120, 150, 150, 150, 150]);
+        // Nearly none: half as much each time, down to what is always allowed.
+        let rooms: Vec<_> = (0..4).map(|_| growth.after_full(100 * MIB, 150, spent(1)) / MIB).collect();
+        assert_eq!(rooms, [75, 37, 30, 30]);
+        // As much as is wanted: no change.
+        assert_eq!(growth.after_full(100 * MIB, 150, spent(7)) / MIB, 30);
+        // What the option says is the most, even if it is less than that.
+        assert_eq!(growth.after_full(100 * MIB, 20, spent(7)) / MIB, 20);
+    }
+
+    #[test]
+    fn small_heaps_are_small_unless_they_collect_all_the_time() {
+        let mut growth = Growth::new();
+        assert_eq!(growth.after_full(20 << 10, 150, spent(1)), LEAST);
+        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, spent(50)) / MIB).collect();
+        assert_eq!(rooms, [6, 12, 24, 31, 31]);
+    }
+
+    #[test]
+    fn large_heaps_grow_by_a_smaller_part() {
+        assert_eq!(most(256 * MIB, 150) / MIB, 384);
+        assert_eq!(most(16 << 30, 150) >> 30, 12);
+        assert_eq!(most(100 << 30, 150) >> 30, 49);
+        assert_eq!(most(0, 150), SMALL);
+    }
+}
