@@ -27,6 +27,7 @@ struct entry {
 };
 
 static hw_mutator *m;
+static bool small;
 static hw_type pointer_type, node_type, value_type, entry_type, number_type;
 
 static void give_up(const char *what, const hw_error *why) {
@@ -40,6 +41,12 @@ static uint64_t next_random(void) {
     x ^= x << 25;
     x ^= x >> 27;
     return x * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* Small runs collect between the filling and the rest, and at the end: verify mode compares what each collection finds with
+ * the one before. */
+static void collect_if_small(void) {
+    if (small && hw_collect(m)) give_up("no collection", hw_last_error(m));
 }
 
 static void *some(void *object) {
@@ -65,6 +72,7 @@ static uint64_t graph(uint64_t nodes) {
             hw_write(m, node, &node->edges[k], table[(next_random() & 0xffffffff) % nodes]);
         }
     }
+    collect_if_small();
     for (uint64_t i = 0; i < nodes * ROUNDS; i++) {
         uint64_t r = next_random(), s = next_random(), slot = (r & 0xffffffff) % nodes;
         struct node *from = table[slot], *to = table[(s & 0xffffffff) % nodes];
@@ -116,6 +124,7 @@ static uint64_t map(uint64_t entries) {
         uint64_t key = 2 * i, bucket = (key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % count;
         insert(buckets, bucket, key, new_value(next_random()));
     }
+    collect_if_small();
     for (uint64_t i = 0; i < entries * ROUNDS; i++) {
         uint64_t r = next_random(), key = (r & 0xffffffff) % (2 * entries);
         uint64_t bucket = (key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % count;
@@ -178,6 +187,7 @@ static uint64_t sort(uint64_t items) {
         *number = next_random();
         hw_write(m, table, &table[i], number);
     }
+    collect_if_small();
     sort_part(table, 0, items);
     for (uint64_t i = 0; i < items; i++) checksum = checksum * 31 + *table[i];
     return checksum;
@@ -204,9 +214,11 @@ int main(int argc, char **argv) {
     hw_options options;
     hw_options_init(&options);
     options.verify = argc > 3;
-    /* Small runs collect, too, and often: verify mode compares what each collection finds with the one before. */
-    bool small = n < 100000;
-    if (small) options.min_heap = 64 << 10, options.percent = 10;
+    small = n < 100000;
+    if (small) {
+        options.min_heap = 64 << 10;
+        options.percent = 10;
+    }
     if (n == 0 || n > UINT64_C(1) << 31) return 2;
     if (hw_heap_create(&options, &heap, &why)) give_up("no heap", &why);
     if (hw_attach(heap, NULL, &m, &why)) give_up("not attached", &why);
@@ -226,7 +238,7 @@ int main(int argc, char **argv) {
     }
     printf(" checksum 0x%016" PRIx64 "\n", checksum);
 
-    if (small && hw_collect(m)) give_up("no collection", hw_last_error(m));
+    collect_if_small();
     hw_stats stats = {.size = sizeof stats};
     hw_stats_get(heap, &stats);
     if (stats.barrier_violations != 0 || (small && stats.collections < 2)) {
