@@ -1,5 +1,5 @@
 /* The longest time between two successive samples of the clock, and the report
-   of the programs that take them: churn and mixed. */
+   of the programs that take them: churn, mixed, graph and map. */
 #ifndef PEERS_GAPS_H
 #define PEERS_GAPS_H
 
@@ -7,12 +7,12 @@
 #include "threads.h"
 
 struct gaps {
-    uint64_t start, last, longest;
+    uint64_t start, last, longest, end;
 };
 
 static inline struct gaps gaps_start(void) {
     uint64_t now = monotonic_ns();
-    return (struct gaps){now, now, 0};
+    return (struct gaps){now, now, 0, 0};
 }
 
 static inline void gaps_sample(struct gaps *gaps) {
@@ -21,9 +21,14 @@ static inline void gaps_sample(struct gaps *gaps) {
     gaps->last = now;
 }
 
+/* What comes after it is not part of the throughput. */
+static inline void gaps_stop(struct gaps *gaps) {
+    gaps->end = monotonic_ns();
+}
+
 static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
                                const struct gaps *gaps, struct report *report) {
-    double seconds = (double)(monotonic_ns() - gaps->start) / 1e9;
+    double seconds = (double)(gaps->end - gaps->start) / 1e9;
     fprintf(report->lines, "%s ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, ops, checksum);
     report->has_figures = true;
     report->longest_gap_us = (double)gaps->longest / 1e3;

@@ -104,6 +104,7 @@ static inline void run_phases(struct document **cache, uint64_t ops, uint64_t *r
         }
         gaps_sample(&gaps);
     }
+    gaps_stop(&gaps);
     gaps_report("mixed", ops, checksum, &gaps, report);
 }
 

@@ -20,6 +20,8 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer rand-large [ITERATIONS]    replace blocks of 1 to 128 KiB, default 10000
        go-peer tree1 [N]                  trees of numbers, default 18
        go-peer conalloc [BLOCKS]          hash blocks and allocate new ones, default 10000000
+       go-peer graph [NODES]              rewire a graph at random, default 1000000
+       go-peer map [ENTRIES]              insert into a hash map and delete, default 1000000
        all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4)
        go-peer [WORKLOAD] --version       what Go it was built with`
 
@@ -43,6 +45,8 @@ func main() {
 		"rand-large": {10_000, 1 << 32, 1},
 		"tree1":      {18, 40, 1},
 		"conalloc":   {10_000_000, 1 << 48, 4},
+		"graph":      {1_000_000, 1 << 31, 1},
+		"map":        {1_000_000, 1 << 31, 1},
 	}
 	workload, known := workloads[command]
 	n, threads := workload.normal, workload.threads
@@ -97,6 +101,10 @@ func main() {
 			tree1(int(n), r)
 		case "conalloc":
 			conalloc(n, r)
+		case "graph":
+			graph(n, r)
+		case "map":
+			runMap(n, r)
 		}
 	})
 	if !same {

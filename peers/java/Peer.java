@@ -1,6 +1,6 @@
-// The Java peer: the workloads trees, churn, mixed, mark and gcbench as a Java
-// user would write them, on one thread, to compare Heapwood with the collectors
-// of the JVM. Which collector runs, and in how much memory, the launcher decides.
+// The Java peer: the workloads trees, churn, mixed, mark, gcbench, graph and map
+// as a Java user would write them, on one thread, to compare Heapwood with the
+// collectors of the JVM. Which collector runs, and in how much memory, the launcher decides.
 
 import java.util.Locale;
 
@@ -11,6 +11,8 @@ final class Peer {
                    java-peer serial|parallel mixed [OPS]                replace documents in a cache, default 4000000
                    java-peer serial|parallel mark [OBJECTS] [--count]   time full collections, default 8000000
                    java-peer serial|parallel gcbench [N]                trees top down and bottom up, default 16
+                   java-peer serial|parallel graph [NODES]              rewire a graph at random, default 1000000
+                   java-peer serial|parallel map [ENTRIES]              insert into a hash map and delete, default 1000000
                    java-peer serial|parallel WORKLOAD --version         the version of Java""";
 
     private Peer() {}
@@ -38,6 +40,7 @@ final class Peer {
             case "mixed" -> { n = 4_000_000; limit = 1L << 48; }
             case "mark" -> { n = 8_000_000; limit = 1L << 31; }
             case "gcbench" -> { n = 16; limit = 30; }
+            case "graph", "map" -> { n = 1_000_000; limit = 1L << 31; }
             default -> { return usage(); }
         }
         if (args.length == 2 && args[1].equals("--version")) {
@@ -66,6 +69,8 @@ final class Peer {
             case "churn" -> Churn.run(n);
             case "mixed" -> Mixed.run(n);
             case "mark" -> { return Mark.run(n, count) ? 0 : 1; }
+            case "graph" -> Graph.run(n);
+            case "map" -> ChainedMap.run(n);
             default -> GcBench.run((int) n);
         }
         return 0;

@@ -54,6 +54,6 @@ pub fn run(m: &Mutator, ops: u64) -> Outcome {
         }
     }
     let (longest_gap_ns, mops) = gaps.end(ops);
-    let requested_live_bytes = table.iter().filter_map(|slot| slot.get()).map(|b| b[0]).sum();
-    Outcome { ops, checksum, longest_gap_ns, mops, live_documents: None, requested_live_bytes }
+    let requested_live_bytes = Some(table.iter().filter_map(|slot| slot.get()).map(|b| b[0]).sum());
+    Outcome { ops, checksum, longest_gap_ns, mops, live: None, requested_live_bytes }
 }

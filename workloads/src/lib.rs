@@ -9,7 +9,10 @@
 //! | [`rand`] | a table of blocks of random sizes, replaced in turn and never touched: RandSmall and RandLarge |
 //! | [`tree1`] | binary trees whose nodes hold a number: Tree1 |
 //! | [`conalloc`] | threads that hash small blocks and allocate new ones |
-//! | [`replacements`] | what churn and mixed have in common |
+//! | [`graph`] | a graph of a million nodes whose edges are rewritten at random |
+//! | [`map`] | a hash map with chains under insertions and deletions |
+//! | [`sort`] | quicksort of pointers, in place |
+//! | [`replacements`] | what churn, mixed, graph and map have in common |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | where the memory of a workload comes from |
 //! | [`threads`] | a workload on several threads, each doing the whole of it |
@@ -22,12 +25,15 @@ pub mod allocator;
 pub mod churn;
 pub mod conalloc;
 pub mod gcbench;
+pub mod graph;
+pub mod map;
 pub mod mark;
 pub mod mixed;
 pub mod protocol;
 pub mod rand;
 pub mod random;
 pub mod replacements;
+pub mod sort;
 pub mod threads;
 pub mod tree1;
 pub mod trees;
@@ -48,4 +54,7 @@ pub const ALL: &[&Workload] = &[
     &rand::WORKLOAD_LARGE,
     &tree1::WORKLOAD,
     &conalloc::WORKLOAD,
+    &graph::WORKLOAD,
+    &map::WORKLOAD,
+    &sort::WORKLOAD,
 ];

@@ -117,7 +117,7 @@ pub fn run(m: &Mutator, ops: u64) -> Outcome {
         checksum,
         longest_gap_ns,
         mops,
-        live_documents: Some(live().count() as u64),
-        requested_live_bytes: live().map(|document| document.requested_bytes()).sum(),
+        live: Some(("documents", live().count() as u64)),
+        requested_live_bytes: Some(live().map(|document| document.requested_bytes()).sum()),
     }
 }

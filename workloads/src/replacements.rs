@@ -1,33 +1,39 @@
-//! What programs have in common that replace objects in a table at random: their figures, the longest gap that a program
-//! would notice of collections, and what they say at the end.
+//! What programs have in common that replace objects or rewrite pointers at random: their figures, the longest gap that a
+//! program would notice of collections, and what they say at the end.
 
 use crate::workload::{Across, Figure, Line};
 use heapwood_os::clock::monotonic_ns;
 use serde_json::{Map, json};
 
-pub(crate) const FIGURES: &[Figure] = &[
-    Figure { name: "mops", label: "million replacements a second", headline: false, across: Across::Sum },
-    Figure { name: "longest_gap_us", label: "longest gap, us", headline: false, across: Across::Largest },
-];
+/// The figures of programs that make replacements.
+pub(crate) const FIGURES: &[Figure] = &figures("million replacements a second");
 
-/// The clock is looked at after so many replacements.
+/// The figures; the label says what is counted.
+pub(crate) const fn figures(label: &'static str) -> [Figure; 2] {
+    [
+        Figure { name: "mops", label, headline: false, across: Across::Sum },
+        Figure { name: "longest_gap_us", label: "longest gap, us", headline: false, across: Across::Largest },
+    ]
+}
+
+/// The clock is looked at after so many of them.
 pub(crate) const SAMPLE: u64 = 16;
 
 /// What a run found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Replacements made.
+    /// Replacements made, or whatever else the program counts.
     pub ops: u64,
     /// A sum over what was read; the same for every program that does the same work.
     pub checksum: u64,
     /// The longest time between two samples, in nanoseconds.
     pub longest_gap_ns: u64,
-    /// Millions of replacements a second, without filling the table.
+    /// Millions of them a second, without filling the table.
     pub mops: f64,
-    /// Documents alive at the end, if some were dropped.
-    pub live_documents: Option<u64>,
-    /// Bytes that were asked for and are alive at the end, length words and the table not counted.
-    pub requested_live_bytes: u64,
+    /// What is alive at the end and how many of it, if that is not known beforehand.
+    pub live: Option<(&'static str, u64)>,
+    /// Bytes that were asked for and are alive at the end, length words and the table not counted; none if that is not known.
+    pub requested_live_bytes: Option<u64>,
 }
 
 impl Outcome {
@@ -36,26 +42,26 @@ impl Outcome {
         let (ops, mops, gap_us) = (self.ops, self.mops, self.longest_gap_ns as f64 / 1e3);
         let checksum = format!("0x{:016x}", self.checksum);
         let check = format!("{workload} ops {ops} checksum {checksum}");
-        let requested = self.requested_live_bytes as f64 / (1 << 20) as f64;
-        let live = self.live_documents.map_or(String::new(), |live| format!("live documents {live} "));
+        let mut text = format!("{check}\nlongest gap us {gap_us:.1}\nmops {mops:.3}");
         let mut fields = Map::from_iter([
             ("ops".into(), json!(ops)),
             ("checksum".into(), json!(checksum)),
             ("longest_gap_us".into(), json!(gap_us)),
             ("mops".into(), json!(mops)),
-            ("requested_live_bytes".into(), json!(self.requested_live_bytes)),
         ]);
-        if let Some(live) = self.live_documents {
-            fields.insert("live_documents".into(), json!(live));
+        let mut alive = Vec::new();
+        if let Some((what, live)) = self.live {
+            alive.push(format!("live {what} {live}"));
+            fields.insert(format!("live_{what}"), json!(live));
         }
-        Line {
-            text: format!(
-                "{check}\nlongest gap us {gap_us:.1}\nmops {mops:.3}\n{live}requested live {requested:.1} MiB"
-            ),
-            check,
-            figures: vec![("mops", mops), ("longest_gap_us", gap_us)],
-            fields: fields.into(),
+        if let Some(bytes) = self.requested_live_bytes {
+            alive.push(format!("requested live {:.1} MiB", bytes as f64 / (1 << 20) as f64));
+            fields.insert("requested_live_bytes".into(), json!(bytes));
         }
+        if !alive.is_empty() {
+            text += &format!("\n{}", alive.join(" "));
+        }
+        Line { text, check, figures: vec![("mops", mops), ("longest_gap_us", gap_us)], fields: fields.into() }
     }
 }
 

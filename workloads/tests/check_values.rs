@@ -233,7 +233,7 @@ fn churn_agrees_with_the_peers() {
     let line = format!("churn ops {} checksum 0x{:016x}", outcome.ops, outcome.checksum);
     assert_eq!(line, expected("churn-100000.txt").trim());
     // Objects have 64 to 128 bytes, rounded down to whole words.
-    let live = outcome.requested_live_bytes / churn::LIVE as u64;
+    let live = outcome.requested_live_bytes.unwrap() / churn::LIVE as u64;
     assert!((90..=96).contains(&live), "{live} bytes an object");
     assert!(m.heap().stats().collections > 0);
 }
@@ -247,9 +247,10 @@ fn mixed_agrees_with_the_peers() {
     assert_eq!(line, expected("mixed-100000.txt").trim());
     assert!(m.heap().stats().collections > 0);
     // The last drop leaves 3 of 10, of a table that was not full; most of them were made large.
-    let live = outcome.live_documents.unwrap();
+    let (what, live) = outcome.live.unwrap();
+    assert_eq!(what, "documents");
     assert!(live < 3 * mixed::SLOTS as u64 / 10, "{outcome:?}");
-    let each = outcome.requested_live_bytes / live;
+    let each = outcome.requested_live_bytes.unwrap() / live;
     assert!((1000..=2400).contains(&each), "{each} bytes a document");
 }
 
@@ -260,7 +261,7 @@ fn mixed_with_very_few_replacements() {
         let m = attach(SMALL.verify(ops == 17));
         let outcome = mixed::run(&m, ops);
         assert_eq!(outcome.ops, ops);
-        assert!(outcome.live_documents.unwrap() < mixed::SLOTS as u64 / 1000, "{outcome:?}");
+        assert!(outcome.live.unwrap().1 < mixed::SLOTS as u64 / 1000, "{outcome:?}");
         assert_eq!(m.heap().stats().barrier_violations, 0);
     }
 }

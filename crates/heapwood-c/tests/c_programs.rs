@@ -110,6 +110,16 @@ fn trees_through_the_inline_path() {
     assert!(text.ends_with("16 trees of depth 12 nodes 131056\n"), "{text}");
 }
 
+/// What is stored through the inline barrier is found again, and the same as by the workloads in Rust and the peers.
+#[test]
+fn stores_through_the_inline_path() {
+    for program in ["graph", "map", "sort"] {
+        let text = passes("tests/c/stores.c", &[&[program, "10000"], &[program, "10000", "verify"]]);
+        let file = format!("{CRATE}/../../peers/expected/{program}-10000.txt");
+        assert_eq!(text, std::fs::read_to_string(file).expect("the check values of all programs"));
+    }
+}
+
 #[test]
 fn threads() {
     passes("tests/c/threads.c", &[&[], &["verify"]]);

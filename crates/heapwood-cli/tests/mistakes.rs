@@ -34,9 +34,12 @@ fn wrong_numbers() {
             fails("99999999999999999999", &["99999999999999999999", "larger"]);
             fails("18446744073709551615", &[workload, "18446744073709551615", "1 to", "usually"]);
         }
-        for (args, words) in
-            [("trees 41", "1 to 40"), ("gcbench 31", "1 to 30"), ("mark 2147483649", "2147483648")]
-        {
+        for (args, words) in [
+            ("trees 41", "1 to 40"),
+            ("gcbench 31", "1 to 30"),
+            ("mark 2147483649", "2147483648"),
+            ("map 2147483649", "2147483648"),
+        ] {
             fails(&format!("{command} {args}"), 2, &[words]);
         }
     }
@@ -100,6 +103,8 @@ fn limits_that_are_too_small() {
         "run churn 1000 --limit 64MiB",
         "run mixed 1000 --limit 64MiB",
         "run mark 1000000 --limit 16MiB",
+        "run graph 1000000 --limit 64MiB",
+        "run map 1000000 --limit 32MiB",
     ] {
         let limit = args.split("--limit ").nth(1).unwrap();
         let bytes = (limit.split("MiB").next().unwrap().parse::<u64>().unwrap() << 20).to_string();
@@ -169,6 +174,9 @@ fn the_help_names_everything() {
         "churn",
         "mixed",
         "mark",
+        "graph",
+        "map",
+        "sort",
         "--percent",
         "--limit",
         "--verify",
@@ -188,6 +196,8 @@ fn the_help_names_everything() {
         "churn",
         "mixed",
         "mark",
+        "graph",
+        "map",
         "21",
         "20000000",
         "4000000",

@@ -92,6 +92,23 @@ fn mixed_agrees_with_the_peers() {
 }
 
 #[test]
+fn graph_and_map_agree_with_the_peers() {
+    for (workload, live) in [("graph", &[][..]), ("map", &["live_entries", "requested_live_bytes"])] {
+        let expected = expected(&format!("{workload}-10000.txt"));
+        let run = format!("run {workload} 10000 --min-heap 128KiB");
+        assert_eq!(output(&run).lines().next(), Some(expected.trim()));
+        let figures = json(&format!("{run} --verify"));
+        let line = &figures["lines"][0];
+        assert_eq!((&figures["workload"], &line["ops"]), (&json!(workload), &json!(100_000)));
+        assert!(expected.trim().ends_with(line["checksum"].as_str().unwrap()));
+        assert!(figures["collections"].as_u64() > Some(1), "{figures}");
+        for key in ["longest_gap_us", "mops"].iter().chain(live) {
+            assert!(line[key].as_f64().unwrap() > 0.0, "{key}: {line}");
+        }
+    }
+}
+
+#[test]
 fn mark_reaches_what_the_peers_reach() {
     let expected = expected("mark-10000.txt");
     let reached: Vec<&str> = expected.lines().filter(|line| line.contains("reached")).collect();
@@ -128,6 +145,11 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("conalloc 100000 --threads 1", "conalloc-100000.txt"),
         ("trees 10 --threads 3", "trees-10.txt"),
         ("churn 100000 --threads 2", "churn-100000.txt"),
+        ("graph 10000", "graph-10000.txt"),
+        ("map 10000", "map-10000.txt"),
+        ("sort 10000", "sort-10000.txt"),
+        ("graph 10000 --threads 2", "graph-10000.txt"),
+        ("map 10000 --threads 3", "map-10000.txt"),
     ] {
         let out = output(&format!("run --as-peer {args}"));
         let (figures, checks): (Vec<&str>, Vec<&str>) = out.lines().partition(|l| l.starts_with("figure "));

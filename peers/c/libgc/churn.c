@@ -30,6 +30,7 @@ static void churn(uint64_t ops, struct report *report) {
         table[slot] = new_object(r);
         if (i % 16 == 15) gaps_sample(&gaps);
     }
+    gaps_stop(&gaps);
     gaps_report("churn", ops, checksum, &gaps, report);
 }
 

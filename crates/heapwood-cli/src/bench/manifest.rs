@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn the_real_one_is_right() {
         let manifest = Manifest::load(None).unwrap();
-        for workload in heapwood_workloads::ALL {
+        // Sort is for counting instructions, and compared with nobody.
+        for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort") {
             assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
         }
         assert!(manifest.peers.iter().any(|p| p.threads) && manifest.peers.iter().any(|p| !p.threads));
