@@ -320,7 +320,7 @@ impl Collector {
         let result = Yield {
             allocated: handed_out,
             freed: (old + handed_out).saturating_sub(live),
-            ns: (requested.wall - began.wall) + (marked_at.wall - stopped.wall),
+            ns: marked_at.wall - stopped.wall,
             since: began.wall.saturating_sub(*last),
         };
         match of {

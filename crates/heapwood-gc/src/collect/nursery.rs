@@ -1,7 +1,8 @@
 //! The nursery: how much is allocated between two young collections, and whether there are any.
 //!
-//! Young collections go on while they pay: while they free more bytes a nanosecond than the last full one did. After two in a
-//! row that did not there is none until some full ones later, when one is tried; the number doubles with each try that fails.
+//! Young collections go on while they pay: while less than half survives, and they free more bytes a nanosecond than the last
+//! full one did. After two in a row that did not there is none until some full ones later, when one is tried; the number
+//! doubles with each try that fails.
 //! The nursery is doubled when much of it survives, or its collections take much of the time, and halved when little
 //! does; it is never more than a quarter of what is left until the heap is as large as its goal, and with little left the next
 //! collection is a full one. That the nursery adapts by survival is a prototype's (docs/design/young.md); that a collector
@@ -40,16 +41,17 @@ pub(crate) struct Yield {
     /// Bytes that were handed out before it, and of those, those that are free now; of a full one of all bytes.
     pub(crate) allocated: usize,
     pub(crate) freed: usize,
-    /// Nanoseconds, without waiting for others.
+    /// Nanoseconds of marking, without waiting for others, and without the sweep before: that belongs to the last.
     pub(crate) ns: u64,
     /// Since the collection before.
     pub(crate) since: u64,
 }
 
 impl Yield {
-    /// Whether this is at least as good as another.
+    /// Whether this is at least as good as another, and good at all.
     fn pays(self, other: Yield) -> bool {
-        self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
+        self.freed > self.allocated / 2
+            && self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
     }
 }
 
@@ -121,6 +123,7 @@ impl Nursery {
         if self.rests == 0 {
             // One that fails is the last for a while.
             (self.on, self.misses) = (true, MISSES - 1);
+
         }
     }
 

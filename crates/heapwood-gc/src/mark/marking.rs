@@ -1,7 +1,8 @@
 //! The marking of a heap: what it is done with, and whether workers help. They come late, and who is not alone writes marks
-//! more slowly, so markings of two milliseconds become longer by help. So workers are called only if the last marking took
-//! one thread, or would have taken it, longer than [`WORTH`]; before the first, if the heap has grown to [`WORTH_BYTES`]
-//! (docs/design/parallel-marking.md). If the number of markers is set, they always help.
+//! more slowly, so markings of two milliseconds become longer by help; on some machines all do whose objects lie in order
+//! (docs/design/parallel-marking.md). So it is measured: workers are called only if one thread would take longer than
+//! [`WORTH`], and then if a marking with them was faster than one without by [`GAIN`]; now and then the other way is tried
+//! again. If the number of markers is set, they always help.
 //! Invariant: one marking at a time, by whoever has this borrowed.
 
 use super::flagged::FlaggedSpans;
@@ -21,6 +22,10 @@ use heapwood_os::{KernelRef, OsError, Pagemap, cores};
 const WORTH: u64 = 8_000_000;
 /// The bytes in use from which on the first marking is.
 const WORTH_BYTES: usize = 256 << 20;
+/// By how much help must make a marking faster: for what all threads together take is more.
+const GAIN: f64 = 1.2;
+/// One in so many markings that are worth help is done the other way.
+const TRY_EVERY: u32 = 16;
 
 /// The markers of a heap.
 pub(crate) struct Marking {
@@ -37,8 +42,42 @@ pub(crate) struct Marking {
     workers: Option<Option<Workers>>,
     /// How many are to help with the next marking.
     helpers: usize,
-    /// How long the last marking took, or would have taken one thread.
-    last_ns: Option<u64>,
+    speed: Speed,
+}
+
+/// How fast markings were, in bytes a nanosecond: the last by one thread, and the last with help.
+#[derive(Debug, Default)]
+struct Speed {
+    alone: Option<f64>,
+    helped: Option<f64>,
+    /// The bytes that the last found alive.
+    bytes: usize,
+    /// Markings that were worth help since the other way was tried.
+    since: u32,
+}
+
+impl Speed {
+    /// Whether workers are to help with the next marking of a heap with so many bytes in use.
+    fn wants_help(&mut self, in_use: usize) -> bool {
+        let Some(alone) = self.alone else { return self.helped.is_none() && in_use >= WORTH_BYTES };
+        if (self.bytes as f64) < alone * WORTH as f64 {
+            return false;
+        }
+        let Some(helped) = self.helped else { return true };
+        self.since += 1;
+        let tries = self.since >= TRY_EVERY;
+        if tries {
+            self.since = 0;
+        }
+        (helped > alone * GAIN) != tries
+    }
+
+    /// A marking has taken so long.
+    fn marked(&mut self, bytes: usize, ns: u64, helped: bool) {
+        let speed = Some(bytes as f64 / ns.max(1) as f64);
+        *(if helped { &mut self.helped } else { &mut self.alone }) = speed;
+        self.bytes = bytes;
+    }
 }
 
 impl Marking {
@@ -55,20 +94,16 @@ impl Marking {
             always: config.mark_threads.is_some(),
             workers: None,
             helpers: 0,
-            last_ns: None,
+            speed: Speed::default(),
         })
     }
 
     /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
     /// time.
     pub(crate) fn prepare(&mut self, space: &Space) {
-        self.helpers = match (self.always, self.last_ns) {
-            _ if self.markers == 1 => 0,
-            (true, _) => self.markers - 1,
-            (false, Some(last)) => (self.markers - 1).min((last / WORTH) as usize),
-            (false, None) if space.resident_bytes() >= WORTH_BYTES => self.markers - 1,
-            (false, None) => 0,
-        };
+        let helps =
+            self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
+        self.helpers = if helps { self.markers - 1 } else { 0 };
         if self.helpers > 0 && self.workers.is_none() {
             let (kernel, edges, window) = (self.kernel, self.edges, space.window_bytes() / self.markers);
             let stacks = || MarkStacks::sized(kernel, edges, window);
@@ -89,16 +124,19 @@ impl Marking {
         let graph = Graph::new((space, world, Collection::Full), &self.flagged, faults);
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
-        let (marked, markers) = match workers {
-            Some(workers) => workers.mark((graph, state), &mut self.stacks, self.helpers, roots),
+        let (marked, helped) = match workers {
+            Some(workers) => {
+                let (marked, markers) = workers.mark((graph, state), &mut self.stacks, self.helpers, roots);
+                (marked, markers > 1)
+            }
             None => {
                 let pagemap = Pagemap::new();
                 let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, Alone);
                 roots(&mut marker);
-                (marker.drain(), 1)
+                (marker.drain(), false)
             }
         };
-        self.last_ns = Some((monotonic_ns() - began) * markers);
+        self.speed.marked(marked.bytes, monotonic_ns() - began, helped);
         marked
     }
 
@@ -129,5 +167,37 @@ impl Marking {
     /// Gives memory back after a deep marking.
     pub(crate) fn settle(&mut self) {
         self.stacks.settle();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Markings of a heap of so many bytes, by one thread at a byte a nanosecond and with help at `helped` times that: which of
+    /// them had help.
+    fn play(speed: &mut Speed, bytes: usize, helped: f64, times: usize) -> Vec<bool> {
+        let mut mark = || {
+            let helps = speed.wants_help(0);
+            let ns = if helps { bytes as f64 / helped } else { bytes as f64 };
+            speed.marked(bytes, ns as u64, helps);
+            helps
+        };
+        (0..times).map(|_| mark()).collect()
+    }
+
+    #[test]
+    fn workers_help_where_that_was_faster() {
+        let mut speed = Speed::default();
+        assert_eq!(play(&mut speed, 1 << 20, 2.0, 3), [false; 3], "too short");
+        let long = 16_000_000;
+        let helped = play(&mut speed, long, 1.7, 2 + 3 * TRY_EVERY as usize);
+        let alone = helped.iter().filter(|&&helps| !helps).count();
+        assert_eq!((helped[1], alone), (true, 4), "the first, and three tries");
+        // The program has changed: help does no good any more.
+        let helped = play(&mut speed, long, 0.8, 4 * TRY_EVERY as usize);
+        assert_eq!(helped[TRY_EVERY as usize..].iter().filter(|&&helps| helps).count(), 3);
+        // The first marking of a large heap has help.
+        assert!(Speed::default().wants_help(WORTH_BYTES) && !Speed::default().wants_help(0));
     }
 }
