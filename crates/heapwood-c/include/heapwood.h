@@ -140,9 +140,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
 typedef struct hw_options {
     /* Of this struct: set by hw_options_init. */
     size_t size;
-    /* No collection is due while the heap is smaller than this. A program that keeps little alive has as much
-       resident in the end, so a small program may want less. Where memory is bounded, it is at most an eighth of
-       that. Default: 32 MiB. */
+    /* No collection of everything is due while the heap is smaller than this. Where memory is bounded, it is at
+       most an eighth of that. Default: 4 MiB. */
     uint64_t min_heap;
     /* The bytes that objects may occupy, in whole pages. Allocation fails above it. With more than 15/16 of it
        alive, collections take at most half of the time, and allocation fails meanwhile where one more might have
@@ -152,8 +151,10 @@ typedef struct hw_options {
        counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
        limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
     uint64_t reserve;
-    /* How much may be allocated between collections, in percent of what was alive at the last one. More costs
-       memory, less costs time. Range: 1 to 100000. Default: 150. */
+    /* The most that may be allocated between collections of everything, in percent of what was alive at the last
+       one. It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the
+       heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000.
+       Default: 150. */
     uint32_t percent;
     /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB. Without this it gets none,
        whatever the system's setting. Default: on. */
@@ -195,6 +196,10 @@ typedef struct hw_options {
        last collection, and only while all its threads are in blocking regions. Without background_release nobody
        does. Default: on. */
     uint32_t idle_collection;
+    /* Young collections, which look only at what was made since the last one: auto, while they pay; off, never;
+       always, for tests. While there are any, each store of a pointer into an object takes the slow half of the
+       write barrier. Range: auto (1), off (0) or always (2). Default: auto. */
+    uint32_t generational;
 } hw_options;
 /* end: options */
 
@@ -638,6 +643,20 @@ typedef struct hw_stats {
     uint64_t idle_withdrawn;
     /* The system's number of the thread for which the last was withdrawn; 0 if none was. */
     uint64_t idle_withdrawn_thread;
+    /* Those of the collections that looked only at what was made since the one before. */
+    uint64_t young_collections;
+    /* The median of their pauses, which are pauses like the others, too. */
+    uint64_t young_pause_p50_ns;
+    /* The pause that 99 % of them do not exceed. */
+    uint64_t young_pause_p99_ns;
+    /* The longest. */
+    uint64_t young_pause_max_ns;
+    /* All of them together. */
+    uint64_t young_pause_total_ns;
+    /* What young collections found alive, or kept unseen: it counts as old since. */
+    uint64_t promoted_bytes;
+    /* Young collections that were ended early, for they took too long: what they had not seen was kept. */
+    uint64_t promoted_whole;
 } hw_stats;
 /* end: statistics */
 

@@ -107,14 +107,16 @@ impl Heap {
         let pacer = Pacer::new(&config, room);
         let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, window)?, config.generational);
-        let (budget, remembers) = work.begin(goal);
+        let (budget, remembers, stores) = work.begin(goal);
+        let remembered = RememberedSet::new(kernel)?;
+        remembered.allow_stores(stores);
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, goal, config.stress, stores, RememberedSet::new(kernel)?),
+            state: State::new(space, goal, config.stress, stores, remembered),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::default(),
             config,

@@ -19,6 +19,7 @@
 //! | `marks`, `freed` | mark and allocation bits; what the program freed itself |
 //! | `spans` | from an address to its span |
 //! | `layout` | from a type to a shape, and what is written for an object |
+//! | `ages_view` | what a write barrier asks |
 //! | `address`, `granule`, `config`, `error` | the words in which all this speaks |
 //! | [`cpu`], [`prefetch`] | what the processor can do; hints |
 
@@ -26,6 +27,7 @@ pub mod cpu;
 pub mod prefetch;
 
 mod address;
+mod ages_view;
 mod alloc;
 mod check;
 mod config;
@@ -43,6 +45,7 @@ mod spans;
 mod stopped;
 
 pub use address::{Address, ObjectRef};
+pub use ages_view::AgesView;
 pub use alloc::bump::Bump;
 pub use alloc::large::LargePages;
 pub use alloc::owner::Owner;

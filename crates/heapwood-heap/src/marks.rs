@@ -122,7 +122,7 @@ impl Marks {
 
     /// The words of the allocation bits, to be read only: threads may set bits in them meanwhile (`set_allocated`).
     #[inline(always)]
-    fn allocation_words(&self) -> *const AtomicU64 {
+    pub(crate) fn allocation_words(&self) -> *const AtomicU64 {
         self.sides[self.allocated()].as_ptr().cast()
     }
 

@@ -2,6 +2,7 @@
 //! owns the next: an allocator, in it a sweeper, in that a page heap. Invariant: there is nothing here but this face.
 
 use crate::address::{Address, ObjectRef};
+use crate::ages_view::AgesView;
 use crate::alloc::allocator::Allocator;
 use crate::alloc::bump::Bump;
 use crate::alloc::large::LargePages;
@@ -25,7 +26,6 @@ use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
-use core::sync::atomic::AtomicU8;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
@@ -157,14 +157,21 @@ impl Space {
         spans.entry(spans.page_of(address.get()))
     }
 
-    /// The age of the first page, for write barriers to index by the pages of slots; ages of pages below the extent may be read.
-    pub fn page_ages(&self) -> *const AtomicU8 {
-        self.heap().spans().ages().as_ptr()
+    /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
+    #[inline(always)]
+    pub fn has_trace_functions(&self) -> bool {
+        self.allocator.has_trace_functions()
     }
 
-    /// The age of pages in which all was made since the last collection.
-    pub fn young_age(&self) -> u8 {
-        age_in(self.cycle())
+    /// What a write barrier asks at each store, in this cycle.
+    pub fn ages(&self) -> AgesView {
+        let (spans, marks) = (self.heap().spans(), self.heap().marks());
+        AgesView {
+            base: spans.base(),
+            ages: spans.ages().as_ptr(),
+            allocated: marks.allocation_words(),
+            young: age_in(marks.cycle()),
+        }
     }
 
     /// The processor that loops over the bits are compiled for.

@@ -88,10 +88,10 @@ impl Work {
         }
     }
 
-    /// How many bytes may be allocated in a new heap before its first collection, and whether stores are remembered from the
-    /// beginning.
-    pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool) {
-        (self.nursery.budget(0, goal), self.nursery.is_on())
+    /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
+    /// beginning, and how many.
+    pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool, u64) {
+        (self.nursery.budget(0, goal), self.nursery.is_on(), self.nursery.most_stores())
     }
 }
 
@@ -280,7 +280,8 @@ impl Collector {
         let stopped = Moment::now();
         let stores = members.iter().map(Mutator::close_stores).sum();
         // What is missing from the remembered set only a full collection finds.
-        let is_young = is_young && !state.remembered().has_overflowed();
+        let overflowed = state.remembered().has_overflowed();
+        let is_young = is_young && !overflowed;
         let of = if is_young { Collection::Young } else { Collection::Full };
 
         // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
@@ -312,7 +313,11 @@ impl Collector {
             goal
         } else {
             let now = clock::process_cpu_ns();
-            let since = Spent { collecting_ns: *spent, all_ns: now.saturating_sub(*spent_by_all) };
+            let since = Spent {
+                collecting_ns: *spent,
+                all_ns: now.saturating_sub(*spent_by_all),
+                in_vain: (old + handed_out).saturating_sub(live) < (old + handed_out) / 4,
+            };
             (*spent, *spent_by_all) = (0, now);
             self.pacer.goal(live, growth.after_full(live, self.pacer.percent(), since), bounds)
         };
@@ -325,12 +330,14 @@ impl Collector {
         };
         match of {
             Collection::Young => nursery.after_young(result, stores),
-            Collection::Full => nursery.after_full(result),
+            Collection::Full => nursery.after_full(result, overflowed),
         }
         let budget = nursery.budget(live, goal_now).max(LEAST_BUDGET);
         world.end_marking(of, members.owners(), budget, goal_now);
         self.roots.forget_changes();
         state.remembered().clear(nursery.most_remembered());
+        let mutators = members.iter().count().max(1) as u64;
+        state.remembered().allow_stores(nursery.most_stores() / mutators);
         state.set_barrier(YOUNG, nursery.is_on());
         for mutator in members.iter() {
             mutator.forget_stores();

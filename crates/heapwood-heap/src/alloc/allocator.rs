@@ -9,9 +9,8 @@ use crate::layout::shape::{Scan, ScanKind, SmallShape};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::sweeper::Sweeper;
-#[cfg(feature = "inspect")]
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_layout::WORD;
+use heapwood_layout::{Layout, WORD};
 use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::PageIndex;
 
@@ -19,6 +18,8 @@ use heapwood_pages::PageIndex;
 pub(crate) struct Allocator {
     sweeper: Sweeper,
     shapes: Shapes,
+    /// There are shapes with trace functions.
+    traces: AtomicBool,
     /// Hand out one cell at a time.
     single_cells: bool,
     #[cfg(feature = "inspect")]
@@ -31,6 +32,7 @@ impl Allocator {
         Ok(Allocator {
             shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
             sweeper,
+            traces: AtomicBool::new(false),
             single_cells: config.single_cells,
             #[cfg(feature = "inspect")]
             always_shared: AtomicBool::new(false),
@@ -51,7 +53,16 @@ impl Allocator {
 
     /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
     pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
+        if let Scan::Layout(Layout::Trace(_)) = scan {
+            self.traces.store(true, Ordering::Relaxed);
+        }
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
+    }
+
+    /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
+    #[inline(always)]
+    pub(crate) fn has_trace_functions(&self) -> bool {
+        self.traces.load(Ordering::Relaxed)
     }
 
     /// Whether cells are handed out one at a time.
