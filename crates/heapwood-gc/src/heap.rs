@@ -108,7 +108,7 @@ impl Heap {
         let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, window)?, config.generational);
         let (budget, remembers, stores) = work.begin(goal);
-        let remembered = RememberedSet::new(kernel)?;
+        let remembered = RememberedSet::new(kernel, window)?;
         remembered.allow_stores(stores);
         space.set_budget(budget);
         space.set_goal(goal);

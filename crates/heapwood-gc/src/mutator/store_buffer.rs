@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_two_mutators_note_is_all_there_and_once() {
-        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
         let buffers = [StoreBuffer::new(), StoreBuffer::new()];
         let mut wanted = Vec::new();
         for round in 1..3000usize {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_full_set_says_so() {
-        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
         let buffer = StoreBuffer::new();
         set.clear(64 * 4096);
         (1..=64 * 512).for_each(|i| buffer.slot(&set, i * 8));
