@@ -446,6 +446,8 @@ static inline void *hw_alloc(hw_mutator *m, hw_type type) {
     hw_bump *bump = &m->bumps[type % HW_BUMPS];
     uintptr_t cell = bump->cursor;
     if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_slow(m, type);
+    /* Cells that will be taken soon are cold. */
+    __builtin_prefetch((const void *)(cell + 512), 1);
     hw_bump_commit(bump, cell);
     return (void *)cell;
 }

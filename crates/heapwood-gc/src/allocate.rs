@@ -137,7 +137,11 @@ impl Mutator {
                 }
                 _ => collections += 1,
             }
-            let collected = heap.collect_if(self, || state.collections() == seen, if due { Cause::Due } else { Cause::NoRoom });
+            let collected = heap.collect_if(
+                self,
+                || state.collections() == seen,
+                if due { Cause::Due } else { Cause::NoRoom },
+            );
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
     }

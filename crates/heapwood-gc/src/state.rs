@@ -9,12 +9,12 @@ mod wakeup;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
-use crate::options::Config;
 use crate::mutator::barrier::VERIFY;
+use crate::options::Config;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use remembered::RememberedSet;
 use heapwood_heap::Space;
 use heapwood_os::stack::thread_pointer;
+use remembered::RememberedSet;
 
 /// The shared part of a heap.
 pub(crate) struct State {

@@ -17,7 +17,7 @@ pub fn for_read(addr: *const u8) {
 
 /// Fetches the line at `addr` to be written.
 #[inline(always)]
-pub(crate) fn for_write(addr: *const u8) {
+pub fn for_write(addr: *const u8) {
     #[cfg(target_arch = "x86_64")]
     for_read(addr);
     #[cfg(target_arch = "aarch64")]

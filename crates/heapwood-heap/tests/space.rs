@@ -2,8 +2,9 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan, ScanKind,
-    ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache, ValidationError,
+    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner,
+    Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
+    ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};

@@ -359,8 +359,16 @@ impl Collector {
         let ended = Moment::now();
         let helped = (marked.helpers_cpu_ns, marked.helpers);
         *last = ended.wall;
-        let times =
-            Times { began, requested, stopped, marking: began_marking, marked: marked_at, ended, helped, reclaimed };
+        let times = Times {
+            began,
+            requested,
+            stopped,
+            marking: began_marking,
+            marked: marked_at,
+            ended,
+            helped,
+            reclaimed,
+        };
         let mut record = self.record.lock();
         let promoted = is_young.then_some(survived);
         record.add(&times, &marked, promoted, self.verify.is_some());

@@ -3,15 +3,14 @@
 //! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
 //! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
 //! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
-//! as well.) After a full collection that freed little, of a program that is still growing, the next is put off further. A
-//! large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
+//! as well.) After a full collection that freed little, of a program that is still growing, it grows faster. A large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
 //! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`].
 
 /// The part of CPU time that collecting may take: 7 %.
 const WANTED: f64 = 0.07;
 /// Growth is at least so many hundredths of what is alive,
 const LEAST_PERCENT: usize = 30;
-/// and at least this; at most it is doubled or halved at once, and where less than a quarter was freed made three times as large.
+/// and at least this; at most it is doubled or halved at once, but where less than a quarter was freed up to three times as large.
 const LEAST: usize = 3 << 20;
 /// A heap may become this large whatever is alive, if it would else collect all the time.
 const SMALL: usize = 32 << 20;
@@ -55,10 +54,8 @@ impl Growth {
     pub(crate) fn after_full(&mut self, live: usize, percent: u32, spent: Spent) -> usize {
         let Spent { collecting_ns, all_ns, in_vain } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
-        let ratio = match in_vain {
-            true => 3.0,
-            false => (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, 2.0),
-        };
+        let at_once = if in_vain { 3.0 } else { 2.0 };
+        let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent);
         let least = (live / 100 * LEAST_PERCENT).max(LEAST).min(most);
         self.room = ((self.room as f64 * ratio) as usize).clamp(least, most);

@@ -101,8 +101,7 @@ impl Marking {
     /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
     /// time.
     pub(crate) fn prepare(&mut self, space: &Space) {
-        let helps =
-            self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
+        let helps = self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
         if self.helpers > 0 && self.workers.is_none() {
             let (kernel, edges, window) = (self.kernel, self.edges, space.window_bytes() / self.markers);

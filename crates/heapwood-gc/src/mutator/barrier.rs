@@ -183,7 +183,8 @@ impl Mutator {
         // SAFETY: the offsets are less than the extent where they are used; the view is of this cycle.
         unsafe {
             let is_young = slot >= extent || ages.is_young_page(slot);
-            let is_old = || target < extent && ages.is_old(target) && !self.shared().space().has_trace_functions();
+            let is_old =
+                || target < extent && ages.is_old(target) && !self.shared().space().has_trace_functions();
             !(is_young || value == 0 || is_old())
         }
     }
@@ -235,10 +236,12 @@ impl Mutator {
         }
         let object = match object {
             Some(object) => object,
-            None => match space.find_span(Address::new(slot)).and_then(|span| span.cell_in(Address::new(slot))) {
-                Some(cell) => ObjectRef::new(cell.get()),
-                None => return,
-            },
+            None => {
+                match space.find_span(Address::new(slot)).and_then(|span| span.cell_in(Address::new(slot))) {
+                    Some(cell) => ObjectRef::new(cell.get()),
+                    None => return,
+                }
+            }
         };
         if !space.is_old(object.into()) {
             return;
