@@ -2,8 +2,9 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner, Scan, ScanKind,
-    ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache, ValidationError,
+    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner,
+    Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
+    ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -177,7 +178,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
             assert_eq!((found.base, found.bytes), (ObjectRef::new(object), reach));
             live.insert(object, (bytes, reach));
         }
-        if random(&mut state) % 8 == 0 {
+        if random(&mut state).is_multiple_of(8) {
             heap.owner().flush();
         }
         let is_full = !young || heap.space.stats().in_use > 16 << 20;

@@ -69,7 +69,11 @@ impl<'h> Walker<'h> {
                     let in_cycle = span.is_swept_in(heap.marks().cycle());
                     let agrees = swept.is_none_or(|swept| in_cycle == swept);
                     check(agrees, page, "a span's sweep cycle disagrees with its list")?;
-                    check(!untouched || span.has_empty_window(), page, "an untouched span was allocated from")?;
+                    check(
+                        !untouched || span.has_empty_window(),
+                        page,
+                        "an untouched span was allocated from",
+                    )?;
                     let full = may_have_free || heap.free_cells(span) == 0;
                     check(full, page, "a span on the full list has free cells")
                 })?;

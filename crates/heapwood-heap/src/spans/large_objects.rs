@@ -21,7 +21,10 @@ impl LargeObjects {
     /// None, in a window of so many pages.
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let words = window.0.div_ceil(WORD_PAGES);
-        Ok(LargeObjects { starts: AtomicArray::new(kernel, words)?, unseen: AtomicArray::new(kernel, words)? })
+        Ok(LargeObjects {
+            starts: AtomicArray::new(kernel, words)?,
+            unseen: AtomicArray::new(kernel, words)?,
+        })
     }
 
     /// Makes room for those that start in these pages.
