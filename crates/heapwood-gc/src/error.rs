@@ -287,7 +287,8 @@ impl fmt::Display for SettingError<'_> {
                 write!(f, "option {} is {}: {why}", option.name, text.escape_debug())
             }
             SettingError::Value { option, text, why: None } => {
-                let in_words = matches!(option.unit, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::Generations);
+                let in_words =
+                    matches!(option.unit, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::Generations);
                 let a_number = if in_words { "" } else { "a number, " };
                 let text = text.escape_debug();
                 write!(f, "option {} is {text}: it must be {a_number}{}", option.name, option.range_text())

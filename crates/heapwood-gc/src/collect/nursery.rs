@@ -110,7 +110,8 @@ impl Nursery {
             return u64::MAX;
         }
         let known = self.full.filter(|full| full.freed > 0);
-        let worth = known.map(|full| (self.size as u128 * full.ns as u128 / full.freed as u128) as u64 / STORE_NS);
+        let worth =
+            known.map(|full| (self.size as u128 * full.ns as u128 / full.freed as u128) as u64 / STORE_NS);
         worth.unwrap_or(0).max((self.size / BYTES_A_STORE) as u64)
     }
 
@@ -141,7 +142,6 @@ impl Nursery {
         if self.rests == 0 {
             // One that fails is the last for a while.
             (self.on, self.misses) = (true, MISSES - 1);
-
         }
     }
 

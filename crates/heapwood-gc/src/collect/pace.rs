@@ -13,7 +13,6 @@ use heapwood_os::clock;
 /// A heap is near its limit when less than one part in so many is left.
 const NEAR: usize = 16;
 
-
 /// What bounds the goal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {

@@ -11,7 +11,6 @@ use super::queue::{Graph, Marked, Marker};
 use super::roots::ScanRoots;
 use super::stack::MarkStacks;
 use super::workers::Workers;
-use crate::inject::FaultInjector;
 use crate::options::Config;
 use crate::state::State;
 use heapwood_heap::{Collection, Space, Stopped};
@@ -101,8 +100,7 @@ impl Marking {
     /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
     /// time.
     pub(crate) fn prepare(&mut self, space: &Space) {
-        let helps =
-            self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
+        let helps = self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
         if self.helpers > 0 && self.workers.is_none() {
             let (kernel, edges, window) = (self.kernel, self.edges, space.window_bytes() / self.markers);
@@ -116,12 +114,11 @@ impl Marking {
         &mut self,
         state: &State,
         world: &Stopped<'_>,
-        faults: &FaultInjector,
         roots: impl FnOnce(&mut dyn ScanRoots),
     ) -> Marked {
         let space = state.space();
         self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Full), &self.flagged, faults);
+        let graph = Graph::new((space, world, Collection::Full), &self.flagged, state.faults());
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
@@ -146,15 +143,16 @@ impl Marking {
         &mut self,
         state: &State,
         world: &Stopped<'_>,
-        faults: &FaultInjector,
         deadline: u64,
         roots: impl FnOnce(&mut dyn ScanRoots),
     ) -> Marked {
         let space = state.space();
         self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Young), &self.flagged, faults);
+        let graph = Graph::new((space, world, Collection::Young), &self.flagged, state.faults());
         let pagemap = Pagemap::new();
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, Young::until(deadline));
+        // Few roots and edges are marked before it looks at the time.
+        marker.is_late();
         roots(&mut marker);
         let marked = marker.drain();
         let late = marker.mode.was_late();

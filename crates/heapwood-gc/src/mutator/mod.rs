@@ -37,7 +37,9 @@ use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_heap::{Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache};
+use heapwood_heap::{
+    Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache,
+};
 use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
@@ -45,8 +47,8 @@ use recent::RecentShapes;
 use region::Regions;
 use registry::{Member, Members};
 use stop::Gate;
-use store_buffer::StoreBuffer;
 pub(crate) use stop::Rest;
+use store_buffer::StoreBuffer;
 use thread_record::{Part, Place, ThreadRecord};
 
 /// A thread's part in a heap.

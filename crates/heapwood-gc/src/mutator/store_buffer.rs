@@ -113,6 +113,15 @@ impl StoreBuffer {
         self.range.set(null_mut());
     }
 
+    /// The chunk holds nothing: injects a fault.
+    pub(super) fn lose(&self) {
+        if !self.at.get().is_null() {
+            let first = (self.at.get() as usize - 1) / size_of::<Chunk>() * size_of::<Chunk>();
+            // SAFETY: the first word of this mutator's chunk, of which `at` is at most the end; chunks are aligned.
+            unsafe { self.at.get().with_addr(first).write(0) };
+        }
+    }
+
     /// Nothing is remembered any more.
     pub(super) fn forget(&self) {
         self.close();
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_two_mutators_note_is_all_there_and_once() {
-        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
         let buffers = [StoreBuffer::new(), StoreBuffer::new()];
         let mut wanted = Vec::new();
         for round in 1..3000usize {
@@ -182,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_full_set_says_so() {
-        let set = RememberedSet::new(&SYSTEM).unwrap();
+        let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
         let buffer = StoreBuffer::new();
         set.clear(64 * 4096);
         (1..=64 * 512).for_each(|i| buffer.slot(&set, i * 8));

@@ -3,8 +3,8 @@
 
 use super::histogram::Histogram;
 use super::phases::Times;
-use crate::mark::Marked;
 use super::stats::Stats;
+use crate::mark::Marked;
 
 /// What the collections of one heap did so far.
 pub(crate) struct Record {

@@ -99,7 +99,12 @@ impl TraceLine<'_> {
         let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
         let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
         let kind = if self.of == Collection::Young { "young" } else { "full" };
-        write!(f, " | kind={kind} prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
+        write!(
+            f,
+            " | kind={kind} prep_ms={} stop_ms={}",
+            Ms(self.times.prep().wall),
+            Ms(self.times.stop().wall)
+        )?;
         write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
         let [allocation, background, collector] = reclaimed.spans;
         write!(f, " swept={allocation}+{background}+{collector} small_KiB={}", small >> 10)?;

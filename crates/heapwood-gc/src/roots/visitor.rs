@@ -1,8 +1,8 @@
 //! The one walk over all roots, which marking and verify mode share. Invariant: until [`LockedRoots`] is dropped no root is
 //! removed and no handle changes hands, by threads that are not stopped either.
 
-use super::frames::Frames;
 use super::changed_handles::ChangedHandles;
+use super::frames::Frames;
 use super::handles::Handles;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};

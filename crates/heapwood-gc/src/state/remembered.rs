@@ -11,8 +11,9 @@ use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
 const WORDS: usize = 512;
-/// The most chunks (16 MiB).
+/// The most chunks (16 MiB), but no more than one part in so many of the heap's addresses.
 const MOST: usize = 4096;
+const PART_OF_WINDOW: usize = 64;
 /// Chunks that stay in memory between collections.
 const KEEP: usize = 64;
 
@@ -60,11 +61,13 @@ pub(crate) struct RememberedSet {
 }
 
 impl RememberedSet {
-    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+    /// None, of a heap with so many bytes of window.
+    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+        let most = (window / PART_OF_WINDOW / size_of::<Chunk>()).clamp(KEEP, MOST);
         Ok(RememberedSet {
-            chunks: MappedArray::new(kernel, MOST)?,
+            chunks: MappedArray::new(kernel, most)?,
             used: Lock::new((0, 0)),
-            most: AtomicUsize::new(MOST),
+            most: AtomicUsize::new(most),
             overflowed: AtomicBool::new(false),
             most_stores: AtomicU64::new(u64::MAX),
         })
@@ -146,7 +149,7 @@ impl RememberedSet {
                 used.1 = KEEP;
             }
         }
-        self.most.store((most / size_of::<Chunk>()).clamp(KEEP, MOST), Ordering::Relaxed);
+        self.most.store((most / size_of::<Chunk>()).clamp(KEEP, self.chunks.len()), Ordering::Relaxed);
         self.overflowed.store(false, Ordering::Relaxed);
     }
 }
