@@ -38,8 +38,12 @@
  *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types; one past an object's
  *      end is not in it.
  *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas, and into a handle with
- *      hw_handle_set. A new object may be filled with plain stores until the next poll or allocation of its thread.
- *      Plain stores to root slots, ranges, frame slots and local variables are always right.
+ *      hw_handle_set. A new object may be filled with plain stores until the next poll, blocking region or allocation of
+ *      its thread: one that is filled beside allocations is filled with hw_write. This goes for every word that keeps
+ *      something alive: those a mask names, all of conservative types, and what a trace function reads in whatever form,
+ *      such as a pointer with a tag. A store that goes around this loses objects: verify finds it.
+ *      Plain stores to root slots, ranges, frame slots and local variables are always right; so each collection, young ones
+ *      included, looks at all of them. Of handles young ones look at those made or set since the last.
  *   4. Polls. A collection waits until every attached thread calls hw_safepoint, uses up a run of cells, or is inside
  *      hw_call_blocking. So a loop that can go on for long with few allocations polls, and whatever waits (system
  *      calls, locks that another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
@@ -116,9 +120,11 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs but trace functions,
  * when it collects a heap that is idle: it blocks all
  * signals but those that an error of its own raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) and SIGPROF. If the
- * system starts none, the heap goes on without. min_heap is what small programs pay: no collection is due before that much
- * was allocated, so a program whose live objects take 20 KB has 38 MB resident with the default of 32 MiB, 6.5 MB with 4
- * MiB and 3.4 MB with 1 MiB, where it collects more often.
+ * system starts none, the heap goes on without. min_heap is what small programs pay: no collection of everything is due
+ * before that much was allocated, so a program whose live objects take 20 KB has 6.5 MB resident with the default of 4 MiB.
+ *
+ * Collections are of everything, or young: those look only at what was made since the last, and leave what is older. A heap
+ * has young ones while they pay (option generational).
  *
  * A heap without a limit of its own stays within the memory control groups of the process, which the kernel ends for
  * exceeding them: its objects take up at most seven eighths of what they allow, and then allocation is refused with
@@ -135,6 +141,10 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_TRACE_COLLECTIONS 1u
 #define HW_TRACE_PHASES 2u
 #define HW_TRACE_OFF 4u
+/* The option generational: whether there are young collections. */
+#define HW_GENERATIONAL_OFF 0u
+#define HW_GENERATIONAL_AUTO 1u
+#define HW_GENERATIONAL_ALWAYS 2u
 
 /* generated: options */
 typedef struct hw_options {
@@ -499,6 +509,10 @@ bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const
 
 /* Collects now: what no root led to when it was called is gone when it returns. HW_ESTATE: it was refused, see above. */
 hw_status hw_collect(hw_mutator *m);
+
+/* Collects what was made since the last collection, if the heap has young collections now; otherwise everything. What is
+ * older stays, so this is quick. HW_ESTATE: it was refused, see above. */
+hw_status hw_collect_young(hw_mutator *m);
 
 /* Gives the memory of all free pages back to the system now; *released, unless NULL, is how many bytes that may have
  * been. Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */

@@ -31,6 +31,20 @@ pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
     }
 }
 
+/// Collects what was made since the last collection, if there are young collections now; otherwise everything.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread.
+/// 2. Roots lead to all objects that are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_collect_young(m: Option<&Mutator>) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    match m.collect_young() {
+        Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
+}
+
 /// Gives the memory of all free pages back to the system.
 ///
 /// # Safety

@@ -31,8 +31,9 @@ pub(crate) struct State {
     full_collections: AtomicU64,
     /// The bytes that were handed out before the young collections since the last of those.
     since_full: AtomicUsize,
-    /// The bytes that the last one found alive.
+    /// The bytes that the last one found alive, with what is old; and those that the last full one found.
     live: AtomicUsize,
+    live_in_full: AtomicUsize,
     /// The size in bytes at which the next is due.
     goal: AtomicUsize,
     /// There is a collection at every allocation: of everything, or mostly of what is young.
@@ -70,6 +71,7 @@ impl State {
             full_collections: AtomicU64::new(0),
             since_full: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
+            live_in_full: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
             stress,
             stores,
@@ -152,7 +154,17 @@ impl State {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// The size in bytes at which the next collection is due.
+    /// The bytes that the last full collection found alive.
+    pub(crate) fn live_in_full(&self) -> usize {
+        self.live_in_full.load(Ordering::Relaxed)
+    }
+
+    /// A full collection has found so many.
+    pub(crate) fn set_live_in_full(&self, bytes: usize) {
+        self.live_in_full.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The size in bytes at which the next full collection is due.
     pub(crate) fn goal(&self) -> &AtomicUsize {
         &self.goal
     }

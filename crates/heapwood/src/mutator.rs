@@ -312,6 +312,19 @@ impl Mutator {
         }
     }
 
+    /// Collects what was made since the last collection, if the heap has young collections now ([`Config::generational`]);
+    /// otherwise everything. What is older stays, so this is quick; most programs need it never.
+    ///
+    /// # Panics
+    /// As [`Mutator::collect`].
+    ///
+    /// [`Config::generational`]: crate::Config::generational
+    pub fn collect_young(&self) {
+        if let Err(misuse) = self.raw().collect_young() {
+            panic!("{misuse}");
+        }
+    }
+
     /// The heap this thread is attached to.
     pub fn heap(&self) -> Heap {
         Heap { inner: self.inner() }

@@ -666,6 +666,55 @@ static void stores(int verify, int stress, int generational) {
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
+/* What an old object refers to survives young collections if the store went through the barrier; what is old and dead stays
+ * until everything is collected. */
+static void young(void) {
+    hw_heap *heap;
+    hw_options o;
+    hw_options_init(&o);
+    o.conservative_stacks = 0;
+    o.verify = 1;
+    o.generational = HW_GENERATIONAL_ALWAYS;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_collect_young(NULL) == HW_EINVAL);
+    hw_mutator *m = join(heap);
+    CHECK(m->barrier != 0);
+    hw_type list = list_type(heap), pointer;
+    uint64_t mask = 1;
+    CHECK(hw_type_mask(heap, 8, &mask, 1, &pointer, NULL) == HW_OK);
+    struct list *first = NULL;
+    struct list **array = NULL;
+    hw_frame one, two;
+    hw_frame_push(m, &one, &first, 1);
+    hw_frame_push(m, &two, &array, 1);
+    first = hw_alloc(m, list);
+    array = hw_alloc_array(m, pointer, 10000);
+    CHECK(hw_collect_young(m) == HW_OK);
+    hw_write(m, first, &first->next, hw_alloc(m, list));
+    for (int i = 0; i < 10000; i += 100) hw_write(m, array, &array[i], hw_alloc(m, list));
+    struct list *some[3];
+    for (int i = 0; i < 3; i++) some[i] = array[i * 100];
+    hw_copy(m, array, array + 1, (const void *)some, 3);
+    hw_alloc(m, list); /* dead */
+    CHECK(hw_collect_young(m) == HW_OK);
+    CHECK(figures(heap).live_objects == 2 + 1 + 100 && figures(heap).young_collections == 2);
+    first->next->number = 7;
+    hw_write(m, array, &array[5], hw_alloc(m, list));
+    hw_write(m, array, &array[5], NULL); /* remembered, and nothing there */
+    void **handle = hw_handle_new(m, NULL);
+    CHECK(hw_collect_young(m) == HW_OK && figures(heap).live_objects == 103);
+    CHECK(hw_handle_set(m, handle, hw_alloc(m, list)) == HW_OK);
+    CHECK(hw_collect_young(m) == HW_OK && figures(heap).live_objects == 104 && first->next->number == 7);
+    /* Old and dead. */
+    hw_write(m, first, &first->next, NULL);
+    array = NULL;
+    CHECK(hw_collect_young(m) == HW_OK && figures(heap).live_objects == 104);
+    CHECK(hw_collect(m) == HW_OK && figures(heap).live_objects == 2);
+    CHECK(hw_handle_free(m, handle) == HW_OK && figures(heap).barrier_violations == 0);
+    hw_frame_pop(m, &two);
+    hw_frame_pop(m, &one);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+}
+
 static void statistics(void) {
     hw_heap *heap = new_heap();
     struct {
@@ -712,6 +761,7 @@ int main(void) {
     conservative_stack(here + 1);
     roots();
     for (int i = 0; i < 12; i++) stores(i & 1, i >> 1 & 1, i >> 2);
+    young();
     statistics();
     puts("all is as the header says");
     return 0;

@@ -313,6 +313,7 @@ impl Collector {
         let goal_now = if is_young {
             goal
         } else {
+            state.set_live_in_full(live);
             let now = clock::process_cpu_ns();
             let since = Spent {
                 collecting_ns: *spent,

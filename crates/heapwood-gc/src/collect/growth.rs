@@ -11,7 +11,7 @@
 const WANTED: f64 = 0.07;
 /// Growth is at least so many hundredths of what is alive,
 const LEAST_PERCENT: usize = 30;
-/// and at least this; at most it is doubled or halved at once, and where less than a quarter was freed made four times as large.
+/// and at least this; at most it is doubled or halved at once, and where less than a quarter was freed made three times as large.
 const LEAST: usize = 3 << 20;
 /// A heap may become this large whatever is alive, if it would else collect all the time.
 const SMALL: usize = 32 << 20;
@@ -56,7 +56,7 @@ impl Growth {
         let Spent { collecting_ns, all_ns, in_vain } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let ratio = match in_vain {
-            true => 4.0,
+            true => 3.0,
             false => (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, 2.0),
         };
         let most = most(live, percent);
@@ -116,6 +116,6 @@ mod tests {
             live += growth.after_full(live, 150, in_vain);
             live / MIB
         });
-        assert_eq!(goals.collect::<Vec<_>>(), [16, 40, 100, 250, 625]);
+        assert_eq!(goals.collect::<Vec<_>>(), [13, 32, 81, 203, 507]);
     }
 }

@@ -15,7 +15,7 @@ use crate::options::Generational;
 const LEAST: usize = 1 << 20;
 const FIRST: usize = 2 << 20;
 const MOST: usize = 64 << 20;
-/// It is at most one part in so many of the room that is left.
+/// It is at most one part in so many of the room that is left, and half of that while young collections are tried.
 const PART_OF_ROOM: usize = 4;
 /// It is doubled when more than one part in so many survives, and halved when less than one in so many does.
 const DOUBLE: usize = 16;
@@ -65,6 +65,8 @@ pub(crate) struct Nursery {
     on: bool,
     size: usize,
     misses: u32,
+    /// They are tried again, after a rest.
+    tries: bool,
     /// Full collections until one is tried, and how many after the next failure.
     rests: u32,
     next_rest: u32,
@@ -81,6 +83,7 @@ impl Nursery {
             on: option != Generational::Off,
             size: FIRST,
             misses: 0,
+            tries: false,
             rests: 0,
             next_rest: 1,
             full: None,
@@ -124,7 +127,8 @@ impl Nursery {
     pub(crate) fn budget(&mut self, size: usize, goal: usize) -> usize {
         let room = goal.saturating_sub(size);
         self.has_room = room / PART_OF_ROOM >= LEAST;
-        if self.is_next() { self.size.min(room / PART_OF_ROOM) } else { room }
+        let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
+        if self.is_next() { self.size.min(room / part) } else { room }
     }
 
     /// A full collection has ended, in place of a young one if the remembered set had `overflowed`.
@@ -141,7 +145,7 @@ impl Nursery {
         }
         if self.rests == 0 {
             // One that fails is the last for a while.
-            (self.on, self.misses) = (true, MISSES - 1);
+            (self.on, self.tries, self.misses) = (true, true, MISSES - 1);
         }
     }
 
@@ -158,7 +162,7 @@ impl Nursery {
         // Before the first full one: of what it would look at, half is free.
         let least = self.full.unwrap_or(Yield { freed: young.allocated / 2, ns: cost, ..young });
         if (Yield { ns: cost, ..young }).pays(least) {
-            (self.misses, self.next_rest) = (0, 1);
+            (self.misses, self.next_rest, self.tries) = (0, 1, false);
             return;
         }
         self.misses += 1;

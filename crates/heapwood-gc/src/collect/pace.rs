@@ -88,10 +88,10 @@ impl Pacer {
         !self.is_near_limit(state) || self.share.allows(clock::monotonic_ns())
     }
 
-    /// Whether the last collection found so much alive that little is left below what bounds the heap: a sixteenth.
+    /// Whether the last full collection found so much alive that little is left below what bounds the heap: a sixteenth.
     pub(crate) fn is_near_limit(&self, state: &State) -> bool {
         let bound = self.limit.or(self.room.most());
-        bound.is_some_and(|bound| state.live() >= bound - bound / NEAR)
+        bound.is_some_and(|bound| state.live_in_full() >= bound - bound / NEAR)
     }
 
     /// Whether half of what the last collection left has been handed out since; and that was not little.

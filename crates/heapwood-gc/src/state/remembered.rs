@@ -11,9 +11,9 @@ use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
 const WORDS: usize = 512;
-/// The most chunks (16 MiB), but no more than one part in so many of the heap's addresses.
+/// The most chunks (16 MiB), and one for so many bytes of the window where that is less.
 const MOST: usize = 4096;
-const PART_OF_WINDOW: usize = 64;
+const WINDOW_BYTES_A_CHUNK: usize = 4 << 20;
 /// Chunks that stay in memory between collections.
 const KEEP: usize = 64;
 
@@ -61,9 +61,9 @@ pub(crate) struct RememberedSet {
 }
 
 impl RememberedSet {
-    /// None, of a heap with so many bytes of window.
+    /// An empty one for a heap with so many bytes of window.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let most = (window / PART_OF_WINDOW / size_of::<Chunk>()).clamp(KEEP, MOST);
+        let most = (window / WINDOW_BYTES_A_CHUNK).clamp(KEEP, MOST);
         Ok(RememberedSet {
             chunks: MappedArray::new(kernel, most)?,
             used: Lock::new((0, 0)),
