@@ -175,6 +175,9 @@ impl<'w> Worker<'w> {
             980..987 => self.change_root(m),
             987..990 => self.let_go(m),
             990..994 => {
+                if self.world.settings.young {
+                    self.world.heap.set_always_late(self.rng.one_in(3));
+                }
                 m.safepoint();
                 Ok(())
             }
@@ -184,7 +187,6 @@ impl<'w> Worker<'w> {
                 m.collect().map_err(|e| format!("a collection was refused: {e}"))
             }
             _ if self.world.settings.young && self.rng.one_in(self.world.settings.threads) => {
-                self.world.heap.set_always_late(self.rng.one_in(6));
                 m.collect_young().map_err(|e| format!("a young collection was refused: {e}"))
             }
             _ => Ok(()),
