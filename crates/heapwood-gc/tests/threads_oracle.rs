@@ -51,7 +51,7 @@ fn play(settings: &Settings) {
     );
     assert!(all.allocations >= share);
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
-    assert!(!settings.young || young > collections / 4 && late > 0, "many are young, and some late");
+    assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
     assert!(settings.threads == 1 || passed > all.allocations / 100, "clusters went from thread to thread");
     assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
 }
