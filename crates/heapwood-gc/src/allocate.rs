@@ -106,12 +106,14 @@ impl Mutator {
         if self.is_thread_asked_to_stop() {
             self.safepoint_slow();
         }
-        if state.is_stressed() {
-            self.collect().map_err(AllocError::Misuse)?;
+        match state.stress() {
+            Some(Collection::Full) => self.collect().map_err(AllocError::Misuse)?,
+            Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
+            None => {}
         }
         let (mut collections, mut mine) = (0, 0);
         loop {
-            let (seen, cycle) = (state.collections(), space.cycle());
+            let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
             let refused = match attempt() {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
@@ -137,11 +139,11 @@ impl Mutator {
                 }
                 _ => collections += 1,
             }
-            let collected = heap.collect_if(
-                self,
-                || state.collections() == seen,
-                if due { Cause::Due } else { Cause::NoRoom },
-            );
+            let collected = match due {
+                true => heap.collect_if(self, || state.collections() == seen.0, Cause::Due),
+                // Whoever collected meanwhile what is young alone has not looked for room.
+                false => heap.collect_if(self, || state.full_collections() == seen.1, Cause::NoRoom),
+            };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
     }

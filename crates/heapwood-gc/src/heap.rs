@@ -116,7 +116,7 @@ impl Heap {
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, goal, config.stress, stores, remembered),
+            state: State::new(space, goal, config.stress.then_some(config.generational), stores, remembered),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::default(),
             config,
@@ -147,7 +147,7 @@ impl Heap {
     /// What injects faults into it, for tests of the tests.
     #[cfg(feature = "inject")]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
-        self.collector.faults()
+        self.state.faults()
     }
 
     /// The memory it manages.
@@ -285,7 +285,7 @@ impl Heap {
     /// # Safety
     /// 1. `object` is null, an address outside the heap, or that of an object that exists.
     pub unsafe fn new_handle(&self, object: Address) -> Result<Handle, HandleError> {
-        self.collector.roots().new_handle(object.get())
+        self.collector.roots().new_handle(object.get(), self.state.faults())
     }
 
     /// Lets a handle refer to another object, or none (null).
@@ -294,7 +294,7 @@ impl Heap {
     /// 1. The handle is this heap's, and held.
     /// 2. As for [`Heap::new_handle`].
     pub unsafe fn set_handle(&self, handle: Handle, object: Address) {
-        self.collector.roots().set_handle(handle, object.get());
+        self.collector.roots().set_handle(handle, object.get(), self.state.faults());
     }
 
     /// Frees a handle; false if it is not held.
@@ -315,6 +315,13 @@ impl Heap {
         let released = self.space().release_all();
         self.background.figures().count_released(released);
         released
+    }
+
+    /// From now on young collections have no time, and promote what they come to and all else that was made since the last
+    /// one; or they have again what they need.
+    #[cfg(feature = "inspect")]
+    pub fn set_always_late(&self, on: bool) {
+        self.state.set_always_late(on);
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.

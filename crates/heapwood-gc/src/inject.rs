@@ -4,7 +4,7 @@
 
 #[cfg(feature = "inject")]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use heapwood_heap::{Space, Stopped};
+use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_layout::program::Nest;
 
 /// What goes wrong.
@@ -22,6 +22,18 @@ pub enum Fault {
     ShortProgram = 4,
     /// The last pointer bit of an object in a mixed span is not seen.
     ShortBits = 5,
+    /// A store of a young object into an old one is not remembered.
+    StoreNotRecorded = 6,
+    /// Words that are filled after their object was made are not remembered.
+    InitNotRecorded = 7,
+    /// A chunk of remembered stores is lost when a collector closes it.
+    RecordLost = 8,
+    /// The mark of a large object that is not old yet is taken back as a young collection ends.
+    YoungLargeForgotten = 9,
+    /// An object in a cell that the program had freed is not remembered.
+    ReusedNotRecorded = 10,
+    /// It is not noted that a handle refers to another object.
+    HandleNotNoted = 11,
 }
 
 /// The fault that is injected into one heap: none at first.
@@ -62,6 +74,21 @@ impl FaultInjector {
         fails
     }
 
+    /// Goes through the large objects that a marking has found, before it ends: those that no sweep has.
+    pub(crate) fn forget_young_large(&self, world: &Stopped<'_>, of: Collection) {
+        if of != Collection::Young || self.fault.load(Ordering::Relaxed) != Fault::YoungLargeForgotten as u32
+        {
+            return;
+        }
+        world.for_each_span(|_, span| {
+            for object in span.iter().filter(|&object| span.is_unseen_large() && world.is_allocated(object)) {
+                if self.fails(Fault::YoungLargeForgotten) {
+                    world.forget_allocated(object);
+                }
+            }
+        });
+    }
+
     /// Goes through the survivors of a marking that has just ended.
     pub(crate) fn free_survivors(&self, world: &Stopped<'_>) {
         if self.fault.load(Ordering::Relaxed) != Fault::WrongFree as u32 {
@@ -83,6 +110,9 @@ impl FaultInjector {
     pub(crate) fn fails(&self, _: Fault) -> bool {
         false
     }
+
+    #[inline(always)]
+    pub(crate) fn forget_young_large(&self, _: &Stopped<'_>, _: Collection) {}
 
     #[inline(always)]
     pub(crate) fn free_survivors(&self, _: &Stopped<'_>) {}

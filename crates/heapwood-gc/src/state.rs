@@ -9,10 +9,13 @@ mod wakeup;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
+use crate::inject::FaultInjector;
 use crate::mutator::barrier::VERIFY;
-use crate::options::Config;
+use crate::options::{Config, Generational};
+#[cfg(feature = "inspect")]
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::Space;
+use heapwood_heap::{Collection, Space};
 use heapwood_os::stack::thread_pointer;
 use remembered::RememberedSet;
 
@@ -23,15 +26,18 @@ pub(crate) struct State {
     marking: AtomicUsize,
     /// Those of the threads that help it.
     helping: [AtomicUsize; Config::MOST_MARK_THREADS as usize],
-    /// Collections so far.
+    /// Collections so far, and those of them that looked at everything.
     collections: AtomicU64,
+    full_collections: AtomicU64,
+    /// The bytes that were handed out before the young collections since the last of those.
+    since_full: AtomicUsize,
     /// The bytes that the last one found alive, with what is old; and those that the last full one found.
     live: AtomicUsize,
     live_in_full: AtomicUsize,
     /// The size in bytes at which the next is due.
     goal: AtomicUsize,
-    /// There is a collection at every allocation.
-    stress: bool,
+    /// There is a collection at every allocation: of everything, or mostly of what is young.
+    stress: Option<Generational>,
     /// In verify mode, the stores that went through the barrier.
     stores: Option<StoreLog>,
     /// Where pointers to young objects were stored into old ones.
@@ -40,6 +46,10 @@ pub(crate) struct State {
     barrier: AtomicU32,
     /// What the heap's own thread sleeps on.
     wakeup: Wakeup,
+    faults: FaultInjector,
+    /// Young collections have no time.
+    #[cfg(feature = "inspect")]
+    always_late: AtomicBool,
 }
 
 impl State {
@@ -47,7 +57,7 @@ impl State {
     pub(crate) fn new(
         space: Space,
         goal: usize,
-        stress: bool,
+        stress: Option<Generational>,
         stores: Option<StoreLog>,
         remembered: RememberedSet,
     ) -> Self {
@@ -58,12 +68,17 @@ impl State {
             marking: AtomicUsize::new(0),
             helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
             collections: AtomicU64::new(0),
+            full_collections: AtomicU64::new(0),
+            since_full: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
             live_in_full: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
             stress,
             stores,
             wakeup: Wakeup::default(),
+            faults: FaultInjector::default(),
+            #[cfg(feature = "inspect")]
+            always_late: AtomicBool::new(false),
         }
     }
 
@@ -112,9 +127,26 @@ impl State {
         self.collections.load(Ordering::Acquire)
     }
 
-    /// A collection ends.
-    pub(crate) fn count_collection(&self) {
+    /// How many of them looked at everything.
+    pub(crate) fn full_collections(&self) -> u64 {
+        self.full_collections.load(Ordering::Acquire)
+    }
+
+    /// A collection ends, before which so many bytes had been handed out since the one before.
+    pub(crate) fn count_collection(&self, of: Collection, handed_out: usize) {
+        match of {
+            Collection::Full => {
+                self.since_full.store(0, Ordering::Relaxed);
+                self.full_collections.fetch_add(1, Ordering::Release);
+            }
+            Collection::Young => _ = self.since_full.fetch_add(handed_out, Ordering::Relaxed),
+        }
         self.collections.fetch_add(1, Ordering::Release);
+    }
+
+    /// The bytes that were handed out between the last full collection and the last of all.
+    pub(crate) fn since_full(&self) -> usize {
+        self.since_full.load(Ordering::Relaxed)
     }
 
     /// The bytes that the last collection found alive.
@@ -160,9 +192,32 @@ impl State {
         self.barrier.store(if on { now | why } else { now & !why }, Ordering::Relaxed);
     }
 
-    /// Whether there is a collection at every allocation.
-    pub(crate) fn is_stressed(&self) -> bool {
-        self.stress
+    /// What is collected before every allocation, if something is. Where young collections do not have to pay all but one in
+    /// eight are such.
+    pub(crate) fn stress(&self) -> Option<Collection> {
+        let often_young = self.stress? == Generational::Always && !self.collections().is_multiple_of(8);
+        Some(if often_young { Collection::Young } else { Collection::Full })
+    }
+
+    /// From now on young collections have no time, or enough.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn set_always_late(&self, on: bool) {
+        self.always_late.store(on, Ordering::Relaxed);
+    }
+
+    /// Whether a young collection is late when it begins.
+    #[inline(always)]
+    pub(crate) fn is_late_at_once(&self) -> bool {
+        #[cfg(feature = "inspect")]
+        return self.always_late.load(Ordering::Relaxed);
+        #[cfg(not(feature = "inspect"))]
+        false
+    }
+
+    /// What goes wrong on purpose.
+    #[inline(always)]
+    pub(crate) fn faults(&self) -> &FaultInjector {
+        &self.faults
     }
 
     /// In verify mode, the stores that went through the barrier.

@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::options::Generational;
 use heapwood_gc::{Heap, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
@@ -189,4 +190,58 @@ fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
     // 32 MB went through it.
     assert_eq!(stats.collections, 0);
     assert!(stats.in_use_bytes <= most.load(Ordering::Relaxed) + (512 << 10), "{stats:?}");
+}
+
+unsafe extern "C" fn trace_first(object: *mut u8, _: usize, context: *mut TraceContext) {
+    // SAFETY: the context is passed on as it came, and the object has a word.
+    unsafe { heapwood_gc::Tracer::from_context(context).visit(object.cast::<usize>().read()) };
+}
+
+/// What is dead may refer to what the program has freed, and a young collection looks at what is dead where it is old: what
+/// lies there now is not taken for an object, nor is it no object's fault.
+#[test]
+fn a_young_collection_is_not_misled_by_what_is_dead() {
+    // The memory of what was freed is another object's, in the middle; or nobody's.
+    for (again, traced) in [(true, true), (false, true), (true, false), (false, false)] {
+        let heap = heap(PRECISE.generational(Generational::Always));
+        let mutator = attach(&heap);
+        let traced_type = TypeDescriptor::traced(4 * WORD, trace_first).unwrap();
+        let (node, traced_type) = (node_type(&heap), heap.register(&traced_type).unwrap());
+        let large = |pages: usize| pointer_free(&heap, pages << 13);
+        let mut roots = Slots::new(&heap, 2);
+        roots.set(0, new(&mutator, if traced { traced_type } else { node }));
+        mutator.collect().unwrap();
+        let (first, second) = (new(&mutator, large(6)), new(&mutator, large(6)));
+        match traced {
+            // An old one refers to it itself, by words that only its function knows;
+            true => link(&mutator, roots.get(0), 0, second),
+            // or to a young one that does.
+            false => {
+                let between = new(&mutator, node);
+                put(between, 0, second);
+                link(&mutator, roots.get(0), 0, between);
+            }
+        }
+        // All that refers to the large ones dies, and then they are freed.
+        roots.set(0, 0);
+        for object in [first, second] {
+            // SAFETY: nothing that can be reached refers to it.
+            unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
+        }
+        if again {
+            let wide = masked(&heap, 12 << 10, &[0, 1, 255]);
+            roots.set(1, new(&mutator, wide));
+            let inside = roots.get(1)..roots.get(1) + (12 << 13);
+            assert!(inside.contains(&second) && inside.start != second);
+            (0..12 << 10).for_each(|word| put(roots.get(1), word, if word < 256 { 0 } else { word }));
+        }
+        let before = heap.stats();
+        mutator.collect_young().unwrap();
+        assert_eq!(heap.stats().young_collections, before.young_collections + 1);
+        heap.space().finish_sweep();
+        assert_valid(&heap);
+        assert_eq!(mutator.find(second).map(|found| found.base.get()), again.then_some(roots.get(1)));
+        mutator.collect().unwrap();
+        assert_eq!(heap.stats().live_objects, again as usize);
+    }
 }

@@ -100,7 +100,7 @@ fn written(mutator: usize) -> usize {
 #[test]
 fn blocked_threads_hand_back_what_they_hold() {
     for threads in [1, 64] {
-        let heap = heap(PRECISE.min_heap(256 << 20));
+        let heap = heap(FULL.min_heap(256 << 20));
         with_blocked_threads(&heap, threads, |_| {
             std::thread::sleep(Duration::from_millis(1000));
             attach(&heap).collect().unwrap();
@@ -122,7 +122,7 @@ fn blocked_threads_hand_back_what_they_hold() {
 #[test]
 fn a_thousand_blocked_threads_are_small() {
     let threads = 1000;
-    let heap = heap(Config::DEFAULT.huge_pages(false).conservative_stacks(false).min_heap(1 << 30));
+    let heap = heap(FULL.min_heap(1 << 30));
     with_blocked_threads(&heap, threads, |mutators| {
         let all = || mutators.iter().map(|&m| written(m)).sum::<usize>();
         let before = all();

@@ -7,15 +7,26 @@ mod shadow;
 
 use common::*;
 use heapwood_gc::inject::Fault;
+use heapwood_gc::options::Generational;
+use heapwood_heap::Address;
 use shadow::program::play;
 use shadow::settings::{ALL, Settings};
 use shadow::world::World;
 
 /// Plays until the oracle objects; returns how many of the runs in which the error struck it noticed.
 fn oracle_catches(what: Option<(Fault, u64)>, steps: usize) -> (usize, usize) {
+    oracle_catches_in(false, what, steps)
+}
+
+/// The same where collections are young mostly.
+fn young_oracle_catches(what: Option<(Fault, u64)>, steps: usize) -> (usize, usize) {
+    oracle_catches_in(true, what, steps)
+}
+
+fn oracle_catches_in(young: bool, what: Option<(Fault, u64)>, steps: usize) -> (usize, usize) {
     let (mut struck, mut caught) = (0, 0);
     // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
-    let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none());
+    let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none() && s.young == young);
     for settings in exact.filter(|s| !s.config.verify && !s.config.stress) {
         for seed in 1..=5 {
             // What the heap's own thread has swept when would change from run to run.
@@ -70,6 +81,124 @@ fn programs_scanned_short_are_caught() {
 fn pointer_bits_read_short_are_caught() {
     let (struck, caught) = oracle_catches(Some((Fault::ShortBits, 1)), 6_000);
     assert!(struck == 25 && caught >= 24, "{caught} of {struck}");
+}
+
+#[test]
+fn nothing_planted_nothing_caught_in_young_collections() {
+    assert_eq!(young_oracle_catches(None, 3_000), (0, 0));
+}
+
+/// What is lost is seen in most runs: sometimes something else leads there, or a full or a late collection comes first.
+fn is_caught_in_young_collections(fault: Fault, every: u64, steps: usize) {
+    let (struck, caught) = young_oracle_catches(Some((fault, every)), steps);
+    println!("{fault:?}: {caught} of {struck}");
+    assert!(struck >= 15 && caught >= struck * 3 / 4, "{fault:?}: {caught} of {struck}");
+}
+
+#[test]
+fn stores_that_are_not_remembered_are_caught() {
+    is_caught_in_young_collections(Fault::StoreNotRecorded, 20, 3_000);
+}
+
+#[test]
+fn arrays_filled_without_being_remembered_are_caught() {
+    is_caught_in_young_collections(Fault::InitNotRecorded, 10, 10_000);
+}
+
+#[test]
+fn lost_chunks_of_the_remembered_set_are_caught() {
+    is_caught_in_young_collections(Fault::RecordLost, 2, 5_000);
+}
+
+#[test]
+fn forgotten_marks_of_young_large_objects_are_caught() {
+    is_caught_in_young_collections(Fault::YoungLargeForgotten, 2, 5_000);
+}
+
+#[test]
+fn objects_in_the_place_of_freed_ones_that_are_not_remembered_are_caught() {
+    is_caught_in_young_collections(Fault::ReusedNotRecorded, 1, 30_000);
+}
+
+#[test]
+fn handles_that_are_not_noted_are_caught() {
+    is_caught_in_young_collections(Fault::HandleNotNoted, 1, 20_000);
+}
+
+/// An old object that refers to a new one, under verify mode with an error planted, and a young collection.
+fn verified_young_collection(what: Option<(Fault, u64)>) {
+    let heap = heap(PRECISE.verify(true).generational(Generational::Always));
+    let mutator = attach(&heap);
+    let (node, large) = (node_type(&heap), masked(&heap, 10_000, &[0]));
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, node));
+    let held = handle(&heap, 0).unwrap();
+    mutator.collect().unwrap();
+    if let Some((what, every)) = what {
+        heap.faults().inject(what, every);
+    }
+    link(&mutator, roots.get(0), 1, new(&mutator, node));
+    // SAFETY: the handle is held, and the object was made just now.
+    unsafe { heap.set_handle(held, Address::new(new(&mutator, node))) };
+    roots.set(1, new(&mutator, large));
+    mutator.collect_young().unwrap();
+    assert_eq!((heap.stats().young_collections, heap.stats().live_objects), (1, 4));
+    assert!(heap.free_handle(held));
+}
+
+#[test]
+fn verify_mode_is_content_with_a_young_collection() {
+    verified_young_collection(None);
+}
+
+#[test]
+fn verify_mode_catches_a_store_that_is_not_remembered() {
+    let said = run_alone("child_does_not_remember_a_store");
+    assert_corrupt(&said, "word 1 of the object at 0x");
+    assert_corrupt(&said, "the write barrier saw a store there, which was not remembered");
+    assert_corrupt(&run_alone("child_loses_a_chunk"), "which was not marked by a young collection");
+}
+
+#[test]
+fn verify_mode_catches_a_handle_that_is_not_noted() {
+    assert_corrupt(&run_alone("child_does_not_note_a_handle"), "the handle at 0x");
+}
+
+#[test]
+fn verify_mode_catches_a_forgotten_large_object() {
+    assert_corrupt(&run_alone("child_forgets_a_large_object"), "the root slot at 0x");
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_does_not_remember_a_store() {
+    if alone() {
+        verified_young_collection(Some((Fault::StoreNotRecorded, 1)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_loses_a_chunk() {
+    if alone() {
+        verified_young_collection(Some((Fault::RecordLost, 1)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_does_not_note_a_handle() {
+    if alone() {
+        verified_young_collection(Some((Fault::HandleNotNoted, 1)));
+    }
+}
+
+#[test]
+#[ignore = "aborts: run in a process of its own by the tests above"]
+fn child_forgets_a_large_object() {
+    if alone() {
+        verified_young_collection(Some((Fault::YoungLargeForgotten, 1)));
+    }
 }
 
 /// A list and a handle under verify mode, with an error planted, and one collection.

@@ -1,5 +1,5 @@
-//! The shadow-graph oracle on heaps of every sort. A million steps by default, shared out over the heaps;
-//! `HEAPWOOD_ORACLE_STEPS` sets another number, and `HEAPWOOD_ORACLE_SEED` the first seed.
+//! The shadow-graph oracle on heaps of every sort. A million steps by default, shared out over the heaps; `HEAPWOOD_LONG=1`
+//! makes a hundred million of it, `HEAPWOOD_ORACLE_STEPS` another number, and `HEAPWOOD_ORACLE_SEED` the first seed.
 
 #[path = "oracle/mod.rs"]
 mod shadow;
@@ -13,11 +13,13 @@ fn number(variable: &str) -> Option<u64> {
 
 /// Plays one heap's share of the steps, a new seed every few thousand.
 fn play(settings: &Settings) {
-    let total = number("HEAPWOOD_ORACLE_STEPS").unwrap_or(1_000_000) as usize * settings.share / 100;
+    let long = std::env::var_os("HEAPWOOD_LONG").is_some_and(|v| v == "1");
+    let steps = number("HEAPWOOD_ORACLE_STEPS").unwrap_or(if long { 100_000_000 } else { 1_000_000 });
+    let total = steps as usize * settings.share / 100;
     let round = if settings.config.stress { 2_000 } else { 20_000 };
     let mut seed = number("HEAPWOOD_ORACLE_SEED").unwrap_or(1);
     let (mut left, mut collections, mut overflows, mut limits, mut verified) = (total, 0, 0, 0, 0);
-    let mut seen = 0;
+    let (mut seen, mut young, mut late, mut frees, mut reused) = (0, 0, 0, 0, 0);
     while left > 0 {
         let done =
             shadow::program::run(settings, seed, left.min(round)).unwrap_or_else(|what| panic!("{what}"));
@@ -27,10 +29,15 @@ fn play(settings: &Settings) {
         limits += done.limits;
         verified += done.verified;
         seen += done.seen;
+        young += done.young;
+        late += done.late;
+        frees += done.frees;
+        reused += done.reused;
         seed += 1;
     }
     println!(
-        "{}: {total} steps, {collections} collections, {overflows} overflows, {limits} limits, {} alive",
+        "{}: {total} steps, {collections} collections, {young} checked that were young, {late} late, {overflows} \
+         overflows, {limits} limits, {frees} freed, {reused} in their places, {} alive",
         settings.name,
         seen / collections as usize
     );
@@ -39,6 +46,10 @@ fn play(settings: &Settings) {
     }
     assert!(collections as usize > total / 20_000, "collections happened");
     assert!(settings.config.mark_stack.is_none() || overflows > 0, "the mark stack overflowed");
+    assert!(
+        !settings.young || young > 0 && late > 0 && frees > 0 && reused > 0,
+        "all that young collections have to do with"
+    );
     assert!(!settings.config.verify || verified == collections, "every collection was verified");
 }
 
@@ -65,10 +76,20 @@ heaps! {
     conservative_small_mark_stack_verified = 10;
     any_number_of_markers = 11;
     any_number_of_markers_small_mark_stack_verified = 12;
+    young = 13;
+    young_left_to_itself = 14;
+    young_all_mixed = 15;
+    young_all_mixed_verified = 16;
+    young_smallest_mark_stack_verified = 17;
+    young_verified = 18;
+    young_limited = 19;
+    young_under_stress = 20;
+    young_conservative_small_mark_stack_verified = 21;
+    young_any_number_of_markers = 22;
 }
 
 #[test]
 fn the_shares_are_all_the_steps_and_every_heap_is_played() {
     assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 13);
+    assert_eq!(ALL.len(), 23);
 }

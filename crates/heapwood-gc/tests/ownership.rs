@@ -11,7 +11,7 @@ use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 /// No collection comes by itself.
-const QUIET: Config = PRECISE.min_heap(1 << 30);
+const QUIET: Config = FULL.min_heap(1 << 30);
 
 /// Thirty shapes in six size classes that fill their spans' pages without a rest.
 fn thirty_shapes(heap: &Heap) -> Vec<ObjectType> {

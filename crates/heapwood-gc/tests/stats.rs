@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heapwood_gc::options::Generational;
 
 #[test]
 fn the_parts_of_a_pause_are_told() {
@@ -75,7 +76,7 @@ fn statistics_can_be_read_while_others_collect() {
 
 #[test]
 fn every_statistic_has_its_value_and_help() {
-    let heap = heap(PRECISE);
+    let heap = heap(PRECISE.generational(Generational::Always));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);
@@ -88,6 +89,9 @@ fn every_statistic_has_its_value_and_help() {
         mutator.allocate(node).unwrap();
     }
     mutator.collect().unwrap();
+    heap.set_always_late(true);
+    mutator.allocate(node).unwrap();
+    mutator.collect_young().unwrap();
     drop(mutator);
     heap.release_free_memory();
     let stats = heap.stats();

@@ -15,7 +15,8 @@ const FAULT: &str = "HEAPWOOD_TEST_FAULT";
 
 /// Two heaps with a few threads, and an error planted once all that they share is made.
 fn play(what: Option<(Fault, u64)>) {
-    for settings in [&ALL[2], &ALL[4]] {
+    let young = std::env::var(FAULT).is_ok_and(|fault| fault.starts_with("young"));
+    for settings in if young { [&ALL[12], &ALL[13]] } else { [&ALL[2], &ALL[4]] } {
         let world = World::new(*settings, 1);
         if let Some((what, every)) = what {
             world.heap.faults().inject(what, every);
@@ -66,6 +67,13 @@ fn wrongly_freed_objects_are_caught() {
 }
 
 #[test]
+fn what_young_collections_are_not_told_is_caught() {
+    for fault in ["store", "chunk", "init", "large", "reused", "handle"] {
+        println!("{}", caught(&format!("young: {fault}")));
+    }
+}
+
+#[test]
 #[ignore = "fails, as it must: run in a process of its own by the tests above"]
 fn child_with_a_fault() {
     if alone() {
@@ -73,6 +81,12 @@ fn child_with_a_fault() {
             "lose mark" => (Fault::LoseMark, 100),
             "miss root" => (Fault::MissRoot, 50),
             "wrong free" => (Fault::WrongFree, 2_000),
+            "young: store" => (Fault::StoreNotRecorded, 20),
+            "young: chunk" => (Fault::RecordLost, 5),
+            "young: init" => (Fault::InitNotRecorded, 2),
+            "young: large" => (Fault::YoungLargeForgotten, 2),
+            "young: reused" => (Fault::ReusedNotRecorded, 2),
+            "young: handle" => (Fault::HandleNotNoted, 1),
             other => panic!("no fault is called {other:?}"),
         }));
     }

@@ -29,24 +29,29 @@ fn play(settings: &Settings) {
     let most = round * settings.threads * 25;
     let mut seed = number("HEAPWOOD_ORACLE_SEED").unwrap_or(1);
     let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
+    let (mut young, mut late) = (0, 0);
     let begun = std::time::Instant::now();
     while left > 0 {
         let world = World::new(*settings, seed);
         let done = world.play(seed, left.min(most)).unwrap_or_else(|what| panic!("{what}"));
-        collections += world.heap.stats().collections;
+        let stats = world.heap.stats();
+        collections += stats.collections;
+        young += stats.young_collections;
+        late += stats.promoted_whole;
         left = left.saturating_sub(done.allocations);
         passed += done.sent;
         all.add(done);
         seed += 1;
     }
     println!(
-        "{}: {:?}, {collections} collections, {:.1} s",
+        "{}: {:?}, {collections} collections, {young} young, {late} late, {:.1} s",
         settings.name,
         all,
         begun.elapsed().as_secs_f64()
     );
     assert!(all.allocations >= share);
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
+    assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
     assert!(settings.threads == 1 || passed > all.allocations / 100, "clusters went from thread to thread");
     assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
 }
@@ -72,10 +77,18 @@ heaps! {
     verified = 8;
     stressed = 9;
     conservative = 10;
+    young_one_thread = 11;
+    young_two_threads_left_to_themselves = 12;
+    young_threads_that_come_and_go = 13;
+    young_all_mixed = 14;
+    young_small_mark_stack = 15;
+    young_limited = 16;
+    young_verified = 17;
+    young_stressed = 18;
 }
 
 #[test]
 fn the_shares_are_all_the_allocations_and_every_heap_is_played() {
     assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 11);
+    assert_eq!(ALL.len(), 19);
 }

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
 const LINE: &str = r"^gc (?<number>\d+) @(?<at>\d+\.\d{3})s (?<percent>\d+)%: (?<prep>[\d.]+)\+(?<mark>[\d.]+)\+(?<end>[\d.]+) ms clock, (?<prep_cpu>[\d.]+)\+(?<assist>[\d.]+)/(?<background>[\d.]+)/(?<idle>[\d.]+)\+(?<end_cpu>[\d.]+) ms cpu, (?<size>\d+)->(?<found>\d+)->(?<live>\d+) MB, (?<goal>\d+) MB goal, (?<stacks>\d+) MB stacks, (?<globals>\d+) MB globals, (?<processors>\d+) P(?<forced> \(forced\))? \| (?<own>.*)$";
 
-const OWN: &str = r"^prep_ms=[\d.]+ stop_ms=[\d.]+ sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
+const OWN: &str = r"^kind=(?<kind>full|young) prep_ms=[\d.]+ stop_ms=[\d.]+ sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
 
 const FIVE_LINES: &str = "^\tTotal GC prep time:  (?<prep>\\d+) milliseconds\n\tTotal mark time:  (?<mark>\\d+) milliseconds\n\
                           \tTotal sweep time:  (?<sweep>\\d+) milliseconds\n\
@@ -134,7 +134,7 @@ fn told(name: &str, variable: Option<&str>) -> String {
 #[ignore = "run by others in a process of its own"]
 fn child_collects() {
     if alone() {
-        let heap = heap(PRECISE.min_heap(4 << 20).background_release(false).mark_threads(1));
+        let heap = heap(FULL.min_heap(4 << 20).background_release(false).mark_threads(1));
         garbage(&heap, 300_000);
         attach(&heap).collect().unwrap();
         assert_eq!(heap.stats().collections, 3, "{:?}", heap.stats());
@@ -162,6 +162,7 @@ fn a_line_a_collection_reads_as_gos() {
             assert_eq!(number("size"), 4.0, "{text}");
         }
         let mine = own.captures(&found["own"]).unwrap_or_else(|| panic!("{}", &found["own"]));
+        assert_eq!(&mine["kind"], "full");
         let number = |name: &str| mine[name].parse::<u64>().unwrap();
         // Between two collections: all that the first found dead is swept, by the thread or by the collection.
         let swept = number("allocation") + number("others") + number("collector");

@@ -162,29 +162,40 @@ impl Marks {
         unsafe { &*self.allocation_words().add((addr - self.base) >> WORD_BYTES_LOG) }.load(Ordering::Relaxed)
     }
 
-    /// The cell at `addr` counts as one that outlived the last cycle. Other bits of its word may be set at the same time.
+    /// The cell at `addr` counts as one that outlived the last cycle; whether it did not. Other bits of its word may be set at
+    /// the same time.
     ///
     /// # Safety
     /// 1. It is a cell of a span that the calling thread alone may use, and no marking is under way.
-    pub(crate) unsafe fn set_allocated(&self, addr: usize) {
+    pub(crate) unsafe fn set_allocated(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated(), addr);
         // SAFETY: the bits of spans are committed, and threads set them beside each other by this alone (contract 1).
-        unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release);
+        unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release) & bit == 0
     }
 
     /// The cells that begin at the granules `starts` of each page count as such from `from` up to `end`, in whole words if
-    /// nobody else uses them: what was made in a cycle, and is not looked at one by one.
+    /// nobody else uses them: what was made in a cycle, and is not looked at one by one. Returns how many did not.
     ///
     /// # Safety
     /// 1. They are cells of one span, and the heap is stopped.
-    pub(crate) unsafe fn set_all_allocated(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) {
+    pub(crate) unsafe fn set_all_allocated(
+        &self,
+        from: usize,
+        end: usize,
+        starts: &[u64; PAGE_WORDS],
+    ) -> usize {
+        let mut set = 0;
         let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
         for index in first / WORD_BITS..last.div_ceil(WORD_BITS) {
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
             // SAFETY: the granules are those of one span, whose bits are committed; nobody else uses them (contract 1).
-            unsafe { *self.sides[self.allocated()].at(index) |= starts[index % PAGE_WORDS] & below & above };
+            let word = unsafe { &mut *self.sides[self.allocated()].at(index) };
+            let new = starts[index % PAGE_WORDS] & below & above & !*word;
+            *word |= new;
+            set += new.count_ones() as usize;
         }
+        set
     }
 
     /// The cell at `addr`, which outlived the last cycle, is no more.

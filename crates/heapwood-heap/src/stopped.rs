@@ -80,9 +80,9 @@ impl<'s> Stopped<'s> {
     }
 
     /// Everything that was made in this cycle counts as marked by a young collection, which it ends. `owners` are all mutators
-    /// of the space, which were [published](Owner::publish).
-    pub fn promote<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) {
-        promote(self.sweeper, self.shapes, owners);
+    /// of the space, which were [published](Owner::publish). Returns how many objects were not marked, and their bytes.
+    pub fn promote<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
+        promote(self.sweeper, self.shapes, owners)
     }
 
     /// How many bytes have been handed out since the last marking. `owners` are all mutators of the space.

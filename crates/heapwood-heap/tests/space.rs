@@ -178,7 +178,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
             assert_eq!((found.base, found.bytes), (ObjectRef::new(object), reach));
             live.insert(object, (bytes, reach));
         }
-        if random(&mut state) % 8 == 0 {
+        if random(&mut state).is_multiple_of(8) {
             heap.owner().flush();
         }
         let is_full = !young || heap.space.stats().in_use > 16 << 20;

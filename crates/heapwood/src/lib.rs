@@ -63,6 +63,8 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
 #[cfg(feature = "inspect")]
 pub use heapwood_gc::PageSnapshot;
+#[doc(inline)]
+pub use heapwood_gc::options::Generational;
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{

@@ -72,7 +72,7 @@ fn values_without_size_are_objects_too() {
     let (c, d) = (m.alloc(()), m.try_alloc([0u64; 0]).unwrap());
     m.collect();
     assert_eq!((*c, d.len()), ((), 0));
-    for _ in 0..100_000 {
+    for _ in 0..1_000_000 {
         m.alloc(());
     }
     assert!(heap.stats().collections > 1, "objects without size are collected like others");

@@ -7,6 +7,7 @@ use super::forms::{Kind, kind, mask, unroll};
 use super::types::Type;
 use crate::attached::Attached;
 use crate::timing::{Clock, Series};
+use heapwood_gc::options::Generational;
 use heapwood_gc::{AllocError, Config, HeapBox, Mutator, ObjectType};
 use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
@@ -21,8 +22,12 @@ const MOST: usize = 1 << 16;
 /// Spans that are filled before.
 const SPANS: usize = 2;
 
-const CONFIG: Config =
-    Config::DEFAULT.min_heap(64 << 20).reserve(1 << 30).background_release(false).conservative_stacks(false);
+const CONFIG: Config = Config::DEFAULT
+    .min_heap(64 << 20)
+    .reserve(1 << 30)
+    .background_release(false)
+    .conservative_stacks(false)
+    .generational(Generational::Off);
 
 /// Layouts are written for so many objects in turn.
 const CELLS: usize = 8;

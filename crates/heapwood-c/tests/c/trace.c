@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     if (strcmp(how, "asks") == 0) CHECK(hw_options_env(&o, NULL) == HW_OK);
     CHECK(hw_heap_create(strcmp(how, "") == 0 ? NULL : &o, &heap, NULL) == HW_OK);
     CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK);
-    for (int i = 0; i < 100000; i++) CHECK(hw_alloc_bytes(m, 32) != NULL);
+    for (int i = 0; i < 20000; i++) CHECK(hw_alloc_bytes(m, 32) != NULL);
     CHECK(hw_collect(m) == HW_OK && hw_collect(m) == HW_OK);
     CHECK(hw_detach(m) == HW_OK);
     if (strcmp(how, "leave") != 0) CHECK(hw_heap_destroy(heap, NULL) == HW_OK);

@@ -7,7 +7,7 @@ use crate::attach::Attached;
 use crate::heap::{Heap, HeapBox};
 use crate::mutator::Mutator;
 use crate::observe::Stats;
-use crate::options::Config;
+use crate::options::{Config, Generational};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -40,6 +40,13 @@ impl Clock for Stub {
     fn sleep(&self, at_most: Duration) {
         self.now.set(self.now.get() + at_most);
     }
+}
+
+/// A heap in which no collection is due.
+fn heap_that_collects_when_asked() -> HeapBox {
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    Heap::create(&SYSTEM, config.background_release(false).min_heap(64 * MIB).generational(Generational::Off))
+        .unwrap()
 }
 
 /// A heap without a thread, and what its thread would do.
@@ -199,7 +206,7 @@ fn a_thread_that_runs_is_named() {
 /// A thread that allocates a MiB a second or more is not idle, however long nothing is collected.
 #[test]
 fn a_heap_that_is_busy_is_left_alone() {
-    let (heap, figures) = (quiet_heap(), Figures::default());
+    let (heap, figures) = (heap_that_collects_when_asked(), Figures::default());
     let mutator = Mutator::attach(&heap, None).unwrap();
     let mut day = Day::new(&heap, &figures);
     for second in 0..25 {
@@ -210,6 +217,52 @@ fn a_heap_that_is_busy_is_left_alone() {
     // Then it stops.
     mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
     assert_eq!((day.stats().collections, day.stats().idle_collections), (1, 1));
+}
+
+/// Young collections say nothing of what is old: what was allocated since the last full one counts, and after an idle one a
+/// little work is as little as it was, though it was collected.
+#[test]
+fn young_collections_are_not_what_an_idle_heap_needs() {
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    let config = config.background_release(false).generational(Generational::Always);
+    let (heap, figures) = (Heap::create(&SYSTEM, config).unwrap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    let (ty, mut kept) = (node(&heap), vec![0usize; 32 * MIB / 64].into_boxed_slice());
+    // SAFETY: the box holds nulls or objects, and outlives the heap's collections.
+    let token = unsafe { heap.add_root_slots(kept.as_ptr(), kept.len()) }.unwrap();
+    for slot in &mut kept {
+        let object = mutator.allocate(ty).unwrap().as_ptr() as usize;
+        // SAFETY: a word of the box; volatile, since the collector reads it.
+        unsafe { (&raw mut *slot).write_volatile(object) };
+    }
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    let idle = |day: &Day<'_>| (day.stats().idle_collections, day.stats().live_bytes);
+    assert_eq!(idle(&day), (1, 32 * MIB));
+    // All dies, which young collections do not see.
+    for slot in &mut kept {
+        // SAFETY: as above.
+        unsafe { (&raw mut *slot).write_volatile(0) };
+    }
+    let young = |mib: usize| {
+        let before = heap.stats().young_collections;
+        for _ in 0..mib {
+            allocate(&mutator, MIB);
+            mutator.collect_young().unwrap();
+        }
+        let stats = heap.stats();
+        assert_eq!(stats.young_collections, before + mib as u64);
+        assert!(stats.live_bytes >= 32 * MIB, "{stats:?}");
+    };
+    // An eighth of 32 MiB is worth a collection, however often the young were collected.
+    young(3);
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    assert_eq!(day.stats().idle_collections, 1);
+    young(2);
+    mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
+    assert!(idle(&day) < (3, 0) && idle(&day) >= (2, 0) && idle(&day).1 < MIB, "{:?}", day.stats());
+    assert!(heap.remove_root(token));
+    drop(mutator);
 }
 
 /// Threads that have been blocked for two looks have nothing set aside any more, and the looks end; those that come and go
@@ -250,6 +303,7 @@ fn blocked_threads_are_emptied_once() {
 #[test]
 fn what_a_collection_leaves_is_swept() {
     let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).background_release(false);
+    let config = config.generational(Generational::Off);
     let heap = Heap::create(&SYSTEM, config.reserve(4 << 30).min_heap(256 * MIB)).unwrap();
     let figures = Figures::default();
     let mutator = Mutator::attach(&heap, None).unwrap();
@@ -266,7 +320,7 @@ fn what_a_collection_leaves_is_swept() {
 /// Where one collection follows another the program sweeps what they leave; after the last, the thread does.
 #[test]
 fn a_program_that_collects_all_the_time_sweeps_itself() {
-    let (heap, figures) = (quiet_heap(), Figures::default());
+    let (heap, figures) = (heap_that_collects_when_asked(), Figures::default());
     let mutator = Mutator::attach(&heap, None).unwrap();
     let mut day = Day::new(&heap, &figures);
     for _ in 0..20 {

@@ -1,7 +1,8 @@
 //! Collecting a heap that has nothing to do, so that a program that no longer allocates gets its dead memory back. The heap is
 //! idle when it was not collected for ten seconds, and less than a MiB a second is allocated now; it is worth a collection when
-//! more than an eighth of what was alive was allocated since the last one (V8's MemoryReducer goes by such rules), or when
-//! that was the program's own: what it dropped since is told by nothing. So one collection, or none, follows a busy time.
+//! more than an eighth of what was alive was allocated since the last full one (V8's MemoryReducer goes by such rules), or when
+//! that was the program's own: what it dropped since is told by nothing. So one collection, or none, follows a busy time. Young
+//! collections tell when the heap was in use, and nothing of what is old.
 //!
 //! It is a try: begun only if all mutators are blocked or parked, withdrawn after a millisecond if one runs that does not
 //! answer; that one is named in the statistics, and the next try comes when a thread leaves the heap, later and later.
@@ -31,10 +32,12 @@ const PATIENCE: core::ops::Range<Duration> = Duration::from_secs(1)..Duration::f
 struct Look {
     now: Duration,
     collections: u64,
-    /// Bytes allocated since the heap was made, and since the last collection.
+    /// Those of them that looked at everything.
+    full_collections: u64,
+    /// Bytes allocated since the heap was made, and since the last full collection.
     allocated: u64,
     since: u64,
-    /// Bytes that that found alive.
+    /// Bytes that the last of all left.
     live: u64,
 }
 
@@ -54,7 +57,8 @@ pub(super) struct IdleCollector {
     /// The last collection that was seen: its number, and when it was.
     collections: u64,
     at: Duration,
-    /// It was one of this.
+    /// The last that looked at everything, and whether it was one of this.
+    full_collections: u64,
     is_own: bool,
     /// How long the heap must have been quiet.
     quiet: Duration,
@@ -73,6 +77,7 @@ impl IdleCollector {
         IdleCollector {
             collections: 0,
             at: now,
+            full_collections: 0,
             is_own: false,
             quiet: QUIET,
             sample: None,
@@ -98,8 +103,9 @@ impl IdleCollector {
         let look = Look {
             now,
             collections: state.collections(),
+            full_collections: state.full_collections(),
             allocated: space.total_allocated,
-            since: space.allocated_in_cycle as u64,
+            since: (state.since_full() + space.allocated_in_cycle) as u64,
             live: state.live() as u64,
         };
         match self.next(look) {
@@ -111,7 +117,8 @@ impl IdleCollector {
                     Tried::Collected => {
                         figures.count_collection();
                         let took = clock.now().saturating_sub(now);
-                        self.collected(now + took, state.collections(), took);
+                        let counts = (state.collections(), state.full_collections());
+                        self.collected(now + took, counts, took);
                         None
                     }
                     Tried::Withdrawn(thread) => {
@@ -128,7 +135,18 @@ impl IdleCollector {
 
     fn next(&mut self, look: Look) -> Next {
         if look.collections != self.collections {
-            *self = IdleCollector { collections: look.collections, ..Self::new(look.now) };
+            let full_collections = look.full_collections;
+            let collections = look.collections;
+            *self = match self.is_own && full_collections == self.full_collections {
+                true => IdleCollector {
+                    collections,
+                    is_own: true,
+                    full_collections,
+                    quiet: self.quiet,
+                    ..Self::new(look.now)
+                },
+                false => IdleCollector { collections, full_collections, ..Self::new(look.now) },
+            };
         }
         let was_busy = !self.is_own && look.live >= LITTLE;
         if look.since <= LITTLE.max(look.live / PART) && !was_busy {
@@ -154,10 +172,10 @@ impl IdleCollector {
         Next::Collect
     }
 
-    /// It has made collection number `collections`, which took so long.
-    fn collected(&mut self, now: Duration, collections: u64, took: Duration) {
-        let quiet = QUIET.max(took * REST);
-        *self = IdleCollector { collections, is_own: true, quiet, ..Self::new(now) };
+    /// It has made the collection with which there were so many, and so many full ones, and which took so long.
+    fn collected(&mut self, now: Duration, counts: (u64, u64), took: Duration) {
+        let (quiet, (collections, full_collections)) = (QUIET.max(took * REST), counts);
+        *self = IdleCollector { collections, full_collections, is_own: true, quiet, ..Self::new(now) };
     }
 
     /// The try was withdrawn.

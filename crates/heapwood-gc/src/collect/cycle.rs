@@ -10,7 +10,6 @@ use super::growth::{Growth, Spent};
 use super::nursery::{Nursery, Yield};
 use super::pace::Pacer;
 use crate::error::MisuseError;
-use crate::inject::FaultInjector;
 use crate::mark::{Marked, Marking, ScanRoots};
 use crate::mutator::barrier::YOUNG;
 use crate::mutator::registry::{Members, Registry};
@@ -110,7 +109,6 @@ pub(crate) struct Collector {
     verify: Option<Verify>,
     #[cfg(feature = "inspect")]
     snapshots: PageSnapshots,
-    faults: FaultInjector,
 }
 
 /// What a thread is doing, in the system's words.
@@ -142,7 +140,6 @@ impl Collector {
             verify,
             #[cfg(feature = "inspect")]
             snapshots: PageSnapshots::new(),
-            faults: FaultInjector::default(),
         }
     }
 
@@ -161,11 +158,6 @@ impl Collector {
     #[cfg(feature = "inspect")]
     pub(crate) fn snapshots(&self) -> &PageSnapshots {
         &self.snapshots
-    }
-
-    #[cfg(feature = "inject")]
-    pub(crate) fn faults(&self) -> &FaultInjector {
-        &self.faults
     }
 
     /// The phase clock, and what is told of it.
@@ -298,16 +290,25 @@ impl Collector {
         };
         let (old, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
         let (began_marking, reclaimed) = (Moment::now(), [reclaimed, space.reclaim_clock().times()]);
-        let deadline = began_marking.wall + nursery.most_time(began.wall.saturating_sub(*last));
-        let marked = state.while_marking(|| self.mark(state, &world, marking, &members, of, deadline));
+        let deadline = match state.is_late_at_once() {
+            true => 0,
+            false => began_marking.wall + nursery.most_time(began.wall.saturating_sub(*last)),
+        };
+        let mut marked = state.while_marking(|| self.mark(state, &world, marking, &members, of, deadline));
         if marked.late {
-            world.promote(members.owners());
+            let (objects, bytes) = world.promote(members.owners());
+            (marked.objects, marked.bytes) = (marked.objects + objects, marked.bytes + bytes);
         }
+        state.faults().forget_young_large(&world, of);
         let marked_at = Moment::now();
         let handed_out = world.handed_out(members.owners());
-        let survived = if marked.late { handed_out } else { marked.bytes };
-        // What has been handed out is a little more than what objects take up.
-        let live = if is_young { old + survived.min(handed_out) } else { marked.bytes };
+        let survived = marked.bytes;
+        let live = match of {
+            Collection::Full => marked.bytes,
+            // What was handed out is less what was freed, of which some was old.
+            Collection::Young if space.has_explicit_frees() => old + survived.min(handed_out),
+            Collection::Young => old + survived,
+        };
         *spent += marked_at.cpu.saturating_sub(began.cpu) + marked.helpers_cpu_ns;
         let goal_now = if is_young {
             goal
@@ -347,11 +348,11 @@ impl Collector {
         let size = old + handed_out;
         #[cfg(feature = "inspect")]
         self.snapshots.after_marking(space, &world);
-        self.faults.free_survivors(&world);
-        if let Some(verify) = &self.verify {
-            verify.after_marking((space, &world), &self.roots, &members);
+        state.faults().free_survivors(&world);
+        if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
+            verify.after_marking((space, &world, of), stores, &self.roots, &members);
         }
-        state.count_collection();
+        state.count_collection(of, handed_out);
 
         drop(world);
         members.resume();
@@ -424,8 +425,8 @@ impl Collector {
             });
         };
         match of {
-            Collection::Full => marking.mark(state, world, &self.faults, scan),
-            Collection::Young => marking.mark_young(state, world, &self.faults, deadline, |marker| {
+            Collection::Full => marking.mark(state, world, scan),
+            Collection::Young => marking.mark_young(state, world, deadline, |marker| {
                 scan(marker);
                 state.remembered().for_each(|entry| match entry {
                     Some(entry) => {

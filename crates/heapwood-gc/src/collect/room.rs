@@ -110,7 +110,7 @@ mod tests {
         let room = of(64 << 20, None).unwrap();
         assert_eq!(room.most(), Some(56 << 20));
         assert!(room.goal(0).unwrap() < 58 << 20);
-        assert_eq!(room.min_heap(&Config::DEFAULT), 8 << 20);
+        assert_eq!(room.min_heap(&Config::DEFAULT.min_heap(32 << 20)), 8 << 20);
         let limited = of(64 << 20, Some(8 << 20)).unwrap();
         assert_eq!((limited.most(), limited.goal(0)), (None, None));
         assert_eq!(

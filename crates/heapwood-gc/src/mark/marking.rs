@@ -11,7 +11,6 @@ use super::queue::{Graph, Marked, Marker};
 use super::roots::ScanRoots;
 use super::stack::MarkStacks;
 use super::workers::Workers;
-use crate::inject::FaultInjector;
 use crate::options::Config;
 use crate::state::State;
 use heapwood_heap::{Collection, Space, Stopped};
@@ -115,12 +114,11 @@ impl Marking {
         &mut self,
         state: &State,
         world: &Stopped<'_>,
-        faults: &FaultInjector,
         roots: impl FnOnce(&mut dyn ScanRoots),
     ) -> Marked {
         let space = state.space();
         self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Full), &self.flagged, faults);
+        let graph = Graph::new((space, world, Collection::Full), &self.flagged, state.faults());
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
@@ -145,15 +143,16 @@ impl Marking {
         &mut self,
         state: &State,
         world: &Stopped<'_>,
-        faults: &FaultInjector,
         deadline: u64,
         roots: impl FnOnce(&mut dyn ScanRoots),
     ) -> Marked {
         let space = state.space();
         self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Young), &self.flagged, faults);
+        let graph = Graph::new((space, world, Collection::Young), &self.flagged, state.faults());
         let pagemap = Pagemap::new();
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, Young::until(deadline));
+        // Few roots and edges are marked before it looks at the time.
+        marker.is_late();
         roots(&mut marker);
         let marked = marker.drain();
         let late = marker.mode.was_late();

@@ -14,7 +14,9 @@ use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
-use heapwood_heap::{Collection, GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch};
+use heapwood_heap::{
+    Address, Collection, GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch,
+};
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
@@ -100,6 +102,8 @@ pub(super) struct Marker<'h, M> {
     /// Objects and bytes that another marker has counted, too.
     pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
+    /// A young marking may come to what is dead and refers to what the program has freed: so what a slot holds is looked up.
+    doubts: bool,
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -123,6 +127,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             live_objects: 0,
             twice: (0, 0),
             faults,
+            doubts: of == Collection::Young && space.has_explicit_frees(),
         }
     }
 
@@ -141,10 +146,19 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Adds the edge to the object at `addr`, if that is inside the heap: null and foreign pointers are ignored.
     #[inline(always)]
     pub(super) fn push(&mut self, addr: usize) {
-        let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
+        let is_edge = addr.wrapping_sub(self.base) < self.extent
+            && !self.faults.fails(Fault::LoseMark)
+            && !(M::BOUNDED && self.doubts && !self.is_object(addr));
         if is_edge && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }
+    }
+
+    /// Whether an object begins at an address.
+    #[cold]
+    #[inline(never)]
+    fn is_object(&self, addr: usize) -> bool {
+        self.space.find(Address::new(addr)).is_some_and(|found| found.base.get() == addr)
     }
 
     /// Follows edges until none is left anywhere.
@@ -204,6 +218,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
         let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
+        // Then every object is scanned out of line.
+        let doubts = M::BOUNDED && self.doubts;
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
@@ -212,7 +228,11 @@ impl<'h, M: Mode> Marker<'h, M> {
                         if looks == 0 {
                             looks = LOOK_EVERY;
                             if self.mode.is_late() {
-                                // What is in the rings is left, too.
+                                // What is in the rings is left, too; the objects there have their marks.
+                                while !objects.is_empty() {
+                                    let (object, entry): (usize, PageEntry) = objects.pop();
+                                    self.count(object, self.shape(entry));
+                                }
                                 self.stacks.clear();
                                 top = bottom;
                                 break 'follow;
@@ -297,11 +317,11 @@ impl<'h, M: Mode> Marker<'h, M> {
                     *top = top.add(is_edge as usize);
                 }
             };
-            if entry.is(ScanKind::Pair) && top < roomy {
+            if entry.is(ScanKind::Pair) && top < roomy && !doubts {
                 pairs += 1;
                 push(&mut top, object);
                 push(&mut top, object + 8);
-            } else if entry.is(ScanKind::Mask) && top < roomy {
+            } else if entry.is(ScanKind::Mask) && top < roomy && !doubts {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };
                 self.count(object, shape);

@@ -14,8 +14,9 @@
 //! between. What was measured is in docs/design/barrier.md.
 
 use super::Mutator;
+use crate::inject::Fault;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, ObjectRef, ScanKind};
+use heapwood_heap::{Address, ObjectRef, ScanKind, Span};
 use heapwood_layout::WORD;
 
 /// There are young collections.
@@ -126,6 +127,9 @@ impl Mutator {
 
     /// What it has remembered can be read, as long as it is stopped. Returns how many stores took the slow half.
     pub(crate) fn close_stores(&self) -> u64 {
+        if self.shared().faults().fails(Fault::RecordLost) {
+            self.stores.lose();
+        }
         self.stores.close();
         self.stores.counted()
     }
@@ -135,16 +139,21 @@ impl Mutator {
         self.stores.forget();
     }
 
-    /// An object is about to be made in a cell that was freed. Such a cell counts as old at once, so all of it is remembered:
-    /// what initialises it goes around the barrier.
+    /// An object is about to be made in a cell that was freed. Such a cell counts as old at once, so all of it is remembered,
+    /// and noted: what initialises it goes around the barrier.
     #[inline]
     pub(crate) fn remember_reused(&self, cell: usize) {
-        let space = self.shared().space();
-        if self.barrier.load(Ordering::Relaxed) & YOUNG != 0
-            && space.has_explicit_frees()
-            && space.is_old(Address::new(cell))
-        {
+        let (space, at) = (self.shared().space(), Address::new(cell));
+        let barrier = self.barrier.load(Ordering::Relaxed);
+        if barrier == 0 || !space.has_explicit_frees() || !space.is_old(at) {
+            return;
+        }
+        if barrier & YOUNG != 0 && !self.shared().faults().fails(Fault::ReusedNotRecorded) {
             self.stores.object(self.shared().remembered(), cell);
+        }
+        if barrier & VERIFY != 0 {
+            let bytes = space.find_span(at).map_or(0, Span::object_bytes);
+            self.note(ObjectRef::new(cell), at, bytes / WORD);
         }
     }
 
@@ -203,7 +212,11 @@ impl Mutator {
     fn before_init(&self, object: ObjectRef, start: Address, words: usize) {
         let barrier = self.barrier.load(Ordering::Relaxed);
         let (space, at) = (self.shared().space(), start.get());
-        if barrier & YOUNG != 0 && self.is_remembered(at) && space.is_old(object.into()) {
+        if barrier & YOUNG != 0
+            && self.is_remembered(at)
+            && space.is_old(object.into())
+            && !self.shared().faults().fails(Fault::InitNotRecorded)
+        {
             self.stores.words(self.shared().remembered(), at, at + words * WORD);
         }
         if barrier & VERIFY != 0 {
@@ -243,7 +256,7 @@ impl Mutator {
                 }
             }
         };
-        if !space.is_old(object.into()) {
+        if !space.is_old(object.into()) || self.shared().faults().fails(Fault::StoreNotRecorded) {
             return;
         }
         match is_opaque {

@@ -113,6 +113,15 @@ impl StoreBuffer {
         self.range.set(null_mut());
     }
 
+    /// The chunk holds nothing: injects a fault.
+    pub(super) fn lose(&self) {
+        if !self.at.get().is_null() {
+            let first = (self.at.get() as usize - 1) / size_of::<Chunk>() * size_of::<Chunk>();
+            // SAFETY: the first word of this mutator's chunk, of which `at` is at most the end; chunks are aligned.
+            unsafe { self.at.get().with_addr(first).write(0) };
+        }
+    }
+
     /// Nothing is remembered any more.
     pub(super) fn forget(&self) {
         self.close();

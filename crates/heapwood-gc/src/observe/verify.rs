@@ -7,7 +7,9 @@
 //! that exists: marking would raise a freed one from the dead. Where the program frees objects itself, that is asked of
 //! objects that precise roots lead to (`precise_walk`); others may be dead. After marking, the space's walker runs, and a second,
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
-//! object. A closed set that contains the roots contains everything reachable.
+//! object. A closed set that contains the roots contains everything reachable. After a young collection what is old counts as
+//! marked; an edge from there that is missed is a store that was not remembered, and the noted stores tell whose fault that is.
+//! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed.
 
 use super::precise_walk::PreciseWalk;
 use super::slots::for_each_slot;
@@ -71,6 +73,7 @@ impl Verify {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
+        let frees = space.has_explicit_frees();
         world.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
             let is_old = world.is_allocated(object);
@@ -80,8 +83,8 @@ impl Verify {
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
-                // What is dead and has not been collected may refer to what the program has freed.
-                if !space.has_explicit_frees() || Wrong::is_inside(space, now) {
+                // What is dead and has not been collected may refer to what the program has freed, where another lies now.
+                if !frees {
                     check_slot(space, slot, (object, bytes), now);
                 }
                 // SAFETY: the copy is committed up to the extent.
@@ -95,8 +98,7 @@ impl Verify {
                 }
             });
         });
-        stores.clear(space);
-        if space.has_explicit_frees() {
+        if frees {
             let from_roots = |come_to: &mut dyn FnMut(usize)| {
                 for_each_root(roots, members, |_, _, value| come_to(value));
             };
@@ -107,26 +109,47 @@ impl Verify {
         }
     }
 
-    /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
+    /// Checks what the marking of a collection left, and copies what outlived it. The heap is stopped, and the next cycle has
+    /// begun.
     pub(crate) fn after_marking(
         &self,
-        (space, world): (&Space, &Stopped<'_>),
+        (space, world, of): (&Space, &Stopped<'_>, Collection),
+        stores: &StoreLog,
         roots: &Roots,
         members: &Members<'_, Mutator>,
     ) {
-        let alive = |from: &dyn fmt::Display, at: usize, addr: usize| {
-            if space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr)) {
+        let is_missed =
+            |addr: usize| space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr));
+        for_each_root(roots, members, |from, at, addr| {
+            if is_missed(addr) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
+        });
+        let check = |slot: usize, (object, bytes): (usize, usize), value: usize| {
+            if is_missed(value) {
+                let (word, index) = ((slot - object) / WORD, (slot - space.base().get()) / WORD);
+                let why = Unmarked { of, noted: stores.has(index) };
+                corrupt(format_args!(
+                    "word {word} of the object at {object:#x} ({bytes} bytes) refers to {value:#x}, which was not marked{why}"
+                ));
+            }
         };
-        for_each_root(roots, members, |from, at, addr| alive(&from, at, addr));
+        let walks = of == Collection::Young && space.has_explicit_frees();
+        if walks {
+            let from_roots = |come_to: &mut dyn FnMut(usize)| {
+                for_each_root(roots, members, |_, _, value| come_to(value));
+            };
+            self.walk.run(space, from_roots, check).unwrap_or_else(|e| no_memory(e));
+        }
         world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
-                for_each_slot(space, object, bytes, |slot| {
-                    // SAFETY: the slot lies in an object of a stopped heap.
-                    alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
-                });
+                if !walks {
+                    for_each_slot(space, object, bytes, |slot| {
+                        // SAFETY: the slot lies in an object of a stopped heap.
+                        check(slot, (object, bytes), unsafe { (slot as *const usize).read() });
+                    });
+                }
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
                     let copy = self.copy.at((object - space.base().get()) / WORD);
@@ -134,6 +157,7 @@ impl Verify {
                 }
             }
         });
+        stores.clear(space);
         world.finish_sweep();
         if let Err(invalid) = world.is_valid(members.owners()) {
             corrupt(format_args!("{invalid}"));
@@ -153,6 +177,30 @@ fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value
         corrupt(format_args!(
             "word {word} of the object at {object:#x} ({bytes} bytes) holds {value:#x}, {wrong}"
         ));
+    }
+}
+
+/// Why a slot of an object that lives may refer to what was not marked.
+struct Unmarked {
+    of: Collection,
+    /// A store there went through the barrier since the last collection.
+    noted: bool,
+}
+
+impl fmt::Display for Unmarked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.of, self.noted) {
+            (Collection::Full, _) => Ok(()),
+            (Collection::Young, true) => write!(
+                f,
+                " by a young collection: the write barrier saw a store there, which was not remembered or not followed"
+            ),
+            (Collection::Young, false) => write!(
+                f,
+                " by a young collection: the write barrier saw no store there since the last; pointers are stored into \
+                 objects by way of it"
+            ),
+        }
     }
 }
 
@@ -178,11 +226,6 @@ impl Wrong {
             None if space.find_span(value).is_some() => Some(Wrong::Free),
             None => Some(Wrong::NoSpan),
         }
-    }
-
-    /// Whether it points into an object behind its first byte.
-    fn is_inside(space: &Space, value: usize) -> bool {
-        matches!(Wrong::about(space, value), Some(Wrong::Inside { .. }))
     }
 }
 

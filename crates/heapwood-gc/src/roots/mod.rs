@@ -28,6 +28,7 @@ pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
 use crate::error::HandleError;
+use crate::inject::{Fault, FaultInjector};
 use changed_handles::ChangedHandles;
 use heapwood_os::{KernelRef, OsError, TimedLock};
 
@@ -50,16 +51,22 @@ impl Roots {
     }
 
     /// Makes a handle of the object at an address.
-    pub(crate) fn new_handle(&self, object: usize) -> Result<Handle, HandleError> {
+    pub(crate) fn new_handle(&self, object: usize, faults: &FaultInjector) -> Result<Handle, HandleError> {
         let handle = self.handles.lock().new_handle(object)?;
-        self.changed.note(handle);
+        self.note(handle, faults);
         Ok(handle)
     }
 
     /// The handle, which is held, refers to the object at this address from now on.
-    pub(crate) fn set_handle(&self, handle: Handle, object: usize) {
+    pub(crate) fn set_handle(&self, handle: Handle, object: usize, faults: &FaultInjector) {
         handle.set(object);
-        self.changed.note(handle);
+        self.note(handle, faults);
+    }
+
+    fn note(&self, handle: Handle, faults: &FaultInjector) {
+        if !faults.fails(Fault::HandleNotNoted) {
+            self.changed.note(handle);
+        }
     }
 
     /// A collection has ended, and has seen what all handles refer to. Mutators are stopped, and the roots locked.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use core::ptr::NonNull;
+use heapwood_gc::options::Generational;
 use heapwood_gc::{
     Attached, Config, Frame, Handle, HandleError, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken,
 };
@@ -16,6 +17,9 @@ pub(crate) use heapwood_layout::WORD;
 /// Only precise roots, and a small address range.
 pub(crate) const PRECISE: Config =
     Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
+
+/// The same, and every collection looks at everything: for tests of when those come, and of what they do.
+pub(crate) const FULL: Config = PRECISE.generational(Generational::Off);
 
 pub(crate) fn heap(config: Config) -> HeapBox {
     Heap::create(&SYSTEM, config).unwrap()

@@ -1,8 +1,10 @@
 //! Heap against model, right after a collection: what can be reached is there with its contents, nothing overlaps,
-//! the space is consistent, and where only precise roots count, what cannot be reached is gone.
+//! the space is consistent, and where only precise roots count, what cannot be reached is gone. A young collection keeps what
+//! is old, and what that leads to; one that is late keeps everything.
 
 use super::model::{Id, Masked};
 use super::world::World;
+use heapwood_gc::Stats;
 use heapwood_heap::Stopped;
 
 pub(crate) type Outcome = Result<(), String>;
@@ -18,20 +20,41 @@ pub(crate) enum Depth {
     Whole,
 }
 
+/// What the collections since the last check were, of which the last full one decides: nothing is allocated between them.
+fn kept_by_them(world: &mut World, stats: &Stats, roots: &[Id]) -> (&'static str, Vec<bool>, Vec<Id>) {
+    let (young, late) = (stats.young_collections, stats.promoted_whole);
+    let before = core::mem::replace(&mut world.counts, (stats.collections, young, late));
+    if stats.collections - before.0 > young - before.1 {
+        (world.freed, world.freed_large) = (false, false);
+        let (reached, order) = world.model.reachable(roots.iter().copied());
+        return ("full", reached, order);
+    }
+    world.young_checked += 1;
+    world.late += (late > before.2) as u64;
+    let kept = world.model.all().filter(|(_, object)| object.old || late > before.2).map(|(id, _)| id);
+    let (kept, order) = world.model.reachable(roots.iter().copied().chain(kept));
+    (if late > before.2 { "late" } else { "young" }, kept, order)
+}
+
 /// Checks the heap after a collection that ended before the object at `newest` was made; forgets what has died.
 pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<usize>) -> Outcome {
     let stats = world.heap.stats();
-    let (reached, order) = world.model.reachable(world.roots().into_iter());
-    let exact = world.settings.exact();
-    if exact && stats.live_objects != order.len() {
-        return Err(format!("{} objects are alive, {} were marked", order.len(), stats.live_objects));
-    }
-    if stats.live_objects < order.len() {
-        return Err(format!("{} objects are alive, only {} were marked", order.len(), stats.live_objects));
-    }
-    let bytes: usize = order.iter().map(|&id| kind(world, id).counted_bytes()).sum();
-    if exact && stats.live_bytes != bytes || stats.live_bytes < bytes {
-        return Err(format!("{bytes} bytes are alive, {} were counted", stats.live_bytes));
+    let roots = world.roots();
+    let (reached, order) = world.model.reachable(roots.iter().copied());
+    let (what, kept, all) = kept_by_them(world, &stats, &roots);
+    let exact = world.settings.exact() && !world.freed_large;
+    // What a young collection finds is added to what there was, of which the program may have freed some: then objects are
+    // counted anew by a full one, and bytes are an estimate.
+    if !world.freed {
+        let (n, found) = (all.len(), stats.live_objects);
+        if exact && found != n || found < order.len() {
+            return Err(format!("{what}: {n} objects are kept, {} alive, {found} were marked", order.len()));
+        }
+        let bytes = |ids: &[Id]| ids.iter().map(|&id| kind(world, id).counted_bytes()).sum::<usize>();
+        let (all, alive, found) = (bytes(&all), bytes(&order), stats.live_bytes);
+        if world.frees == 0 && (exact && found != all || found < alive) {
+            return Err(format!("{what}: {all} bytes are kept, {alive} alive, {found} were counted"));
+        }
     }
     if stats.barrier_violations != 0 {
         return Err(format!("{} stores went around the barrier", stats.barrier_violations));
@@ -40,7 +63,9 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
         object(world, id)?;
     }
     apart(world, &order)?;
-    let gone = world.model.forget_all_but(&reached);
+    world.young.clear();
+    let gone = world.model.forget_all_but(&kept);
+    world.model.grow_old(&reached);
     if depth != Depth::Look {
         world.heap.space().finish_sweep();
         if exact {
@@ -53,7 +78,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
             return Err(format!("the space is not valid: {invalid}"));
         }
         if exact {
-            everything(world, &order)?;
+            everything(world, &all)?;
         }
     }
     world.graves.extend(gone);
@@ -139,7 +164,7 @@ fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
     Ok(())
 }
 
-/// Exactly the live objects exist.
+/// Exactly the objects that are kept exist.
 fn everything(world: &World, order: &[Id]) -> Outcome {
     let mut wanted: Vec<(usize, usize)> =
         order.iter().map(|&id| (world.addr(id), kind(world, id).reach())).collect();
@@ -150,5 +175,10 @@ fn everything(world: &World, order: &[Id]) -> Outcome {
         return Ok(());
     }
     let odd = found.iter().find(|f| wanted.binary_search(f).is_err());
-    Err(format!("{} objects exist and {} are alive; for example {odd:x?}", found.len(), wanted.len()))
+    let lost = wanted.iter().find(|w| found.binary_search(w).is_err());
+    Err(format!(
+        "{} objects exist and {} are kept: {odd:x?} is odd, {lost:x?} is lost",
+        found.len(),
+        wanted.len()
+    ))
 }

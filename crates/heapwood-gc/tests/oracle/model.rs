@@ -48,6 +48,10 @@ pub(crate) struct Object {
     pub(crate) edges: HashMap<u32, Edge>,
     /// A word without pointer meaning that holds some object's address.
     pub(crate) decoy: Option<(u32, Masked)>,
+    /// A young collection keeps it, whether or not it can be reached.
+    pub(crate) old: bool,
+    /// It could not be reached at the last collection, and is there only because that was a young one.
+    pub(crate) dead: bool,
 }
 
 impl Object {
@@ -68,10 +72,17 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn add(&mut self, at: usize, kind: usize) -> Id {
+    pub(crate) fn add(&mut self, at: usize, kind: usize, old: bool) -> Id {
         self.serials += 1;
-        let object =
-            Object { at: Masked::new(at), kind, serial: self.serials, edges: HashMap::new(), decoy: None };
+        let object = Object {
+            at: Masked::new(at),
+            kind,
+            serial: self.serials,
+            edges: HashMap::new(),
+            decoy: None,
+            old,
+            dead: false,
+        };
         match self.free.pop() {
             Some(id) => {
                 self.objects[id.0] = Some(object);
@@ -92,11 +103,18 @@ impl Model {
         self.objects[id.0].as_mut().expect("the program uses only objects it can reach")
     }
 
-    /// One of the objects, by a random number.
+    /// Takes out an object to which nothing refers any more.
+    pub(crate) fn remove(&mut self, id: Id) {
+        self.objects[id.0] = None;
+        self.free.push(id);
+    }
+
+    /// One of the objects that were not found dead, by a random number.
     pub(crate) fn any(&self, random: u64) -> Option<Id> {
         let n = self.objects.len().max(1);
         let from = random as usize % n;
-        (from..n).chain(0..from).take(50).find(|&i| self.objects.get(i).is_some_and(Option::is_some)).map(Id)
+        let lives = |i: usize| self.objects.get(i).is_some_and(|o| o.as_ref().is_some_and(|o| !o.dead));
+        (from..n).chain(0..from).take(50).find(|&i| lives(i)).map(Id)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (Id, &Object)> {
@@ -122,6 +140,15 @@ impl Model {
             at += 1;
         }
         (seen, order)
+    }
+
+    /// A collection has ended: what is left is old, and all of it but what could be reached is dead.
+    pub(crate) fn grow_old(&mut self, reached: &[bool]) {
+        for (i, object) in self.objects.iter_mut().enumerate() {
+            if let Some(object) = object {
+                (object.old, object.dead) = (true, !reached[i]);
+            }
+        }
     }
 
     /// Forgets every object whose flag is not set, and returns where they were.

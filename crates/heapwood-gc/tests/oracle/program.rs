@@ -6,8 +6,9 @@ use super::kinds::{Slots, WORD};
 use super::model::{Edge, Id, Masked, Word};
 use super::settings::Settings;
 use super::world::World;
+use core::ptr::NonNull;
 use heapwood_gc::AllocError;
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, Collection, ObjectRef};
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +20,12 @@ pub(crate) struct Done {
     pub(crate) verified: u64,
     /// Objects found alive, over all collections.
     pub(crate) seen: usize,
+    /// Collections that were young, and those of them that were late.
+    pub(crate) young: u64,
+    pub(crate) late: u64,
+    /// Objects that the program freed, and new ones in their places.
+    pub(crate) frees: usize,
+    pub(crate) reused: usize,
 }
 
 /// Plays `steps` steps from `seed`; an error says what went wrong, and how to play it again.
@@ -35,7 +42,7 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
             .step(&mut limits)
             .map_err(|what| format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name))?;
     }
-    world.collect(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
+    world.collect_all(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
     let stats = world.heap.stats();
     Ok(Done {
         steps,
@@ -44,6 +51,10 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
         limits,
         verified: stats.verified,
         seen: world.seen,
+        young: world.young_checked,
+        late: world.late,
+        frees: world.frees,
+        reused: world.reused,
     })
 }
 
@@ -53,6 +64,13 @@ impl World {
             let depth = [Depth::Look, Depth::Sweep, Depth::Whole, Depth::Whole][self.rng.below(4)];
             return self.collect(depth);
         }
+        if self.settings.young {
+            match self.rng.below(600) {
+                0..4 => return self.free_one(),
+                4 => self.heap.set_always_late(self.rng.one_in(6)),
+                _ => {}
+            }
+        }
         // Long stretches of building up, shorter ones of everything mixed.
         if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
             self.growing = !self.growing;
@@ -60,7 +78,8 @@ impl World {
         let dice = if self.growing { self.rng.below(82) } else { self.rng.below(100) };
         match dice {
             0..60 => self.allocate(limits),
-            60..82 => self.link(),
+            60..64 => self.init(),
+            64..82 => self.link(),
             82..86 => self.unlink(),
             86..89 => self.copy(),
             89..95 => self.change_root(),
@@ -75,10 +94,23 @@ impl World {
         }
     }
 
-    /// Collects and compares.
+    /// Collects, mostly what is young if that is the heap's way, and compares.
     pub(crate) fn collect(&mut self, depth: Depth) -> Outcome {
+        let young = self.settings.young && !self.rng.one_in(5);
+        self.collect_of(if young { Collection::Young } else { Collection::Full }, depth)
+    }
+
+    /// Collects everything, and compares.
+    pub(crate) fn collect_all(&mut self, depth: Depth) -> Outcome {
+        self.collect_of(Collection::Full, depth)
+    }
+
+    fn collect_of(&mut self, of: Collection, depth: Depth) -> Outcome {
         let before = self.heap.stats().collections;
-        self.mutator().collect().unwrap();
+        match of {
+            Collection::Full => self.mutator().collect().unwrap(),
+            Collection::Young => self.mutator().collect_young().unwrap(),
+        }
         if self.heap.stats().collections != before + 1 {
             return Err("an explicit collection did not count as one".into());
         }
@@ -132,6 +164,9 @@ impl World {
     /// Some object: one that was reachable at the last collection or is newer, so that it exists until the next, or
     /// one found by a walk.
     fn walk(&mut self) -> Option<Id> {
+        if self.settings.young && !self.young.is_empty() && self.rng.one_in(4) {
+            return Some(self.young[self.rng.below(self.young.len())]);
+        }
         if !self.rng.one_in(3) {
             return self.model.any(self.rng.next());
         }
@@ -222,7 +257,7 @@ impl World {
                     return Err(format!("{live} bytes are alive above the limit of {limit}"));
                 }
                 self.drop_all_roots();
-                self.collect(Depth::Whole)?;
+                self.collect_all(Depth::Whole)?;
                 if self.settings.exact() && self.heap.stats().in_use_bytes != 0 {
                     return Err("an empty heap has pages in use".into());
                 }
@@ -243,7 +278,10 @@ impl World {
 
     /// Gives a new object its contents and, mostly, a place in the graph.
     fn fill(&mut self, at: usize, kind: usize) -> Outcome {
-        let id = self.model.add(at, kind);
+        // In the place of what was freed it counts as old at once.
+        let old = self.heap.space().is_old(Address::new(at));
+        self.reused += old as usize;
+        let id = self.model.add(at, kind, old);
         let words = self.kinds.all[kind].words();
         let is_data = |k: &super::kinds::Kind, w: usize| !(k.is_slot[w] || k.counted && w == 0);
         let k = &self.kinds.all[kind];
@@ -286,7 +324,21 @@ impl World {
             2..19 => {
                 let place = self.place();
                 let place = place.filter(|&(o, w)| !self.growing || self.in_slot(o, w).is_none());
-                if let Some((object, word)) = place {
+                if let Some((object, word)) = place
+                    && self.in_slot(object, word).is_none()
+                    && self.rng.one_in(4)
+                {
+                    // An array that is filled as what is put into it is made.
+                    let edge = self.edge(object, id);
+                    self.mutator().note_init(
+                        ObjectRef::new(self.addr(object)),
+                        self.slot_ptr(object, word),
+                        1,
+                    );
+                    // SAFETY: the object exists, and the word is one of its slots.
+                    unsafe { self.slot_ptr(object, word).write(self.value(Some(edge))) };
+                    self.note_slot(object, word, Some(edge));
+                } else if let Some((object, word)) = place {
                     let edge = self.edge(object, id);
                     self.store(object, word, Some(edge))?;
                 } else {
@@ -295,6 +347,10 @@ impl World {
             }
             _ => self.root(id),
         }
+        if self.young.len() == 16 {
+            self.young.remove(0);
+        }
+        self.young.push(id);
         Ok(())
     }
 
@@ -364,6 +420,66 @@ impl World {
         }
         self.note_slot(object, word, edge);
         Ok(())
+    }
+
+    /// Fills slots that were never written, with plain stores that are told before.
+    fn init(&mut self) -> Outcome {
+        let Some(object) = self.walk() else { return Ok(()) };
+        let slots = &self.kinds.all[self.model.get(object).kind].slots;
+        if slots.is_empty() {
+            return Ok(());
+        }
+        let first = self.rng.below(slots.len());
+        let run = slots[first..].iter().enumerate().take(8).take_while(|&(i, &word)| {
+            word == slots[first] + i as u32 && !self.model.get(object).edges.contains_key(&word)
+        });
+        let (mut word, mut left) = (slots[first], run.count());
+        let base = ObjectRef::new(self.addr(object));
+        while left > 0 {
+            let n = 1 + self.rng.below(left);
+            let values: Vec<_> = (0..n).map(|_| self.walk().map(|to| self.edge(object, to))).collect();
+            self.mutator().note_init(base, self.slot_ptr(object, word), n);
+            for edge in values {
+                // SAFETY: the word is a slot of an object that exists.
+                unsafe { self.slot_ptr(object, word).write(self.value(edge)) };
+                self.note_slot(object, word, edge);
+                word += 1;
+            }
+            left -= n;
+        }
+        Ok(())
+    }
+
+    /// Frees an object, if few objects and no root refer to it. Those let go of it before.
+    fn free_one(&mut self) -> Outcome {
+        let Some(victim) = self.walk() else { return Ok(()) };
+        if self.roots().contains(&victim) {
+            return Ok(());
+        }
+        let mut places = Vec::new();
+        for (id, object) in self.model.all() {
+            let refer = object.edges.iter().filter(|(_, edge)| edge.to == victim);
+            places.extend(refer.map(|(&word, _)| (id, word, object.dead)));
+        }
+        // Nobody can reach what is dead, to clear it.
+        if places.len() > 4 || places.iter().any(|place| place.2) {
+            return Ok(());
+        }
+        places.sort_unstable();
+        for (id, word, _) in places.into_iter().filter(|place| place.0 != victim) {
+            let (base, slot) = (ObjectRef::new(self.addr(id)), self.slot_ptr(id, word));
+            // SAFETY: the object exists, and the word is a slot of it.
+            unsafe { self.mutator().write(base, slot, Address::new(0)) };
+            self.note_slot(id, word, None);
+        }
+        let at = NonNull::new(self.addr(victim) as *mut u8).expect("no object is null");
+        let is_large = self.kinds.all[self.model.get(victim).kind].ty.cell_size().is_none();
+        self.model.remove(victim);
+        self.young.retain(|&id| id != victim);
+        (self.freed, self.frees) = (true, self.frees + 1);
+        self.freed_large |= is_large;
+        // SAFETY: nothing refers to it any more.
+        unsafe { self.mutator().free(at) }.map_err(|e| format!("an object at {at:?} cannot be freed: {e}"))
     }
 
     fn link(&mut self) -> Outcome {

@@ -6,7 +6,6 @@ use super::model::{Edge, Id, Masked, Model, Word};
 use super::rng::Rng;
 use super::settings::Settings;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
 use heapwood_gc::{Attached, Frame, Handle, Heap, HeapBox, Mutator, RootToken};
 use heapwood_heap::Address;
 use heapwood_os::{KernelRef, SYSTEM};
@@ -43,6 +42,8 @@ pub(crate) struct World {
     pub(crate) ranges: Vec<RangeBlock>,
     pub(crate) frames: Vec<FrameBlock>,
     pub(crate) handles: Vec<(Handle, Option<Id>)>,
+    /// Some of the objects that were made since the last collection.
+    pub(crate) young: Vec<Id>,
     /// Addresses of objects that have died.
     pub(crate) graves: Vec<Masked>,
     /// Whether the program adds to the graph only.
@@ -51,8 +52,19 @@ pub(crate) struct World {
     pub(crate) live: usize,
     /// The sum of that over all checks.
     pub(crate) seen: usize,
-    /// Collections that have been checked.
+    /// Collections that have been checked, those of them that were young, and of those that were late.
     pub(crate) checked: u64,
+    pub(crate) young_checked: u64,
+    pub(crate) late: u64,
+    /// Collections of the heap, young ones and late ones, as of the last check.
+    pub(crate) counts: (u64, u64, u64),
+    /// The program has freed something since the last full collection, and something large: what was remembered of that may lie
+    /// in another object now, so that a young collection keeps more than it must.
+    pub(crate) freed: bool,
+    pub(crate) freed_large: bool,
+    /// Objects that it has freed, and those of the new ones that lie where one was.
+    pub(crate) frees: usize,
+    pub(crate) reused: usize,
     // Last: dropped after what points to it.
     pub(crate) heap: HeapBox,
 }
@@ -84,11 +96,19 @@ impl World {
             ranges: Vec::new(),
             frames: Vec::new(),
             handles: Vec::new(),
+            young: Vec::new(),
             graves: Vec::new(),
             growing: true,
             live: 0,
             seen: 0,
             checked: 0,
+            young_checked: 0,
+            late: 0,
+            counts: (0, 0, 0),
+            freed: false,
+            freed_large: false,
+            frees: 0,
+            reused: 0,
             heap,
         };
         world.add_slots(60);
@@ -190,8 +210,8 @@ impl World {
     pub(crate) fn set_handle(&mut self, i: usize, to: Option<Id>) {
         let value = to.map_or(0, |id| self.addr(id));
         let (handle, means) = &mut self.handles[i];
-        // SAFETY: the slot belongs to a handle that is held.
-        unsafe { handle.slot().as_ref() }.store(value, Ordering::Release);
+        // SAFETY: the handle is held, and the value 0 or the address of an object that is reachable.
+        unsafe { self.heap.set_handle(*handle, Address::new(value)) };
         *means = to;
     }
 

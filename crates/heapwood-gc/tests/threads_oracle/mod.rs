@@ -103,6 +103,10 @@ impl World {
     /// What was sent and never received is there, and then nothing is.
     fn end(&self) -> Result<(), String> {
         let m = Mutator::attach(&self.heap, None).map_err(|e| e.to_string())?;
+        if self.settings.young {
+            self.heap.set_always_late(true);
+            m.collect_young().map_err(|e| e.to_string())?;
+        }
         Worker::new(self, 0, 0, 0).receive_the_rest(&m)?;
         let shared: Vec<_> = self.exchange.objects().collect();
         self.exchange.end(&self.heap)?;

@@ -1,6 +1,7 @@
 //! The heaps that threads play on.
 
 use heapwood_gc::Config;
+use heapwood_gc::options::Generational;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) mixed: bool,
     /// Whether threads leave and others take their place.
     pub(crate) come_and_go: bool,
+    /// Whether collections are young ones mostly, some of them late.
+    pub(crate) young: bool,
 }
 
 impl Settings {
@@ -26,15 +29,16 @@ impl Settings {
         !self.config.conservative_stacks
     }
 
-    /// Whether what is dead and not freed may refer to what is freed. Where words of a stack may keep a dead object, or all
-    /// that has not been collected is checked, it may not.
+    /// Whether what is dead and not freed may refer to what is freed. Where words of a stack may keep a dead object, it may not.
     pub(crate) fn frees_some(&self) -> bool {
-        !self.config.conservative_stacks && !self.config.verify
+        !self.config.conservative_stacks
     }
 }
 
 const PRECISE: Config =
     Config::DEFAULT.min_heap(1 << 20).reserve(1 << 28).huge_pages(false).conservative_stacks(false);
+
+const YOUNG: Config = PRECISE.generational(Generational::Always);
 
 const USUAL: Settings = Settings {
     name: "",
@@ -46,24 +50,27 @@ const USUAL: Settings = Settings {
     round: 10_000,
     mixed: false,
     come_and_go: false,
+    young: false,
 };
 
-pub(crate) const ALL: [Settings; 11] = [
-    Settings { name: "one thread", threads: 1, share: 8, ..USUAL },
-    Settings { name: "two threads, 30 %", threads: 2, config: PRECISE.percent(30), share: 20, ..USUAL },
-    Settings { name: "four threads", share: 16, ..USUAL },
-    Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 17, ..USUAL },
+const OFTEN_YOUNG: Settings = Settings { config: YOUNG, young: true, ..USUAL };
+
+pub(crate) const ALL: [Settings; 19] = [
+    Settings { name: "one thread", threads: 1, share: 4, ..USUAL },
+    Settings { name: "two threads, 30 %", threads: 2, config: PRECISE.percent(30), share: 10, ..USUAL },
+    Settings { name: "four threads", share: 9, ..USUAL },
+    Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 9, ..USUAL },
     Settings {
         name: "threads that come and go",
         threads: 6,
         come_and_go: true,
         round: 4_000,
-        share: 14,
+        share: 7,
         ..USUAL
     },
-    Settings { name: "layouts that share all spans", threads: 3, mixed: true, share: 4, ..USUAL },
-    Settings { name: "mark stack of 8", threads: 2, config: PRECISE.mark_stack(8), share: 3, ..USUAL },
-    Settings { name: "limited", threads: 3, config: PRECISE.limit(6 << 20), clusters: 50, share: 4, ..USUAL },
+    Settings { name: "layouts that share all spans", threads: 3, mixed: true, share: 2, ..USUAL },
+    Settings { name: "mark stack of 8", threads: 2, config: PRECISE.mark_stack(8), share: 2, ..USUAL },
+    Settings { name: "limited", threads: 3, config: PRECISE.limit(6 << 20), clusters: 50, share: 2, ..USUAL },
     Settings {
         name: "verified",
         threads: 3,
@@ -88,8 +95,67 @@ pub(crate) const ALL: [Settings; 11] = [
     Settings {
         name: "conservative stacks",
         config: PRECISE.conservative_stacks(true),
-        share: 12,
+        share: 6,
         come_and_go: true,
         ..USUAL
+    },
+    Settings { name: "young, one thread", threads: 1, share: 5, ..OFTEN_YOUNG },
+    Settings {
+        name: "young, two threads, left to themselves",
+        threads: 2,
+        config: YOUNG.min_heap(24 << 20),
+        share: 12,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, threads that come and go",
+        threads: 6,
+        come_and_go: true,
+        round: 4_000,
+        share: 16,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, layouts that share all spans",
+        threads: 3,
+        mixed: true,
+        share: 5,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, mark stack of 8",
+        threads: 2,
+        config: YOUNG.mark_stack(8),
+        share: 3,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, limited",
+        threads: 3,
+        config: YOUNG.limit(6 << 20),
+        clusters: 50,
+        share: 4,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, verified",
+        threads: 3,
+        config: YOUNG.verify(true),
+        clusters: 4,
+        objects: 60,
+        round: 5_000,
+        share: 1,
+        ..OFTEN_YOUNG
+    },
+    Settings {
+        name: "young, stressed",
+        threads: 3,
+        config: YOUNG.stress(true),
+        clusters: 2,
+        objects: 20,
+        round: 400,
+        share: 1,
+        come_and_go: true,
+        ..OFTEN_YOUNG
     },
 ];

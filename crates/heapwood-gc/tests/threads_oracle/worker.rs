@@ -166,7 +166,8 @@ impl<'w> Worker<'w> {
     fn step(&mut self, m: &Mutator) -> Outcome {
         match self.rng.below(1000) {
             0..700 => self.allocate(m),
-            700..800 => self.link(m),
+            700..780 => self.link(m),
+            780..800 => self.init(m),
             800..840 => self.unlink(m),
             840..930 => self.look(m),
             930..955 => self.send(m),
@@ -174,6 +175,9 @@ impl<'w> Worker<'w> {
             980..987 => self.change_root(m),
             987..990 => self.let_go(m),
             990..994 => {
+                if self.world.settings.young {
+                    self.world.heap.set_always_late(self.rng.one_in(3));
+                }
                 m.safepoint();
                 Ok(())
             }
@@ -181,6 +185,9 @@ impl<'w> Worker<'w> {
             // Others stop for it, so the more there are the rarer.
             _ if self.rng.one_in(10 * self.world.settings.threads) => {
                 m.collect().map_err(|e| format!("a collection was refused: {e}"))
+            }
+            _ if self.world.settings.young && self.rng.one_in(self.world.settings.threads) => {
+                m.collect_young().map_err(|e| format!("a young collection was refused: {e}"))
             }
             _ => Ok(()),
         }
@@ -262,8 +269,13 @@ impl<'w> Worker<'w> {
 
     /// A new cluster of one object.
     fn found(&mut self, object: Object) -> Outcome {
-        let at = self.rng.below(self.free_roots.len());
-        let root = self.free_roots.swap_remove(at);
+        let root = match self.rng.one_in(4) {
+            true => self.new_handle()?,
+            false => {
+                let at = self.rng.below(self.free_roots.len());
+                self.free_roots.swap_remove(at)
+            }
+        };
         let mut cluster = Cluster::new(root, self.rng.one_in(2));
         cluster.head = cluster.add(object);
         self.set_root(root, cluster.head_addr());
@@ -294,6 +306,17 @@ impl<'w> Worker<'w> {
                 continue;
             }
             let word = slots[rng.below(slots.len())];
+            if cluster.get(parent).edge(word).is_none() && rng.one_in(4) {
+                // An array that is filled as what is put into it is made.
+                let edge = cluster.edge_to(kinds, parent, word, id, rng);
+                let at = cluster.get(parent).at.addr();
+                let slot = (at + word as usize * super::kinds::WORD) as *mut usize;
+                m.note_init(ObjectRef::new(at), slot, 1);
+                // SAFETY: the parent lives, and the word is a slot of it.
+                unsafe { slot.write(cluster.value(Some(&edge))) };
+                cluster.get_mut(parent).set_edge(word, Some(edge));
+                return Ok(());
+            }
             if cluster.get(parent).edge(word).is_none() {
                 return self.store(m, c, parent, word, Some(id));
             }
@@ -367,6 +390,27 @@ impl<'w> Worker<'w> {
         self.store(m, c, from, word, Some(to))
     }
 
+    /// Fills slots that are empty, with plain stores that are told before.
+    fn init(&mut self, m: &Mutator) -> Outcome {
+        let Some((c, from, word)) = self.place() else { return Ok(()) };
+        let (kinds, cluster) = (&self.world.kinds, &mut self.clusters[c]);
+        let kind = &kinds.all[cluster.get(from).kind];
+        let most = 1 + self.rng.below(6);
+        let is_empty = |&w: &usize| kind.is_slot[w] && cluster.get(from).edge(w as u32).is_none();
+        let n = (word as usize..kind.words()).take(most).take_while(is_empty).count();
+        let at = cluster.get(from).at.addr();
+        let slot = |w: usize| (at + w * super::kinds::WORD) as *mut usize;
+        m.note_init(ObjectRef::new(at), slot(word as usize), n);
+        for w in word as usize..word as usize + n {
+            let to = cluster.any(&mut self.rng);
+            let edge = cluster.edge_to(kinds, from, w as u32, to, &mut self.rng);
+            // SAFETY: the word is a slot of an object of this thread's.
+            unsafe { slot(w).write(cluster.value(Some(&edge))) };
+            cluster.get_mut(from).set_edge(w as u32, Some(edge));
+        }
+        Ok(())
+    }
+
     /// One less, or one that leads elsewhere.
     fn unlink(&mut self, m: &Mutator) -> Outcome {
         let Some((c, from, word)) = self.place() else { return Ok(()) };
@@ -411,8 +455,8 @@ impl<'w> Worker<'w> {
         match root {
             Root::Slot(i) => self.slots[i].store(at, Ordering::Relaxed),
             Root::Frame(i) => self.frame_slots[i].store(at, Ordering::Relaxed),
-            // SAFETY: the handle is held.
-            Root::Handle(handle) => unsafe { handle.slot().as_ref() }.store(at, Ordering::Release),
+            // SAFETY: the handle is held, and an object begins there that can be reached.
+            Root::Handle(handle) => unsafe { self.world.heap.set_handle(handle, Address::new(at)) },
             Root::Exchange(_) => unreachable!("only parcels are kept there"),
         }
     }

@@ -7,8 +7,8 @@ use heapwood_heap::ObjectRef;
 
 fn steal(mutator: &Mutator, ty: ObjectType) {
     let space = mutator.heap().space();
-    space.stopped().end_marking(0);
-    space.owner(NonNull::dangling(), &Default::default()).flush();
+    space.stopped().finish_sweep();
+    space.owner(NonNull::dangling(), todo!()).flush();
     space.pointer_bits().for_each(0..8, |_| {});
     space.numbered_entry(ObjectRef::new(8));
     space.pages().snapshot();

@@ -9,22 +9,32 @@ use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::span_list::SpanList;
+use core::cell::Cell;
 use heapwood_pages::PageIndex;
 
 /// Promotes all objects of a heap that stands still, whose mutators, all of which are given, have published how far they are.
-pub(crate) fn promote<'m>(sweeper: &Sweeper, shapes: &Shapes, owners: impl Iterator<Item = Owner<'m>>) {
-    let promotion = Promotion { sweeper, shapes };
+/// Returns how many had no bit yet, and the bytes that they take up.
+pub(crate) fn promote<'m>(
+    sweeper: &Sweeper,
+    shapes: &Shapes,
+    owners: impl Iterator<Item = Owner<'m>>,
+) -> (usize, usize) {
+    let promotion = Promotion { sweeper, shapes, objects: Cell::new(0), bytes: Cell::new(0) };
     promotion.listed(&mut sweeper.lock());
     for owner in owners {
         owner.for_each_list(|list, _| promotion.spans_of(list));
         owner.for_each_own_span(|page| promotion.span(page));
     }
     promotion.large_objects();
+    (promotion.objects.get(), promotion.bytes.get())
 }
 
 struct Promotion<'h> {
     sweeper: &'h Sweeper,
     shapes: &'h Shapes,
+    /// What had no bit.
+    objects: Cell<usize>,
+    bytes: Cell<usize>,
 }
 
 impl Promotion<'_> {
@@ -51,8 +61,14 @@ impl Promotion<'_> {
             && let Some(class) = self.shapes.get(span.shape()).class()
         {
             // SAFETY: the heap stands still, and the cells of the window are the span's.
-            unsafe { set_all_allocated(marks, class, span.start_of_window()..span.frontier()) };
+            let set = unsafe { set_all_allocated(marks, class, span.start_of_window()..span.frontier()) };
+            self.count(set, set * class.cell_size());
         }
+    }
+
+    fn count(&self, objects: usize, bytes: usize) {
+        self.objects.set(self.objects.get() + objects);
+        self.bytes.set(self.bytes.get() + bytes);
     }
 
     /// Those that no sweep has seen.
@@ -61,7 +77,9 @@ impl Promotion<'_> {
         for word in 0..LargeObjects::words_below(spans.end()) {
             for (page, _) in spans.large().unseen_in(word) {
                 // SAFETY: the heap stands still, so nobody else frees or makes objects.
-                unsafe { marks.set_allocated(spans.address_of(page)) };
+                if unsafe { marks.set_allocated(spans.address_of(page)) } {
+                    self.count(1, spans.at(page).pages().bytes());
+                }
             }
         }
     }

@@ -46,12 +46,12 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
 ///
 /// # Safety
 /// 1. The heap is stopped.
-pub(crate) unsafe fn set_all_allocated(marks: &Marks, class: SizeClass, cells: Range<usize>) {
+pub(crate) unsafe fn set_all_allocated(marks: &Marks, class: SizeClass, cells: Range<usize>) -> usize {
     // SAFETY: contract 1.
     unsafe {
         match STARTS.get(class.index()) {
             Some(pattern) => marks.set_all_allocated(cells.start, cells.end, pattern),
-            None => cells.step_by(class.cell_size()).for_each(|cell| marks.set_allocated(cell)),
+            None => cells.step_by(class.cell_size()).filter(|&cell| marks.set_allocated(cell)).count(),
         }
     }
 }
