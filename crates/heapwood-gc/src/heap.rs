@@ -145,7 +145,7 @@ impl Heap {
     /// What injects faults into it, for tests of the tests.
     #[cfg(feature = "inject")]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
-        self.collector.faults()
+        self.state.faults()
     }
 
     /// The memory it manages.
@@ -190,6 +190,12 @@ impl Heap {
             self.state.wakeup().collected();
         }
         Ok(collected)
+    }
+
+    /// A full marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
+    #[cfg(feature = "stepped")]
+    pub(crate) fn stepped_marking(&self) -> (&Collector, &State) {
+        (&self.collector, &self.state)
     }
 
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.

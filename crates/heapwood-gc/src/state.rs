@@ -2,19 +2,22 @@
 //! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
 //! mutator's pointer to it leads to both.
 
+mod marking_log;
 pub(crate) mod remembered;
 mod store_log;
 mod wakeup;
 
+pub(crate) use marking_log::MarkingLog;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
-use crate::options::Config;
+use crate::inject::FaultInjector;
 use crate::mutator::barrier::VERIFY;
+use crate::options::Config;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use remembered::RememberedSet;
 use heapwood_heap::Space;
 use heapwood_os::stack::thread_pointer;
+use remembered::RememberedSet;
 
 /// The shared part of a heap.
 pub(crate) struct State {
@@ -35,10 +38,13 @@ pub(crate) struct State {
     stores: Option<StoreLog>,
     /// Where pointers to young objects were stored into old ones.
     remembered: RememberedSet,
+    /// What mutators tell a full marking that goes on while they run.
+    marking_log: MarkingLog,
     /// Why stores take the slow half of the barrier: what each mutator's flag is.
     barrier: AtomicU32,
     /// What the heap's own thread sleeps on.
     wakeup: Wakeup,
+    faults: FaultInjector,
 }
 
 impl State {
@@ -53,6 +59,7 @@ impl State {
         State {
             barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
             remembered,
+            marking_log: MarkingLog::new(),
             space,
             marking: AtomicUsize::new(0),
             helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
@@ -62,7 +69,14 @@ impl State {
             stress,
             stores,
             wakeup: Wakeup::default(),
+            faults: FaultInjector::default(),
         }
+    }
+
+    /// What injects faults, for tests of the tests.
+    #[inline(always)]
+    pub(crate) fn faults(&self) -> &FaultInjector {
+        &self.faults
     }
 
     /// What the heap's own thread sleeps on.
@@ -135,6 +149,11 @@ impl State {
     #[inline(always)]
     pub(crate) fn remembered(&self) -> &RememberedSet {
         &self.remembered
+    }
+
+    /// What mutators tell a full marking that goes on while they run.
+    pub(crate) fn marking_log(&self) -> &MarkingLog {
+        &self.marking_log
     }
 
     /// Why stores take the slow half of the barrier.

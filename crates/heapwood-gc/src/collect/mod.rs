@@ -5,6 +5,7 @@
 //! | `cycle` | the collector, and one collection from the sweep before it to the resume |
 //! | `pace` | when the next is due |
 //! | `nursery` | whether there are young collections, and when |
+//! | `stepped` | a full marking that goes on while mutators run, in steps (feature `stepped`) |
 //! | `share` | how much of the time collections may take near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //!
@@ -15,6 +16,7 @@ mod nursery;
 mod pace;
 mod room;
 mod share;
+mod stepped;
 
 pub(crate) use cycle::{Cause, Collector, Tried, Work};
 pub(crate) use pace::Pacer;

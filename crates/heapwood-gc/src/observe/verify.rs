@@ -107,9 +107,11 @@ impl Verify {
         }
     }
 
-    /// Checks what marking left, and copies what outlived it. The heap is stopped; its sides have just swapped.
+    /// Checks what the marking of a collection left, and copies what outlived it. The heap is stopped; after a full one its sides
+    /// have just swapped. Unless it was `exact` some of that may be dead.
     pub(crate) fn after_marking(
         &self,
+        exact: bool,
         (space, world): (&Space, &Stopped<'_>),
         roots: &Roots,
         members: &Members<'_, Mutator>,
@@ -120,12 +122,16 @@ impl Verify {
             }
         };
         for_each_root(roots, members, |from, at, addr| alive(&from, at, addr));
+        // What is dead may refer to what the program has freed.
+        let all_agree = exact || !space.has_explicit_frees();
         world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
             for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
                 for_each_slot(space, object, bytes, |slot| {
-                    // SAFETY: the slot lies in an object of a stopped heap.
-                    alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
+                    if all_agree {
+                        // SAFETY: the slot lies in an object of a stopped heap.
+                        alive(&"the slot", slot, unsafe { (slot as *const usize).read() });
+                    }
                 });
                 // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
                 unsafe {
