@@ -126,9 +126,7 @@ fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
     assert!(mutator.begin_stepped_marking().unwrap());
     let (from, to) = (roots.get(0), get(roots.get(0), 0));
     let thread = |f: &(dyn Fn(&heapwood_gc::Mutator) + Sync)| {
-        mutator
-            .blocking(|| std::thread::scope(|s| s.spawn(|| f(&attach(&heap))).join().unwrap()))
-            .unwrap();
+        mutator.blocking(|| std::thread::scope(|s| s.spawn(|| f(&attach(&heap))).join().unwrap())).unwrap();
     };
     thread(&|other| link(other, from, 0, 0));
     roots.set(0, to);
