@@ -180,4 +180,32 @@ impl Mutator {
     pub fn collect_young(&self) -> Result<(), MisuseError> {
         self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
     }
+
+    /// Begins a full marking that goes on while the program runs, in steps that it asks for; false if one is under way already, or
+    /// the kernel gives no memory for it. A young collection comes with it. A full collection that is asked for meanwhile ends it first.
+    ///
+    /// # Errors
+    /// As [`Mutator::collect`], like those that follow.
+    #[cfg(feature = "stepped")]
+    #[doc(hidden)]
+    pub fn begin_stepped_marking(&self) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.begin_stepped(state, self)
+    }
+
+    /// Follows so many edges of it, or scans so many pieces of objects; false if there is nothing left now.
+    #[cfg(feature = "stepped")]
+    #[doc(hidden)]
+    pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.step(state, self, edges)
+    }
+
+    /// Marks what is left, and ends it, as a full collection ends; false if none is under way.
+    #[cfg(feature = "stepped")]
+    #[doc(hidden)]
+    pub fn finish_marking(&self) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.finish_stepped(state, self)
+    }
 }

@@ -2,6 +2,8 @@
 //! by its first byte; whatever else is given is refused.
 
 use crate::error::FreeError;
+use crate::inject::Fault;
+use crate::mark::Shading;
 use crate::mutator::Mutator;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ObjectRef};
@@ -28,6 +30,16 @@ impl Mutator {
             && span.cell_in(object) == Some(object)
         {
             stores.note(state.space(), ObjectRef::new(object.get()), object, span.object_bytes() / WORD);
+        }
+        // A marking that is under way may have to go through an object that it has not scanned: so that is shaded, and its words
+        // and its memory stay until the marking ends.
+        if self.is_beside_marking()
+            && state.space().is_old(object)
+            && !state.faults().fails(Fault::FreedAtOnce)
+        {
+            Shading::of(state).object(object.get());
+            let free = || self.owned().free_later(object);
+            return state.marking_log().free(object.get(), free).map_err(FreeError::Refused);
         }
         // SAFETY: contract 1.
         unsafe { self.owned().free(object) }.map_err(FreeError::Refused)

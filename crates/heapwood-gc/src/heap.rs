@@ -194,6 +194,12 @@ impl Heap {
         Ok(collected)
     }
 
+    /// A full marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
+    #[cfg(feature = "stepped")]
+    pub(crate) fn stepped_marking(&self) -> (&Collector, &State) {
+        (&self.collector, &self.state)
+    }
+
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));

@@ -34,6 +34,20 @@ pub enum Fault {
     ReusedNotRecorded = 10,
     /// It is not noted that a handle refers to another object.
     HandleNotNoted = 11,
+    /// A store overwrites what is not shaded for the marking under way.
+    ShadeSkipped = 16,
+    /// A store shades what it has stored instead of what was there.
+    ShadeAfterStore = 17,
+    /// An object with a trace function is stored into without what it refers to being shaded.
+    TracedUnshaded = 18,
+    /// Survivors of a young collection are not marked for the full marking under way.
+    SurvivorUnmarked = 19,
+    /// The same of what is promoted wholesale.
+    PromotedUnmarked = 20,
+    /// The same of what is made in a cell that the program had freed.
+    ReusedUnmarked = 21,
+    /// What the program frees is gone before the marking under way has looked at it.
+    FreedAtOnce = 22,
 }
 
 /// The fault that is injected into one heap: none at first.

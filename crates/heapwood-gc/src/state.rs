@@ -2,10 +2,12 @@
 //! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
 //! mutator's pointer to it leads to both.
 
+mod marking_log;
 pub(crate) mod remembered;
 mod store_log;
 mod wakeup;
 
+pub(crate) use marking_log::MarkingLog;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
@@ -42,6 +44,8 @@ pub(crate) struct State {
     stores: Option<StoreLog>,
     /// Where pointers to young objects were stored into old ones.
     remembered: RememberedSet,
+    /// What mutators tell a full marking that goes on while they run.
+    marking_log: MarkingLog,
     /// Why stores take the slow half of the barrier: what each mutator's flag is.
     barrier: AtomicU32,
     /// What the heap's own thread sleeps on.
@@ -64,6 +68,7 @@ impl State {
         State {
             barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
             remembered,
+            marking_log: MarkingLog::new(),
             space,
             marking: AtomicUsize::new(0),
             helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
@@ -80,6 +85,12 @@ impl State {
             #[cfg(feature = "inspect")]
             always_late: AtomicBool::new(false),
         }
+    }
+
+    /// What injects faults, for tests of the tests.
+    #[inline(always)]
+    pub(crate) fn faults(&self) -> &FaultInjector {
+        &self.faults
     }
 
     /// What the heap's own thread sleeps on.
@@ -181,6 +192,11 @@ impl State {
         &self.remembered
     }
 
+    /// What mutators tell a full marking that goes on while they run.
+    pub(crate) fn marking_log(&self) -> &MarkingLog {
+        &self.marking_log
+    }
+
     /// Why stores take the slow half of the barrier.
     pub(crate) fn barrier(&self) -> u32 {
         self.barrier.load(Ordering::Relaxed)
@@ -212,12 +228,6 @@ impl State {
         return self.always_late.load(Ordering::Relaxed);
         #[cfg(not(feature = "inspect"))]
         false
-    }
-
-    /// What goes wrong on purpose.
-    #[inline(always)]
-    pub(crate) fn faults(&self) -> &FaultInjector {
-        &self.faults
     }
 
     /// In verify mode, the stores that went through the barrier.

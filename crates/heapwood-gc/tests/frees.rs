@@ -245,3 +245,38 @@ fn a_young_collection_is_not_misled_by_what_is_dead() {
         assert_eq!(heap.stats().live_objects, again as usize);
     }
 }
+
+/// An old object that is dead keeps a young one until the next full collection, and that may refer to what the program has freed:
+/// nothing that is alive does.
+#[test]
+fn what_is_dead_may_refer_to_what_was_freed_in_young_collections() {
+    for stack in [None, Some(1)] {
+        let config = PRECISE.generational(Generational::Always).background_release(false);
+        let heap = heap(stack.map_or(config, |edges| config.mark_stack(edges)));
+        let mutator = attach(&heap);
+        let (node, large) = (node_type(&heap), masked(&heap, 6000, &[0]));
+        let mut roots = Slots::new(&heap, 2);
+        let old = new(&mutator, node);
+        roots.set(0, old);
+        mutator.collect_young().unwrap();
+        let freed = new(&mutator, large);
+        roots.set(1, freed);
+        let young = new(&mutator, node);
+        link(&mutator, old, 0, young);
+        put(young, 0, freed);
+        put(young, 1, freed);
+        (0..2).for_each(|root| roots.set(root, 0));
+        // SAFETY: only what is dead refers to it.
+        unsafe { mutator.free(NonNull::new(freed as *mut u8).unwrap()) }.unwrap();
+        mutator.collect_young().unwrap();
+        assert!(mutator.find(freed).is_none());
+        // The same where other objects lie there now.
+        link(&mutator, old, 0, new(&mutator, node));
+        put(get(old, 0), 0, freed);
+        let small: Vec<usize> = (0..3000).map(|_| new(&mutator, node)).collect();
+        mutator.collect_young().unwrap();
+        // One may lie where the large one did.
+        assert!(small.iter().filter(|&&object| mutator.find(object).is_some()).count() <= 1);
+        assert_valid(&heap);
+    }
+}

@@ -44,6 +44,8 @@ pub(crate) struct Marks {
     full_cycle: AtomicU32,
     /// The last was a young one.
     young: AtomicBool,
+    /// A full marking is under way, beside mutators.
+    marking: AtomicBool,
     cpu: Cpu,
 }
 
@@ -62,6 +64,7 @@ impl Marks {
             cycle: AtomicU32::new(1),
             full_cycle: AtomicU32::new(1),
             young: AtomicBool::new(false),
+            marking: AtomicBool::new(false),
             cpu: Cpu::detect(),
         })
     }
@@ -92,9 +95,20 @@ impl Marks {
         if after == Collection::Full {
             self.allocated.fetch_xor(1, Ordering::Relaxed);
             self.full_cycle.store(next(self.full_cycle()), Ordering::Relaxed);
+            self.marking.store(false, Ordering::Relaxed);
         }
         self.young.store(after == Collection::Young, Ordering::Relaxed);
         self.cycle.store(next(self.cycle()), Ordering::Relaxed);
+    }
+
+    /// A full marking begins, which goes on while mutators run: until it ends, marks are a subset of the allocation bits.
+    pub(crate) fn begin_marking(&self) {
+        self.marking.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one is under way.
+    pub(crate) fn is_marking(&self) -> bool {
+        self.marking.load(Ordering::Relaxed)
     }
 
     /// The cycle that is under way.
@@ -176,6 +190,8 @@ impl Marks {
     /// The cells that begin at the granules `starts` of each page count as such from `from` up to `end`, in whole words if
     /// nobody else uses them: what was made in a cycle, and is not looked at one by one. Returns how many did not.
     ///
+    /// If they are to be `marked` those that did not count before get marks, too.
+    ///
     /// # Safety
     /// 1. They are cells of one span, and the heap is stopped.
     pub(crate) unsafe fn set_all_allocated(
@@ -183,19 +199,70 @@ impl Marks {
         from: usize,
         end: usize,
         starts: &[u64; PAGE_WORDS],
+        marked: bool,
     ) -> usize {
-        let mut set = 0;
+        let (allocated, mut set) = (self.allocated(), 0);
         let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
         for index in first / WORD_BITS..last.div_ceil(WORD_BITS) {
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
+            let cells = starts[index % PAGE_WORDS] & below & above;
             // SAFETY: the granules are those of one span, whose bits are committed; nobody else uses them (contract 1).
-            let word = unsafe { &mut *self.sides[self.allocated()].at(index) };
-            let new = starts[index % PAGE_WORDS] & below & above & !*word;
-            *word |= new;
-            set += new.count_ones() as usize;
+            unsafe {
+                let word = self.sides[allocated].at(index);
+                let new = cells & !*word;
+                if marked {
+                    *self.sides[allocated ^ 1].at(index) |= new;
+                }
+                *word |= new;
+                set += new.count_ones() as usize;
+            }
         }
         set
+    }
+
+    /// Marks the cell at `addr` beside others who do; whether it was not marked.
+    ///
+    /// # Safety
+    /// 1. It is a cell of a span and counts as one that outlived the last cycle, and a full marking is under way.
+    pub(crate) unsafe fn set_marked(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: the bits of spans are committed; while mutators run nobody uses them otherwise (contract 1).
+        let word = unsafe { AtomicU64::from_ptr(word) };
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// The cell at `addr` is not marked any more.
+    ///
+    /// # Safety
+    /// 1. As for [`Marks::set_marked`].
+    pub(crate) unsafe fn unmark(&self, addr: usize) {
+        let (word, bit) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: as there.
+        unsafe { AtomicU64::from_ptr(word) }.fetch_and(!bit, Ordering::Relaxed);
+    }
+
+    /// The cell at `addr` counts as one that outlived the last cycle; if it is to be `marked` it is, too, unless it did before.
+    /// Whether it did not.
+    ///
+    /// # Safety
+    /// 1. It is a cell of a span, and the heap is stopped.
+    pub(crate) unsafe fn promote(&self, addr: usize, marked: bool) -> bool {
+        // SAFETY: contract 1.
+        unsafe {
+            if marked && !self.is_allocated(addr) {
+                self.set_marked(addr);
+            }
+            self.set_allocated(addr)
+        }
+    }
+
+    /// Whether what is marked in the pages `start..end` counts as having outlived the last cycle.
+    pub(crate) fn marks_are_allocated(&self, start: usize, end: usize) -> bool {
+        let (first, last) = ((start - self.base) >> WORD_BYTES_LOG, (end - self.base) >> WORD_BYTES_LOG);
+        let (words, marks) = (self.allocation_words(), self.sides[self.allocated() ^ 1].as_ptr());
+        // SAFETY: the range is pages below the extent, whose bits are committed.
+        (first..last).all(|i| unsafe { *marks.add(i) & !(*words.add(i)).load(Ordering::Relaxed) } == 0)
     }
 
     /// The cell at `addr`, which outlived the last cycle, is no more.

@@ -147,6 +147,26 @@ impl Space {
         self.contains(address) && self.heap().marks().is_allocated(address.get())
     }
 
+    /// The object whose address a word is or that it points into, if that is old: exact while mutators run.
+    #[inline]
+    pub fn find_old(&self, word: Address) -> Option<ObjectRef> {
+        let base = self.heap().spans().find(word)?.cell_in(word)?;
+        let object = ObjectRef::new(base.get());
+        (base <= word && self.is_old(base) && !self.is_freed(object)).then_some(object)
+    }
+
+    /// Marks an object for the full marking that is under way, if it is one that this looks at: an old one that the program has
+    /// not freed. Whether nobody had marked it. Several threads may.
+    ///
+    /// # Safety
+    /// 1. A full marking is under way.
+    #[inline]
+    pub unsafe fn shade(&self, object: Address) -> bool {
+        let is_here = self.is_old(object) && !self.is_freed(ObjectRef::new(object.get()));
+        // SAFETY: what is old is a cell of a span (contract 1).
+        is_here && unsafe { self.heap().marks().set_marked(object.get()) }
+    }
+
     /// What lies in the page of an address of the heap.
     ///
     /// # Panics

@@ -13,6 +13,7 @@ use crate::layout::shapes::Shapes;
 use crate::marks::{Collection, MarkSide};
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
+use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
 #[cfg(feature = "inspect")]
 use heapwood_pages::PageCount;
@@ -46,6 +47,32 @@ impl<'s> Stopped<'s> {
     /// The side that takes the marks of a collection. A young one marks beside what is old, which counts as marked.
     pub fn mark_side(&self, of: Collection) -> MarkSide {
         self.heap().marks().mark_side(of)
+    }
+
+    /// A full marking begins that goes on while mutators run; [`end_marking`](Stopped::end_marking) ends it. All that exists has
+    /// its allocation bit: a young collection, or a promotion, has just ended. What does not have it is not looked at, and what
+    /// gets it from now on is to be marked, too.
+    pub fn begin_marking(&self) {
+        self.heap().marks().begin_marking();
+    }
+
+    /// Large objects that no sweep has seen have what bits they have on both sides, and not on one alone as those that are made
+    /// between two full markings: the sweep must know. A full marking that went on while mutators ran is about to end.
+    pub fn note_large_survivors(&self) {
+        let spans = self.heap().spans();
+        for word in 0..LargeObjects::words_below(spans.end()) {
+            let unseen = spans.large().unseen_in(word);
+            unseen.for_each(|(page, _)| spans.at(page).set_survived());
+        }
+    }
+
+    /// An object that the program [freed](Owner::free_later) beside a full marking, which is about to end, does not outlive
+    /// it.
+    pub fn forget_freed(&self, object: ObjectRef) {
+        if self.heap().freed().take(object.get()) {
+            // SAFETY: it was an object, and the marking is under way.
+            unsafe { self.heap().marks().unmark(object.get()) };
+        }
     }
 
     /// Whether an object is marked in the cycle under way; not if it lies outside the heap.
@@ -82,7 +109,12 @@ impl<'s> Stopped<'s> {
     /// Everything that was made in this cycle counts as marked by a young collection, which it ends. `owners` are all mutators
     /// of the space, which were [published](Owner::publish). Returns how many objects were not marked, and their bytes.
     pub fn promote<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
-        promote(self.sweeper, self.shapes, owners)
+        promote(self.sweeper, self.shapes, owners, false)
+    }
+
+    /// The same while a full marking is under way, which does not look at what was made since it began: it is marked, too.
+    pub fn promote_marked<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
+        promote(self.sweeper, self.shapes, owners, true)
     }
 
     /// How many bytes have been handed out since the last marking. `owners` are all mutators of the space.

@@ -9,17 +9,19 @@
 use super::growth::{Growth, Spent};
 use super::nursery::{Nursery, Yield};
 use super::pace::Pacer;
+use super::stepped::Stepping;
 use crate::error::MisuseError;
 use crate::mark::{Marked, Marking, ScanRoots};
-use crate::mutator::barrier::YOUNG;
+use crate::mutator::barrier::{MARK, YOUNG};
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, Rest};
 #[cfg(feature = "inspect")]
 use crate::observe::PageSnapshots;
 use crate::observe::{Collected, Moment, Record, RootBytes, Stats, Times, Tracing, Verify};
 use crate::options::{Config, Generational};
-use crate::roots::{Roots, Source};
+use crate::roots::{LockedRoots, Roots, Source};
 use crate::state::State;
+use core::convert::Infallible;
 use core::fmt;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -55,17 +57,34 @@ pub(crate) enum Cause {
     Program(Collection),
     /// The heap had nothing to do.
     Idle,
+    /// A marking in steps begins, with a young one, or ends.
+    #[cfg_attr(not(feature = "stepped"), allow(dead_code, reason = "nothing else marks in steps"))]
+    Stepped(Collection),
 }
 
 impl Cause {
     fn is_allocation(self) -> bool {
         matches!(self, Cause::Due | Cause::NoRoom)
     }
+
+    pub(super) fn is_stepped(self) -> bool {
+        matches!(self, Cause::Stepped(_))
+    }
+
+    /// Whether the collection is a young one, if nothing else comes between.
+    fn is_for_young(self, nursery: &Nursery) -> bool {
+        match self {
+            Cause::Due => nursery.is_next(),
+            Cause::Program(of) => of == Collection::Young && nursery.is_on(),
+            Cause::Stepped(of) => of == Collection::Young,
+            Cause::NoRoom | Cause::Idle => false,
+        }
+    }
 }
 
 /// What one collection at a time works with.
 pub(crate) struct Work {
-    marking: Marking,
+    pub(super) marking: Marking,
     nursery: Nursery,
     growth: Growth,
     /// CPU time of collections since the last full one, and that of the process when it ended.
@@ -73,6 +92,8 @@ pub(crate) struct Work {
     spent_by_all: u64,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
     ended: u64,
+    /// A full marking that goes on while mutators run.
+    pub(super) stepping: Stepping,
 }
 
 impl Work {
@@ -84,6 +105,7 @@ impl Work {
             spent: 0,
             spent_by_all: clock::process_cpu_ns(),
             ended: clock::monotonic_ns(),
+            stepping: Stepping::new(),
         }
     }
 
@@ -98,10 +120,10 @@ impl Work {
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
-    work: Lock<Work>,
+    pub(super) work: Lock<Work>,
     pacer: Pacer,
     /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
-    sweeping: Lock<()>,
+    pub(super) sweeping: Lock<()>,
     /// Stacks are scanned.
     stacks: bool,
     record: Lock<Record>,
@@ -211,10 +233,11 @@ impl Collector {
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
         let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
-        let Ok(()) = self.run(state, cause, &mut work, |members| {
-            members.stop(|mutator, seconds| self.name_late(mutator, seconds));
-            Ok::<_, core::convert::Infallible>(())
-        });
+        if work.stepping.is_under_way() && !cause.is_for_young(&work.nursery) {
+            // A marking that is under way ends first.
+            let Ok(()) = self.run_stopped(state, Cause::Stepped(Collection::Full), &mut work);
+        }
+        let Ok(()) = self.run_stopped(state, cause, &mut work);
         if counts {
             self.pacer.share().collected(began, clock::monotonic_ns());
         }
@@ -226,7 +249,7 @@ impl Collector {
     /// thread without a running mutator.
     pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> Tried {
         let Some(mut work) = self.work.try_lock() else { return Tried::NotNeeded };
-        if !wanted() {
+        if !wanted() || work.stepping.is_under_way() {
             return Tried::NotNeeded;
         }
         let cpu = clock::thread_cpu_ns();
@@ -239,6 +262,19 @@ impl Collector {
         run.map_or_else(Tried::Withdrawn, |()| Tried::Collected)
     }
 
+    /// One collection.
+    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) -> Result<(), Infallible> {
+        self.run(state, cause, work, |members| {
+            self.stop(members);
+            Ok(())
+        })
+    }
+
+    /// Stops the mutators, however long that takes.
+    pub(super) fn stop(&self, members: &Members<'_, Mutator>) {
+        members.stop(|mutator, seconds| self.name_late(mutator, seconds));
+    }
+
     /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
     pub(crate) fn sweep_some(&self, space: &Space) -> bool {
         self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some())
@@ -249,7 +285,7 @@ impl Collector {
         &self,
         state: &State,
         cause: Cause,
-        Work { marking, nursery, growth, spent, spent_by_all, ended: last }: &mut Work,
+        Work { marking, nursery, growth, spent, spent_by_all, ended: last, stepping }: &mut Work,
         stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
@@ -258,11 +294,7 @@ impl Collector {
         space.finish_sweep();
         // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
-        let is_young = match cause {
-            Cause::Due => nursery.is_next(),
-            Cause::Program(of) => of == Collection::Young && nursery.is_on(),
-            Cause::NoRoom | Cause::Idle => false,
-        };
+        let is_young = cause.is_for_young(nursery);
         let bounds = self.pacer.bounds(space.resident_bytes());
         marking.prepare(space);
 
@@ -271,9 +303,9 @@ impl Collector {
         stop(&members)?;
         let stopped = Moment::now();
         let stores = members.iter().map(Mutator::close_stores).sum();
-        // What is missing from the remembered set only a full collection finds.
+        // What is missing from the remembered set only a full collection finds, or a promotion wholesale.
         let overflowed = state.remembered().has_overflowed();
-        let is_young = is_young && !overflowed;
+        let is_young = is_young && (stepping.is_concerned(cause) || !overflowed);
         let of = if is_young { Collection::Young } else { Collection::Full };
 
         // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
@@ -294,8 +326,15 @@ impl Collector {
             true => 0,
             false => began_marking.wall + nursery.most_time(began.wall.saturating_sub(*last)),
         };
-        let mut marked = state.while_marking(|| self.mark(state, &world, marking, &members, of, deadline));
-        if marked.late {
+        let mut marked = state.while_marking(|| match stepping.is_concerned(cause) {
+            false => self.mark(state, &world, marking, &members, of, deadline),
+            true => {
+                let until = if cause.is_stepped() { u64::MAX } else { deadline };
+                let finds_young = (nursery.is_on() && !overflowed).then_some(until);
+                self.mark_stepped((state, &world), (marking, stepping), &members, of, finds_young)
+            }
+        });
+        if marked.late && !stepping.is_concerned(cause) {
             let (objects, bytes) = world.promote(members.owners());
             (marked.objects, marked.bytes) = (marked.objects + objects, marked.bytes + bytes);
         }
@@ -341,6 +380,7 @@ impl Collector {
         let mutators = members.iter().count().max(1) as u64;
         state.remembered().allow_stores(nursery.most_stores() / mutators);
         state.set_barrier(YOUNG, nursery.is_on());
+        state.set_barrier(MARK, stepping.is_under_way());
         for mutator in members.iter() {
             mutator.forget_stores();
             mutator.update_barrier();
@@ -350,7 +390,8 @@ impl Collector {
         self.snapshots.after_marking(space, &world);
         state.faults().free_survivors(&world);
         if let (Some(verify), Some(stores)) = (&self.verify, state.stores()) {
-            verify.after_marking((space, &world, of), stores, &self.roots, &members);
+            let exact = of == Collection::Full && !cause.is_stepped();
+            verify.after_marking(exact, (space, &world, of), stores, &self.roots, &members);
         }
         state.count_collection(of, handed_out);
 
@@ -405,6 +446,20 @@ impl Collector {
         bytes
     }
 
+    pub(super) fn scan(
+        &self,
+        roots: &LockedRoots<'_>,
+        members: &Members<'_, Mutator>,
+        of: Collection,
+        marker: &mut dyn ScanRoots,
+    ) {
+        let threads = members.iter().map(|m| m.roots(self.stacks));
+        roots.for_each(of, threads, |source, words| match source.is_precise() {
+            true => marker.slots(words),
+            false => marker.words(words),
+        });
+    }
+
     fn mark(
         &self,
         state: &State,
@@ -417,25 +472,24 @@ impl Collector {
         // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
         // nothing from one handle to another.
         let roots = self.roots.lock();
-        let scan = |marker: &mut dyn ScanRoots| {
-            let threads = members.iter().map(|m| m.roots(self.stacks));
-            roots.for_each(of, threads, |source, words| match source.is_precise() {
-                true => marker.slots(words),
-                false => marker.words(words),
-            });
-        };
+        let scan = |marker: &mut dyn ScanRoots| self.scan(&roots, members, of, marker);
         match of {
             Collection::Full => marking.mark(state, world, scan),
             Collection::Young => marking.mark_young(state, world, deadline, |marker| {
                 scan(marker);
-                state.remembered().for_each(|entry| match entry {
-                    Some(entry) => {
-                        marker.remembered(entry);
-                        true
-                    }
-                    None => !marker.is_late(),
-                });
+                scan_remembered(state, marker);
             }),
         }
     }
+}
+
+/// Names what is remembered to a marker, until it is late.
+pub(super) fn scan_remembered(state: &State, marker: &mut dyn ScanRoots) {
+    state.remembered().for_each(|entry| match entry {
+        Some(entry) => {
+            marker.remembered(entry);
+            true
+        }
+        None => !marker.is_late(),
+    });
 }

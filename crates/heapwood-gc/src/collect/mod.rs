@@ -6,6 +6,7 @@
 //! | `pace` | when the next is due |
 //! | `growth` | how much larger than what is alive the heap may become |
 //! | `nursery` | whether there are young collections, and when |
+//! | `stepped` | a full marking that goes on while mutators run, in steps (feature `stepped`) |
 //! | `share` | how much of the time collections may take near a limit |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //!
@@ -17,6 +18,7 @@ mod nursery;
 mod pace;
 mod room;
 mod share;
+mod stepped;
 
 pub(crate) use cycle::{Cause, Collector, Tried, Work};
 pub(crate) use pace::Pacer;

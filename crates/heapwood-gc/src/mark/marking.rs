@@ -6,10 +6,14 @@
 //! Invariant: one marking at a time, by whoever has this borrowed.
 
 use super::flagged::FlaggedSpans;
+#[cfg(feature = "stepped")]
+use super::mode::Beside;
 use super::mode::{Alone, Young};
 use super::queue::{Graph, Marked, Marker};
 use super::roots::ScanRoots;
 use super::stack::MarkStacks;
+#[cfg(feature = "stepped")]
+use super::stepped::SteppedMarking;
 use super::workers::Workers;
 use crate::options::Config;
 use crate::state::State;
@@ -160,6 +164,36 @@ impl Marking {
             self.flagged.forget();
         }
         Marked { late, ..marked }
+    }
+
+    /// The same while a full marking is under way: what this marks, that has marked.
+    #[cfg(feature = "stepped")]
+    pub(crate) fn mark_young_beside(
+        &mut self,
+        state: &State,
+        world: &Stopped<'_>,
+        deadline: u64,
+        roots: impl FnOnce(&mut dyn ScanRoots),
+    ) -> Marked {
+        let (space, faults) = (state.space(), state.faults());
+        self.flagged.commit(space.extent());
+        let graph = Graph::new((space, world, Collection::Young), &self.flagged, faults);
+        let mode = Beside::new(Young::until(deadline), world.mark_side(Collection::Full), faults);
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
+        roots(&mut marker);
+        let marked = marker.drain();
+        let late = marker.mode.young.was_late();
+        if late {
+            self.flagged.forget();
+        }
+        Marked { late, ..marked }
+    }
+
+    /// Memory for a marking in steps.
+    #[cfg(feature = "stepped")]
+    pub(crate) fn stepped(&self, state: &State) -> Result<SteppedMarking, OsError> {
+        SteppedMarking::new(self.kernel, self.edges, state)
     }
 
     /// Gives memory back after a deep marking.

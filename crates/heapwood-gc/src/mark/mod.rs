@@ -12,6 +12,8 @@
 //! | `overflow` | what happens when they are full |
 //! | `flagged` | which spans have to be scanned again then |
 //! | `tracer` | what a type's own trace function sees |
+//! | `shading` | what the write barrier tells a marking that goes on while mutators run |
+//! | `stepped` | such a marking in small steps, for tests (feature `stepped`) |
 //! | `roots` | what roots are to a marker |
 //! | `mode` | alone or together: what the loop is compiled for |
 //! | `bits` | how marks are set, by one thread or several |
@@ -34,12 +36,18 @@ mod queue;
 mod ring;
 mod roots;
 mod scan;
+mod shading;
 mod share;
 mod stack;
+#[cfg(feature = "stepped")]
+mod stepped;
 mod tracer;
 mod workers;
 
 pub(crate) use marking::Marking;
 pub(crate) use queue::Marked;
 pub(crate) use roots::ScanRoots;
+pub(crate) use shading::Shading;
+#[cfg(feature = "stepped")]
+pub(crate) use stepped::SteppedMarking;
 pub use tracer::Tracer;

@@ -5,6 +5,10 @@
 use super::bits::{Collected, MarkBits, Plain};
 use super::blocks::{Block, Blocks};
 use super::crew::{BlockId, Crew, Next};
+#[cfg(feature = "stepped")]
+use crate::inject::{Fault, FaultInjector};
+#[cfg(feature = "stepped")]
+use heapwood_heap::MarkSide;
 use heapwood_os::clock::monotonic_ns;
 
 /// What a marker without edges does next.
@@ -24,6 +28,12 @@ pub(super) enum ModeName {
     Alone,
     Young,
     Together,
+    #[cfg(feature = "stepped")]
+    Stepped,
+    #[cfg(feature = "stepped")]
+    Beside,
+    /// It is no marker, but the write barrier.
+    Barrier,
 }
 
 /// How a marker marks.
@@ -33,7 +43,13 @@ pub(super) trait Mode {
     const SEVERAL: bool;
     /// It may end before everything is marked.
     const BOUNDED: bool = false;
+    /// It goes on while mutators run: it marks what existed when it began, and leaves nothing undone but objects' edges.
+    const SNAPSHOT: bool = false;
     type Bits: MarkBits;
+
+    /// An object was not marked, and now is.
+    #[inline(always)]
+    fn marked(&self, _: usize) {}
 
     /// Whether another marker waits for edges.
     fn is_wanted(&self) -> bool;
@@ -126,6 +142,89 @@ impl Mode for Young {
 
     fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
         if is_left() && !self.late { Work::Rescan } else { Work::None }
+    }
+
+    fn received(&mut self) -> Option<&mut Block> {
+        None
+    }
+}
+
+/// One thread marks everything in steps, between which mutators run.
+#[cfg(feature = "stepped")]
+pub(super) struct Stepped;
+
+#[cfg(feature = "stepped")]
+impl Mode for Stepped {
+    const NAME: ModeName = ModeName::Stepped;
+    const SEVERAL: bool = false;
+    const SNAPSHOT: bool = true;
+    type Bits = Plain;
+
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    fn gift(&mut self) -> Option<&mut Block> {
+        None
+    }
+
+    fn give(&mut self) {}
+
+    fn next(&mut self, _: impl Fn() -> bool) -> Work {
+        Work::None
+    }
+
+    fn received(&mut self) -> Option<&mut Block> {
+        None
+    }
+}
+
+/// One thread marks what is young while a full marking is under way: what outlives this is marked for both.
+#[cfg(feature = "stepped")]
+pub(super) struct Beside<'h> {
+    pub(super) young: Young,
+    full: MarkSide,
+    faults: &'h FaultInjector,
+}
+
+#[cfg(feature = "stepped")]
+impl<'h> Beside<'h> {
+    /// `full` takes the marks of the full one.
+    pub(super) fn new(young: Young, full: MarkSide, faults: &'h FaultInjector) -> Self {
+        Beside { young, full, faults }
+    }
+}
+
+#[cfg(feature = "stepped")]
+impl Mode for Beside<'_> {
+    const NAME: ModeName = ModeName::Beside;
+    const SEVERAL: bool = false;
+    const BOUNDED: bool = true;
+    type Bits = Plain;
+
+    fn marked(&self, object: usize) {
+        if !self.faults.fails(Fault::SurvivorUnmarked) {
+            // SAFETY: the object was marked just now, and mutators are stopped.
+            unsafe { self.full.set(object) };
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    fn is_late(&mut self) -> bool {
+        self.young.is_late()
+    }
+
+    fn gift(&mut self) -> Option<&mut Block> {
+        None
+    }
+
+    fn give(&mut self) {}
+
+    fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
+        self.young.next(is_left)
     }
 
     fn received(&mut self) -> Option<&mut Block> {

@@ -17,10 +17,14 @@ impl<M: Mode> Marker<'_, M> {
     /// An edge did not fit: marks its object now and leaves the object's own edges for later.
     #[cold]
     pub(super) fn edge_overflow(&mut self, addr: usize) {
+        if self.is_stray(addr) {
+            return;
+        }
         // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
         if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
+        self.mode.marked(addr);
         let entry = self.entry(addr);
         if entry.kind().is_none() {
             self.no_object(addr);

@@ -15,7 +15,7 @@ use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use core::mem::MaybeUninit;
 use heapwood_heap::{
-    Address, Collection, GRANULE, MarkSide, PageEntry, ScanKind, Shape, Space, Stopped, prefetch,
+    Address, Collection, GRANULE, MarkSide, ObjectRef, PageEntry, ScanKind, Shape, Space, Stopped, prefetch,
 };
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
@@ -94,6 +94,8 @@ pub(super) struct Marker<'h, M> {
     /// Which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
     pub(super) flagged: &'h FlaggedSpans,
+    /// What an edge leads to may be no object.
+    distrusts: bool,
     /// How often a stack was full.
     pub(super) overflows: u64,
     /// Bytes of what was marked, in cells and pages.
@@ -102,8 +104,6 @@ pub(super) struct Marker<'h, M> {
     /// Objects and bytes that another marker has counted, too.
     pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
-    /// A young marking may come to what is dead and refers to what the program has freed: so what a slot holds is looked up.
-    doubts: bool,
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -122,12 +122,13 @@ impl<'h, M: Mode> Marker<'h, M> {
             stacks,
             pagemap,
             flagged,
+            // What is dead and kept by what is dead and old may refer to what the program has freed.
+            distrusts: M::BOUNDED && space.has_explicit_frees(),
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
             twice: (0, 0),
             faults,
-            doubts: of == Collection::Young && space.has_explicit_frees(),
         }
     }
 
@@ -143,22 +144,35 @@ impl<'h, M: Mode> Marker<'h, M> {
         unsafe { &*self.shapes.add(entry.shape().index()) }
     }
 
+    /// Whether an edge leads to no object.
+    #[inline(always)]
+    pub(super) fn is_stray(&self, edge: usize) -> bool {
+        M::BOUNDED && self.distrusts && self.leads_nowhere(edge)
+    }
+
+    #[inline(never)]
+    fn leads_nowhere(&self, edge: usize) -> bool {
+        // What is marked is an object, and is not marked again.
+        // SAFETY: edges lie inside the extent, whose bits are committed.
+        !unsafe { M::Bits::is_set(self.marks, edge) }
+            && self.space.find(Address::new(edge)).is_none_or(|found| found.base.get() != edge)
+    }
+
     /// Adds the edge to the object at `addr`, if that is inside the heap: null and foreign pointers are ignored.
     #[inline(always)]
     pub(super) fn push(&mut self, addr: usize) {
-        let is_edge = addr.wrapping_sub(self.base) < self.extent
-            && !self.faults.fails(Fault::LoseMark)
-            && !(M::BOUNDED && self.doubts && !self.is_object(addr));
+        let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
+        // What was made since the snapshot is not looked at. Nothing else loses its bit as long as the marking goes on. But what
+        // was freed may have got its bit by that, if it was made since; else it was shaded.
+        if M::SNAPSHOT && is_edge {
+            let object = ObjectRef::new(addr);
+            if !self.world.is_allocated(object) || self.space.is_freed(object) {
+                return;
+            }
+        }
         if is_edge && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }
-    }
-
-    /// Whether an object begins at an address.
-    #[cold]
-    #[inline(never)]
-    fn is_object(&self, addr: usize) -> bool {
-        self.space.find(Address::new(addr)).is_some_and(|found| found.base.get() == addr)
     }
 
     /// Follows edges until none is left anywhere.
@@ -173,7 +187,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    fn found(&self) -> Marked {
+    pub(super) fn found(&self) -> Marked {
         Marked {
             bytes: self.live_bytes.wrapping_sub(self.twice.1),
             objects: self.live_objects.wrapping_sub(self.twice.0),
@@ -200,8 +214,30 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
+        if M::SNAPSHOT {
+            return self.follow_simply();
+        }
         let marker = self;
         heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, <M: Mode> (marker: &mut Marker<'_, M>))
+    }
+
+    /// The same edge by edge.
+    fn follow_simply(&mut self) {
+        loop {
+            match self.stacks.edges.pop() {
+                Some(edge) => self.follow_edge(edge),
+                None if self.next_range() => {}
+                None => return,
+            }
+        }
+    }
+
+    /// Marks and scans what an edge leads to, if that is not marked.
+    pub(super) fn follow_edge(&mut self, edge: usize) {
+        // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
+        if unsafe { M::Bits::set_at_once(self.marks, edge) } {
+            self.visit_marked(edge, self.entry(edge));
+        }
     }
 
     #[inline(always)]
@@ -218,8 +254,6 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
         let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
-        // Then every object is scanned out of line.
-        let doubts = M::BOUNDED && self.doubts;
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
@@ -283,11 +317,15 @@ impl<'h, M: Mode> Marker<'h, M> {
                 } else {
                     break 'follow;
                 };
+                if self.is_stray(edge) {
+                    continue 'follow;
+                }
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
                 // look-up), and all markers set bits in the same way.
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
+                self.mode.marked(edge);
                 // SAFETY: edges lie inside the extent, whose entries are committed.
                 let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
                 if entry.is(ScanKind::NoPointers) {
@@ -317,11 +355,11 @@ impl<'h, M: Mode> Marker<'h, M> {
                     *top = top.add(is_edge as usize);
                 }
             };
-            if entry.is(ScanKind::Pair) && top < roomy && !doubts {
+            if entry.is(ScanKind::Pair) && top < roomy {
                 pairs += 1;
                 push(&mut top, object);
                 push(&mut top, object + 8);
-            } else if entry.is(ScanKind::Mask) && top < roomy && !doubts {
+            } else if entry.is(ScanKind::Mask) && top < roomy {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };
                 self.count(object, shape);

@@ -134,7 +134,8 @@ impl<'h, M: Mode> Marker<'h, M> {
                 self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
             }
             // Of what the program has freed a stray word may keep something alive that refers to it.
-            ScanKind::Trace if self.space.is_freed(ObjectRef::new(addr)) => {}
+            // But what it has freed beside this marking is marked and keeps its words, which may be the only way to what they say.
+            ScanKind::Trace if !M::SNAPSHOT && self.space.is_freed(ObjectRef::new(addr)) => {}
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let mut target = Target::of(self);
@@ -160,7 +161,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
     pub(super) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
         let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
-        if slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
+        if M::SNAPSHOT || slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
             self.scan_all(range);
         }
     }

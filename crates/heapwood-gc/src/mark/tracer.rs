@@ -1,8 +1,11 @@
-//! What a type's own trace function sees of the marker.
+//! What a type's own trace function sees of the marker, or of the write barrier.
 //! Invariant: it exists while its function runs, and what it is told is an edge of that object.
 
 use super::mode::{Alone, Mode, ModeName, Together, Young};
+#[cfg(feature = "stepped")]
+use super::mode::{Beside, Stepped};
 use super::queue::Marker;
+use super::shading::Shading;
 use core::marker::PhantomData;
 use heapwood_layout::TraceContext;
 
@@ -18,6 +21,11 @@ impl<'a> Target<'a> {
         Target { mode: M::NAME, marker: (&raw mut *marker).cast(), borrow: PhantomData }
     }
 
+    /// A mutator calls the function, for the write barrier.
+    pub(super) fn of_shading(shading: &'a mut Shading<'_>) -> Self {
+        Target { mode: ModeName::Barrier, marker: (&raw mut *shading).cast(), borrow: PhantomData }
+    }
+
     #[inline(always)]
     fn visit(&mut self, addr: usize) {
         // SAFETY: the pointer came from a borrow of a marker of this mode that lasts as long as this.
@@ -26,6 +34,11 @@ impl<'a> Target<'a> {
                 ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).push(addr),
                 ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).push(addr),
                 ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).push(addr),
+                #[cfg(feature = "stepped")]
+                ModeName::Stepped => (*self.marker.cast::<Marker<'a, Stepped>>()).push(addr),
+                #[cfg(feature = "stepped")]
+                ModeName::Beside => (*self.marker.cast::<Marker<'a, Beside<'a>>>()).push(addr),
+                ModeName::Barrier => (*self.marker.cast::<Shading<'a>>()).object(addr),
             }
         }
     }
@@ -38,6 +51,11 @@ impl<'a> Target<'a> {
                 ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).resolve(word),
                 ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).resolve(word),
                 ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).resolve(word),
+                #[cfg(feature = "stepped")]
+                ModeName::Stepped => (*self.marker.cast::<Marker<'a, Stepped>>()).resolve(word),
+                #[cfg(feature = "stepped")]
+                ModeName::Beside => (*self.marker.cast::<Marker<'a, Beside<'a>>>()).resolve(word),
+                ModeName::Barrier => (*self.marker.cast::<Shading<'a>>()).resolve(word),
             }
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! | bit | who needs it | what is done |
 //! |---|---|---|
+//! | [`MARK`] | a full marking that goes on while mutators run | what the slot holds is shaded before it is overwritten |
 //! | [`YOUNG`] | young collections | a slot of an old object that gets a pointer to a young one is remembered |
 //! | [`VERIFY`] | verify mode | the store is noted, so that one that went around the barrier can be told |
 //!
@@ -15,10 +16,13 @@
 
 use super::Mutator;
 use crate::inject::Fault;
+use crate::mark::Shading;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef, ScanKind, Span};
 use heapwood_layout::WORD;
 
+/// A full marking is under way.
+pub(crate) const MARK: u32 = 1;
 /// There are young collections.
 pub(crate) const YOUNG: u32 = 2;
 /// Stores are noted.
@@ -62,6 +66,9 @@ impl Mutator {
     /// 2. The source is readable.
     pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
         let barrier = self.barrier.load(Ordering::Relaxed);
+        if barrier & MARK != 0 {
+            self.shade_overwritten(Some(object), slot as usize, words, None);
+        }
         if barrier & VERIFY != 0 {
             self.note(object, slot.into(), words);
         }
@@ -108,7 +115,8 @@ impl Mutator {
 
     /// Says that `words` words from `start` on, of the object at `object`, are about to be written for the first time since
     /// it was made, with plain stores: for an object that is filled between allocations, as collections may have seen it.
-    /// The stores follow before the next poll or allocation; the words held zeros.
+    /// The stores follow before the next poll or allocation; the words held zeros, so a marking that is under way misses nothing
+    /// by them.
     #[inline(always)]
     pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
@@ -140,13 +148,18 @@ impl Mutator {
     }
 
     /// An object is about to be made in a cell that was freed. Such a cell counts as old at once, so all of it is remembered,
-    /// and noted: what initialises it goes around the barrier.
+    /// and noted: what initialises it goes around the barrier. A marking that is under way does not look at it: it held zeros, and
+    /// what is stored into it was reachable when that began, or is newer.
     #[inline]
     pub(crate) fn remember_reused(&self, cell: usize) {
         let (space, at) = (self.shared().space(), Address::new(cell));
         let barrier = self.barrier.load(Ordering::Relaxed);
         if barrier == 0 || !space.has_explicit_frees() || !space.is_old(at) {
             return;
+        }
+        if barrier & MARK != 0 && !self.shared().faults().fails(Fault::ReusedUnmarked) {
+            // SAFETY: the flag says that a marking is under way.
+            unsafe { space.shade(at) };
         }
         if barrier & YOUNG != 0 && !self.shared().faults().fails(Fault::ReusedNotRecorded) {
             self.stores.object(self.shared().remembered(), cell);
@@ -155,6 +168,11 @@ impl Mutator {
             let bytes = space.find_span(at).map_or(0, Span::object_bytes);
             self.note(ObjectRef::new(cell), at, bytes / WORD);
         }
+    }
+
+    /// Whether a full marking is under way.
+    pub(crate) fn is_beside_marking(&self) -> bool {
+        self.barrier.load(Ordering::Relaxed) & MARK != 0
     }
 
     /// The slow half of the barrier. Out of line: every store of a program would else hold a copy of it, and save registers. It
@@ -171,6 +189,9 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn before_rare_store(&self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
+        if barrier & MARK != 0 {
+            self.shade_overwritten(object, slot.get(), 1, Some(value.get()));
+        }
         if barrier & YOUNG != 0 && self.is_remembered(slot.get()) {
             self.remember(object, slot.get(), value.get());
         }
@@ -221,6 +242,53 @@ impl Mutator {
         }
         if barrier & VERIFY != 0 {
             self.note(object, start, words);
+        }
+    }
+
+    /// A full marking is under way, and `words` words from `slot` on are about to be overwritten, one with `value` if that is
+    /// given: shades what they refer to. What was made since it began need not be looked at, and most of that passes by the age
+    /// of its page. What a word of an object with a trace function means only the function knows, so all that such an object
+    /// refers to is shaded before it is stored into for the first time; for each mutator, since that takes no lock to know.
+    #[cold]
+    #[inline(never)]
+    fn shade_overwritten(&self, object: Option<ObjectRef>, slot: usize, words: usize, value: Option<usize>) {
+        if !self.is_remembered(slot) || self.shared().faults().fails(Fault::ShadeSkipped) {
+            return;
+        }
+        let (state, space) = (self.shared(), self.shared().space());
+        let mut entry = space.entry_at(Address::new(slot));
+        let mut base = object;
+        if entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered) {
+            base = base.or_else(|| space.find_old(Address::new(slot)));
+            match base.filter(|&base| space.is_old(base.into())) {
+                // SAFETY: what is old exists, and lies in such a span.
+                Some(base) if entry.is(ScanKind::Numbered) => entry = unsafe { space.numbered_entry(base) },
+                Some(_) => {}
+                None => return,
+            }
+        }
+        let mut shading = Shading::of(state);
+        let old = |i: usize| {
+            // SAFETY: the words are slots of an object of this heap, which others may store into.
+            let old =
+                unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) }.load(Ordering::Relaxed);
+            match value {
+                Some(value) if self.shared().faults().fails(Fault::ShadeAfterStore) => value,
+                _ => old,
+            }
+        };
+        match entry.kind() {
+            None | Some(ScanKind::NoPointers) => {}
+            Some(ScanKind::Trace) => {
+                let (Some(base), Some(trace)) = (base, space.shape(entry.shape()).trace()) else { return };
+                if self.stores.is_first(base.get()) && !self.shared().faults().fails(Fault::TracedUnshaded) {
+                    let span = space.find_span(base.into()).expect("an object lies in a span");
+                    // SAFETY: the object exists, and its shape has this function.
+                    unsafe { shading.all_of(base, span.object_bytes() / WORD * WORD, trace) };
+                }
+            }
+            Some(ScanKind::Conservative) => (0..words).for_each(|i| shading.word(old(i))),
+            Some(_) => (0..words).for_each(|i| shading.object(old(i))),
         }
     }
 

@@ -2,7 +2,7 @@
 //! stored into again and again is remembered once. Invariant: it is its thread's, or a collector's that has stopped that; a
 //! place that it takes for remembered is in a chunk of this cycle.
 
-use crate::state::remembered::{Chunk, OBJECT, RANGE, RememberedSet, SLOT};
+use crate::state::remembered::{Chunk, OBJECT, RANGE, RememberedSet, SHADED, SLOT};
 use core::cell::Cell;
 use core::ptr::null_mut;
 
@@ -64,9 +64,19 @@ impl StoreBuffer {
         self.once(set, object | OBJECT);
     }
 
+    /// Whether nothing was said of the object here since the last collection, or that was forgotten for another.
+    pub(super) fn is_first(&self, object: usize) -> bool {
+        let recent = self.recent(object | SHADED);
+        recent.replace(object | SHADED) != object | SHADED
+    }
+
+    fn recent(&self, entry: usize) -> &Cell<usize> {
+        &self.recent[entry.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 6)]
+    }
+
     #[inline]
     fn once(&self, set: &RememberedSet, entry: usize) {
-        let recent = &self.recent[entry.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 6)];
+        let recent = self.recent(entry);
         if recent.get() != entry && self.push(set, &[entry]) {
             recent.set(entry);
             self.range.set(null_mut());

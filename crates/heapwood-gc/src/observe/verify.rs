@@ -110,9 +110,10 @@ impl Verify {
     }
 
     /// Checks what the marking of a collection left, and copies what outlived it. The heap is stopped, and the next cycle has
-    /// begun.
+    /// begun. Unless it was `exact` some of what outlived it may be dead.
     pub(crate) fn after_marking(
         &self,
+        exact: bool,
         (space, world, of): (&Space, &Stopped<'_>, Collection),
         stores: &StoreLog,
         roots: &Roots,
@@ -134,7 +135,8 @@ impl Verify {
                 ));
             }
         };
-        let walks = of == Collection::Young && space.has_explicit_frees();
+        // What is dead may refer to what the program has freed.
+        let walks = !exact && space.has_explicit_frees();
         if walks {
             let from_roots = |come_to: &mut dyn FnMut(usize)| {
                 for_each_root(roots, members, |_, _, value| come_to(value));

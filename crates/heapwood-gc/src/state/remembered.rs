@@ -31,6 +31,8 @@ pub(crate) enum Entry {
 pub(crate) const SLOT: usize = 0;
 pub(crate) const OBJECT: usize = 1;
 pub(crate) const RANGE: usize = 2;
+/// No entry: of an object all was shaded.
+pub(crate) const SHADED: usize = 3;
 const TAG: usize = 3;
 
 /// A piece of memory for entries. What a zero follows is none.

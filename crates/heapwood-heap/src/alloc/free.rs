@@ -22,6 +22,38 @@ impl Owner<'_> {
     /// 1. Nothing reads or writes the object afterwards: no slot that a collection reads holds its address.
     pub unsafe fn free(&self, object: Address) -> Result<(), FreeError> {
         let (heap, spans) = (self.heap(), self.heap().spans());
+        let span = self.span_to_free_from(object)?;
+        heap.freed().note();
+        if span.cell_size() != 0 {
+            return self.free_cell(span, object.get());
+        }
+        match self.sweeper().free_large(spans.page_of(object.get())) {
+            Some(pages) => {
+                // At once: whoever frees large objects only may not come by for long.
+                self.cache().note_freed(pages.bytes());
+                self.announce(&mut self.sweeper().lock());
+                Ok(())
+            }
+            None => Err(FreeError::Twice { address: object }),
+        }
+    }
+
+    /// Frees an object beside a full marking that may have to look at it: it is no object any more, but its words and its memory
+    /// stay until the marking's end [forgets](crate::Stopped::forget_freed) it.
+    ///
+    /// # Errors
+    /// As [`free`](Owner::free).
+    pub fn free_later(&self, object: Address) -> Result<(), FreeError> {
+        let freed = self.heap().freed();
+        self.span_to_free_from(object)?;
+        freed.note();
+        self.begin_freeing()?;
+        if freed.set(object.get()) { Ok(()) } else { Err(FreeError::Twice { address: object }) }
+    }
+
+    /// The span of an object that the program frees.
+    fn span_to_free_from(&self, object: Address) -> Result<&Span, FreeError> {
+        let (heap, spans) = (self.heap(), self.heap().spans());
         self.publish_span_at(object);
         let nothing = FreeError::NoObject { address: object };
         let span = spans.find(object).ok_or(nothing)?;
@@ -33,19 +65,14 @@ impl Owner<'_> {
         if base != object {
             return Err(FreeError::Inside { address: object, object: ObjectRef::new(base.get()) });
         }
-        heap.freed().note();
-        if span.cell_size() != 0 {
-            return self.free_cell(span, base.get());
+        Ok(span)
+    }
+
+    fn begin_freeing(&self) -> Result<(), FreeError> {
+        if !self.heap().freed().are_in_use() {
+            self.heap().begin_freeing(self.sweeper().lock().growth()).map_err(FreeError::Kernel)?;
         }
-        match self.sweeper().free_large(spans.page_of(base.get())) {
-            Some(pages) => {
-                // At once: whoever frees large objects only may not come by for long.
-                self.cache().note_freed(pages.bytes());
-                self.announce(&mut self.sweeper().lock());
-                Ok(())
-            }
-            None => Err(FreeError::Twice { address: object }),
-        }
+        Ok(())
     }
 
     /// Whether there may be an object in a cell. Of a span that another mutator allocates from, only that knows how far it
@@ -60,9 +87,7 @@ impl Owner<'_> {
 
     fn free_cell(&self, span: &Span, cell: usize) -> Result<(), FreeError> {
         let heap = self.heap();
-        if !heap.freed().are_in_use() {
-            heap.begin_freeing(self.sweeper().lock().growth()).map_err(FreeError::Kernel)?;
-        }
+        self.begin_freeing()?;
         if !heap.freed().set(cell) {
             return Err(FreeError::Twice { address: Address::new(cell) });
         }

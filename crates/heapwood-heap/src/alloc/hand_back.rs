@@ -35,6 +35,11 @@ impl Owner<'_> {
         if bump.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
             return;
         }
+        if heap.marks().is_marking() {
+            // It was marked when it was taken. What is marked and freed the marking goes through, and this has no words.
+            // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.
+            unsafe { heap.marks().unmark(cell) };
+        }
         let id = heap.spans().at(heap.spans().first_page_of(cell)).shape();
         let mut chain = self.cache().home(id).freed.get();
         // SAFETY: the bit was set just now.

@@ -1,6 +1,7 @@
 //! Promotion wholesale: all that was made in a cycle counts as old, unseen. It ends a young collection that would take too
 //! long, and costs a few stores a span. Nothing is lost by it: what is promoted refers to what is promoted with it, or is old;
-//! what of it is dead is found by the next full collection. Invariant: afterwards every object that exists has its bit.
+//! what of it is dead is found by the next full collection. While a full marking is under way, which does not look at what was made
+//! since it began, what is promoted is marked, too. Invariant: afterwards every object that exists has its bit.
 
 use crate::alloc::owner::Owner;
 use crate::alloc::runs::set_all_allocated;
@@ -12,14 +13,15 @@ use crate::spans::span_list::SpanList;
 use core::cell::Cell;
 use heapwood_pages::PageIndex;
 
-/// Promotes all objects of a heap that stands still, whose mutators, all of which are given, have published how far they are.
-/// Returns how many had no bit yet, and the bytes that they take up.
+/// Promotes all objects of a heap that stands still, whose mutators, all of which are given, have published how far they are. If
+/// they are to be `marked` they are. Returns how many had no bit yet, and the bytes that they take up.
 pub(crate) fn promote<'m>(
     sweeper: &Sweeper,
     shapes: &Shapes,
     owners: impl Iterator<Item = Owner<'m>>,
+    marked: bool,
 ) -> (usize, usize) {
-    let promotion = Promotion { sweeper, shapes, objects: Cell::new(0), bytes: Cell::new(0) };
+    let promotion = Promotion { sweeper, shapes, marked, objects: Cell::new(0), bytes: Cell::new(0) };
     promotion.listed(&mut sweeper.lock());
     for owner in owners {
         owner.for_each_list(|list, _| promotion.spans_of(list));
@@ -32,6 +34,7 @@ pub(crate) fn promote<'m>(
 struct Promotion<'h> {
     sweeper: &'h Sweeper,
     shapes: &'h Shapes,
+    marked: bool,
     /// What had no bit.
     objects: Cell<usize>,
     bytes: Cell<usize>,
@@ -60,8 +63,9 @@ impl Promotion<'_> {
         if span.is_begun_in(marks.cycle())
             && let Some(class) = self.shapes.get(span.shape()).class()
         {
+            let cells = span.start_of_window()..span.frontier();
             // SAFETY: the heap stands still, and the cells of the window are the span's.
-            let set = unsafe { set_all_allocated(marks, class, span.start_of_window()..span.frontier()) };
+            let set = unsafe { set_all_allocated(marks, class, cells, self.marked) };
             self.count(set, set * class.cell_size());
         }
     }
@@ -77,7 +81,7 @@ impl Promotion<'_> {
         for word in 0..LargeObjects::words_below(spans.end()) {
             for (page, _) in spans.large().unseen_in(word) {
                 // SAFETY: the heap stands still, so nobody else frees or makes objects.
-                if unsafe { marks.set_allocated(spans.address_of(page)) } {
+                if unsafe { marks.promote(spans.address_of(page), self.marked) } {
                     self.count(1, spans.at(page).pages().bytes());
                 }
             }

@@ -42,16 +42,22 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
     }
 }
 
-/// Every cell of a range, which are those of a span of the class, counts as one that outlived the last cycle.
+/// Every cell of a range, which are those of a span of the class, counts as one that outlived the last cycle; if they are to be
+/// `marked` those that did not before are.
 ///
 /// # Safety
 /// 1. The heap is stopped.
-pub(crate) unsafe fn set_all_allocated(marks: &Marks, class: SizeClass, cells: Range<usize>) -> usize {
+pub(crate) unsafe fn set_all_allocated(
+    marks: &Marks,
+    class: SizeClass,
+    cells: Range<usize>,
+    marked: bool,
+) -> usize {
     // SAFETY: contract 1.
     unsafe {
         match STARTS.get(class.index()) {
-            Some(pattern) => marks.set_all_allocated(cells.start, cells.end, pattern),
-            None => cells.step_by(class.cell_size()).filter(|&cell| marks.set_allocated(cell)).count(),
+            Some(pattern) => marks.set_all_allocated(cells.start, cells.end, pattern, marked),
+            None => cells.step_by(class.cell_size()).filter(|&cell| marks.promote(cell, marked)).count(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The walker: checks a heap that stands still against itself. Page entries against descriptors, lists against entries,
-//! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side.
+//! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side, or, while a
+//! full marking is under way, none without an allocation bit.
 
 use crate::alloc::owner::Owner;
 use crate::error::ValidationError;
@@ -173,6 +174,10 @@ impl<'h> Walker<'h> {
         // What is made in a cell that was freed has its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;
+        if marks.is_marking() {
+            let agree = marks.marks_are_allocated(start, end);
+            return check(agree, page, "an object is marked that did not exist when the marking began");
+        }
         check(!swept || marks.marks_clear(start, end), page, "a swept span has mark bits")
     }
 }

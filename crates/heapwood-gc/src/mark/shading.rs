@@ -1,0 +1,58 @@
+//! The write barrier's half of a full marking that goes on while mutators run: what a store overwrites is shaded, so that
+//! everything that was reachable when the marking began is found, whatever the program does to the paths (a snapshot at the
+//! beginning: Yuasa, "Real-time garbage collection on general-purpose machines", 1990). An object that is shaded is marked at
+//! once, so that it is handed over once, and is scanned by the marker. Objects that were made since the snapshot are not looked
+//! at: they have no allocation bit, and survive because they were handed out. Invariant: nothing is shaded but objects of the
+//! snapshot, and those that young collections have marked since.
+
+use super::tracer::Target;
+use crate::state::State;
+use heapwood_heap::{Address, ObjectRef};
+use heapwood_layout::{TraceContext, TraceFn};
+
+/// Shades for a marking that is under way.
+pub(crate) struct Shading<'s> {
+    state: &'s State,
+}
+
+impl<'s> Shading<'s> {
+    /// For the marking of a heap, which is under way: a barrier flag says so.
+    pub(crate) fn of(state: &'s State) -> Self {
+        Shading { state }
+    }
+
+    /// Shades the object at an address; null and addresses outside the heap are ignored.
+    #[inline]
+    pub(crate) fn object(&self, object: usize) {
+        // SAFETY: a marking is under way (`of`).
+        if unsafe { self.state.space().shade(Address::new(object)) } {
+            self.state.marking_log().shaded(object);
+        }
+    }
+
+    /// Shades what a word points to or into, if that is an object.
+    pub(crate) fn word(&self, word: usize) {
+        if let Some(object) = self.resolve(word) {
+            self.object(object);
+        }
+    }
+
+    pub(super) fn resolve(&self, word: usize) -> Option<usize> {
+        self.state.space().find_old(Address::new(word)).map(ObjectRef::get)
+    }
+
+    /// Shades all that an object refers to, by its trace function.
+    ///
+    /// # Safety
+    /// 1. The object exists, has so many bytes, and is of the function's type.
+    pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
+        let state = self.state;
+        let _turn = state.marking_log().turn();
+        state.while_marking(|| {
+            let mut target = Target::of_shading(self);
+            let context = (&raw mut target).cast::<TraceContext>();
+            // SAFETY: contract 1; the function reports to the context it is given.
+            unsafe { trace(object.get() as *mut u8, bytes, context) };
+        });
+    }
+}

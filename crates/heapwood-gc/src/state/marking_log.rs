@@ -1,0 +1,174 @@
+//! What mutators tell a full marking that goes on while they run: objects that they have shaded, which it still has to scan,
+//! and objects that the program has freed meanwhile, which it may have to scan. Both are lists behind one lock: an object is
+//! shaded once in a marking, and freeing takes locks anyway. Invariant: an object that was shaded is marked, and is on the list, or
+//! was taken off it, or something is noted as missed; then all that is marked is scanned again.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "stepped")]
+use heapwood_heap::ObjectRef;
+#[cfg(feature = "stepped")]
+use heapwood_os::KernelRef;
+#[cfg(feature = "stepped")]
+use heapwood_os::OsError;
+use heapwood_os::{Lock, LockGuard, MappedArray};
+
+/// What of a list is committed at a time.
+const STEP: usize = 8192;
+
+/// Addresses in mapped memory, committed as they come.
+struct List {
+    memory: MappedArray<usize>,
+    len: usize,
+    committed: usize,
+}
+
+impl List {
+    #[cfg(feature = "stepped")]
+    fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
+        Ok(List { memory: MappedArray::new(kernel, most.max(1))?, len: 0, committed: 0 })
+    }
+
+    /// Where one more goes, if there is room.
+    fn room(&mut self) -> Option<*mut usize> {
+        let more = self.memory.len().min(self.committed + STEP);
+        if self.len == self.committed && self.memory.commit(self.committed..more).is_ok() {
+            self.committed = more;
+        }
+        (self.len < self.committed).then(|| self.memory.at(self.len))
+    }
+
+    /// Adds an address in the room that there is.
+    fn push(&mut self, room: *mut usize, address: usize) {
+        // SAFETY: `room` lies below what is committed.
+        unsafe { room.write(address) };
+        self.len += 1;
+    }
+
+    #[cfg(feature = "stepped")]
+    fn pop(&mut self) -> Option<usize> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: it was pushed.
+        Some(unsafe { self.memory.at(self.len).read() })
+    }
+}
+
+/// The lists of a marking.
+struct Lists {
+    shaded: List,
+    freed: List,
+}
+
+/// What mutators tell a marking; nothing while there is none.
+pub(crate) struct MarkingLog {
+    lists: Lock<Option<Lists>>,
+    /// Shaded objects are missing from the list.
+    missed: AtomicBool,
+    /// Held by the mutator that runs a trace function for its barrier.
+    tracing: Lock<()>,
+}
+
+impl MarkingLog {
+    pub(crate) fn new() -> Self {
+        MarkingLog { lists: Lock::new(None), missed: AtomicBool::new(false), tracing: Lock::new(()) }
+    }
+
+    /// An object was marked, and is to be scanned.
+    pub(crate) fn shaded(&self, object: usize) {
+        let mut lists = self.lists.lock();
+        let shaded = lists.as_mut().map(|lists| &mut lists.shaded);
+        match shaded.and_then(|shaded| Some((shaded.room()?, shaded))) {
+            Some((room, shaded)) => shaded.push(room, object),
+            None => self.missed.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Frees an object by `free` and notes it; where there is no room to note it nothing is done, and it is left to the
+    /// collector.
+    pub(crate) fn free<E>(&self, object: usize, free: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut lists = self.lists.lock();
+        let freed = lists.as_mut().map(|lists| &mut lists.freed);
+        if let Some((room, freed)) = freed.and_then(|freed| Some((freed.room()?, freed))) {
+            free()?;
+            freed.push(room, object);
+        }
+        Ok(())
+    }
+
+    /// The turn to run a trace function.
+    pub(crate) fn turn(&self) -> LockGuard<'_, ()> {
+        self.tracing.lock()
+    }
+}
+
+#[cfg(feature = "stepped")]
+impl MarkingLog {
+    /// A marking begins: there are lists of so many objects.
+    pub(crate) fn begin(&self, kernel: KernelRef, shaded: usize, freed: usize) -> Result<(), OsError> {
+        let lists = Lists { shaded: List::new(kernel, shaded)?, freed: List::new(kernel, freed)? };
+        *self.lists.lock() = Some(lists);
+        Ok(())
+    }
+
+    /// A shaded object that is still to be scanned.
+    pub(crate) fn next_shaded(&self) -> Option<usize> {
+        self.lists.lock().as_mut()?.shaded.pop()
+    }
+
+    /// Whether shaded objects are missing since this was asked.
+    pub(crate) fn take_missed(&self) -> bool {
+        self.missed.swap(false, Ordering::Relaxed)
+    }
+
+    /// The marking ends: calls `f` with each object that was freed. Mutators are stopped.
+    pub(crate) fn end(&self, mut f: impl FnMut(ObjectRef)) {
+        if let Some(mut lists) = self.lists.lock().take() {
+            while let Some(object) = lists.freed.pop() {
+                f(ObjectRef::new(object));
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "stepped"))]
+mod tests {
+    use super::*;
+    use heapwood_os::SYSTEM;
+    use heapwood_os::faulty::Faulty;
+
+    #[test]
+    fn what_is_shaded_comes_once_and_what_has_no_room_is_missed() {
+        let log = MarkingLog::new();
+        log.shaded(16);
+        assert!(log.take_missed(), "there is no list");
+        log.begin(&SYSTEM, STEP + 1, 1).unwrap();
+        (1..=STEP + 1).for_each(|i| log.shaded(i * 16));
+        assert!(!log.take_missed());
+        log.shaded(8);
+        assert!(log.take_missed() && !log.take_missed());
+        (1..=STEP + 1).rev().for_each(|i| assert_eq!(log.next_shaded(), Some(i * 16)));
+        assert_eq!(log.next_shaded(), None);
+    }
+
+    #[test]
+    fn what_is_freed_is_told_at_the_end_unless_it_was_refused_or_there_was_no_room() {
+        static KERNEL: Faulty = Faulty::new();
+        let log = MarkingLog::new();
+        log.begin(&KERNEL, 1, 3).unwrap();
+        KERNEL.refuse(0);
+        let mut freed = Vec::new();
+        for i in 1..6 {
+            let done = log.free(i * 16, || {
+                freed.push(i * 16);
+                if i == 3 { Err(freed.pop()) } else { Ok(()) }
+            });
+            assert_eq!(done.is_err(), i == 3);
+        }
+        // The kernel had no memory for the first.
+        assert_eq!(freed, [32, 64, 80]);
+        let mut told = Vec::new();
+        log.end(|object| told.push(object.get()));
+        told.sort_unstable();
+        assert_eq!(told, freed);
+        log.end(|_| panic!("it has ended"));
+    }
+}

@@ -1,0 +1,274 @@
+//! The write barrier's half of a marking that goes on while the program runs, with the program's steps and the marking's in turns
+//! (`stepped/`), and with threads that store at the same time. `HEAPWOOD_LONG=1` plays fifty times as many.
+
+mod common;
+mod stepped;
+
+use common::*;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_gc::options::Generational;
+use heapwood_gc::slice_scan;
+use heapwood_heap::{Address, ObjectRef};
+use heapwood_layout::TypeDescriptor;
+use stepped::driver::{Done, Play, Program};
+
+fn rounds(usual: u64) -> u64 {
+    if std::env::var_os("HEAPWOOD_LONG").is_some_and(|long| long == "1") { usual * 50 } else { usual }
+}
+
+fn play(play: Play, seeds: u64) -> Done {
+    let mut all = Done::default();
+    for seed in 1..=rounds(seeds) {
+        let done = Program::new(play, seed).run(6, 500).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        all.markings += done.markings;
+        all.between += done.between;
+        all.floating += done.floating;
+        all.moved += done.moved;
+        all.freed += done.freed;
+        all.dead += done.dead;
+        all.young_dead += done.young_dead;
+        all.overflows += done.overflows;
+    }
+    println!("{all:?}");
+    assert!(all.markings as u64 >= 4 * rounds(seeds), "most markings ended when they were asked to");
+    assert!(all.floating > 0 && all.moved > 0 && all.dead > 0);
+    assert_eq!(all.freed > 0, play.frees);
+    // What is promoted wholesale is not looked at.
+    assert_eq!((all.young_dead > 0, all.between > 0), (play.is_generational(), play.is_generational()));
+    assert_eq!(all.overflows > 0, play.config.mark_stack.is_some());
+    all
+}
+
+const YOUNG: Generational = Generational::Always;
+const OFF: Generational = Generational::Off;
+
+#[test]
+fn beside_young_collections() {
+    play(Play::new(YOUNG), 12);
+}
+
+#[test]
+fn without_young_collections() {
+    play(Play::new(OFF), 8);
+}
+
+#[test]
+fn edge_by_edge() {
+    play(Play { edges: 2, ..Play::new(YOUNG) }, 4);
+    play(Play { edges: 2, frees: false, ..Play::new(OFF) }, 4);
+}
+
+#[test]
+fn in_long_steps() {
+    play(Play { edges: 100, ..Play::new(YOUNG) }, 4);
+}
+
+#[test]
+fn with_a_second_mutator() {
+    play(Play { two: true, ..Play::new(YOUNG) }, 4);
+}
+
+#[test]
+fn where_layouts_share_spans() {
+    play(Play { mixed: true, ..Play::new(YOUNG) }, 4);
+    play(Play { mixed: true, ..Play::new(OFF) }, 2);
+}
+
+#[test]
+fn with_a_mark_stack_that_overflows() {
+    for edges in [1, 8] {
+        let usual = Play::new(YOUNG);
+        play(Play { config: usual.config.mark_stack(edges), ..usual }, 4);
+    }
+}
+
+#[test]
+fn verified() {
+    for (generational, frees) in [(YOUNG, false), (YOUNG, true), (OFF, true)] {
+        let usual = Play::new(generational);
+        play(Play { config: usual.config.verify(true), two: true, frees, ..usual }, 1);
+    }
+}
+
+/// A heap whose full collections come when they are asked for.
+fn quiet(generational: Generational) -> heapwood_gc::HeapBox {
+    heap(PRECISE.min_heap(256 << 20).background_release(false).generational(generational))
+}
+
+fn free(mutator: &heapwood_gc::Mutator, object: usize) {
+    // SAFETY: the tests free what nothing refers to any more.
+    unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
+}
+
+#[test]
+fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
+    let heap = quiet(YOUNG);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    let kept = new(&mutator, node);
+    roots.set(0, kept);
+    assert!(!mutator.finish_marking().unwrap() && !mutator.step_marking(1).unwrap());
+    assert!(mutator.begin_stepped_marking().unwrap());
+    assert!(!mutator.begin_stepped_marking().unwrap(), "one is under way");
+    let before = heap.stats().collections;
+    mutator.collect_young().unwrap();
+    assert_eq!(heap.stats().collections, before + 1);
+    roots.set(0, 0);
+    mutator.collect().unwrap();
+    assert_eq!(heap.stats().collections, before + 3, "the marking's end, and a collection");
+    assert!(mutator.find(kept).is_none(), "the marking has kept it, and the collection not");
+    assert!(!mutator.finish_marking().unwrap());
+    // A thread that has gone leaves nothing behind, and one that comes takes part.
+    roots.set(0, new(&mutator, node));
+    link(&mutator, roots.get(0), 0, new(&mutator, node));
+    assert!(mutator.begin_stepped_marking().unwrap());
+    let (from, to) = (roots.get(0), get(roots.get(0), 0));
+    let thread = |f: &(dyn Fn(&heapwood_gc::Mutator) + Sync)| {
+        mutator.blocking(|| std::thread::scope(|s| s.spawn(|| f(&attach(&heap))).join().unwrap())).unwrap();
+    };
+    thread(&|other| link(other, from, 0, 0));
+    roots.set(0, to);
+    assert!(mutator.finish_marking().unwrap());
+    assert!(mutator.find(to).is_some() && mutator.find(from).is_some());
+    mutator.collect().unwrap();
+    assert!(mutator.find(to).is_some() && mutator.find(from).is_none());
+}
+
+/// What a large array refers to moves to where the marking has been, piece by piece; and what does is freed before all of it was
+/// marked.
+#[test]
+fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
+    const LEN: usize = 50_000;
+    for (generational, frees) in [(YOUNG, false), (OFF, false), (YOUNG, true), (OFF, true)] {
+        let heap = quiet(generational);
+        let mutator = attach(&heap);
+        let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
+        let table = mutator.type_for(LEN * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 2);
+        roots.set(0, new(&mutator, table));
+        roots.set(1, new(&mutator, table));
+        let (from, to) = (roots.get(0), roots.get(1));
+        for i in 0..LEN {
+            link(&mutator, from, i, new(&mutator, node));
+        }
+        assert!(mutator.begin_stepped_marking().unwrap());
+        // The table on top of the stack first: in either order pieces of both are left.
+        assert!(mutator.step_marking(20_000).unwrap());
+        let all: Vec<usize> = (0..LEN).map(|i| get(from, i)).collect();
+        if frees {
+            for (i, &object) in all.iter().enumerate() {
+                link(&mutator, to, i, object);
+            }
+            roots.set(0, 0);
+            free(&mutator, from);
+            assert!(mutator.find(from).is_none());
+            // Nothing takes its pages before the marking has gone through it.
+            let other = new(&mutator, table);
+            assert_ne!(other, from);
+            roots.set(0, other);
+        } else {
+            for (i, &object) in all.iter().enumerate().rev() {
+                link(&mutator, to, i, object);
+                link(&mutator, from, i, 0);
+                if i % 1000 == 0 {
+                    mutator.step_marking(100).unwrap();
+                }
+            }
+        }
+        mutator.step_marking(30_000).unwrap();
+        assert!(mutator.finish_marking().unwrap());
+        heap.space().finish_sweep();
+        assert!(all.iter().all(|&object| mutator.find(object).is_some()));
+        assert_eq!(mutator.find(from).is_some(), !frees);
+        assert_valid(&heap);
+        mutator.collect().unwrap();
+        assert_eq!(heap.stats().live_objects, LEN + 2);
+    }
+}
+
+/// Threads that rotate pointers among objects they share while the marking goes on, each in its own time.
+#[test]
+fn threads_that_store_at_the_same_time_lose_nothing() {
+    const THREADS: usize = 3;
+    const NODES: usize = 400;
+    let heap = heap(PRECISE.min_heap(8 << 20).generational(YOUNG).verify(true));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, THREADS * NODES);
+    let anchors: Vec<usize> = (0..THREADS * NODES)
+        .map(|i| {
+            let anchor = new(&mutator, node);
+            roots.set(i, anchor);
+            link(&mutator, anchor, 0, new(&mutator, node));
+            put(get(anchor, 0), 2, i);
+            anchor
+        })
+        .collect();
+    let end = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let start = |thread: usize| {
+            let (anchors, end, heap) = (&anchors[thread * NODES..][..NODES], &end, &*heap);
+            s.spawn(move || {
+                let mutator = attach(heap);
+                let mut hand = Framed::<1>::new(&mutator);
+                let mut at = thread;
+                while !end.load(Ordering::Relaxed) {
+                    // The only pointer to what one anchor has goes to another, by way of a frame.
+                    let (a, b) = (anchors[at % NODES], anchors[(at * 7 + 13) % NODES]);
+                    at += 1;
+                    let (x, y) = (get(a, 0), get(b, 0));
+                    hand.set(0, x);
+                    link(&mutator, a, 0, y);
+                    mutator.safepoint();
+                    link(&mutator, b, 0, hand.get(0));
+                    // And something that lives for a while.
+                    link(&mutator, a, 1, new(&mutator, node));
+                }
+            })
+        };
+        let threads: Vec<_> = (0..THREADS).map(start).collect();
+        for _ in 0..rounds(6) {
+            assert!(mutator.begin_stepped_marking().unwrap());
+            for _ in 0..30 {
+                mutator.step_marking(20).unwrap();
+                mutator.blocking(std::thread::yield_now).unwrap();
+            }
+            mutator.finish_marking().unwrap();
+        }
+        end.store(true, Ordering::Relaxed);
+        mutator.blocking(|| threads.into_iter().for_each(|thread| thread.join().unwrap())).unwrap();
+    });
+    let mut seen: Vec<usize> = anchors.iter().map(|&anchor| get(get(anchor, 0), 2)).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..THREADS * NODES).collect::<Vec<_>>());
+    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_valid(&heap);
+}
+
+/// A word that may be a pointer is one to what it points into.
+#[test]
+fn what_points_into_objects_is_resolved() {
+    let heap = quiet(YOUNG);
+    let mutator = attach(&heap);
+    let words = heap.register(&TypeDescriptor::conservative(4 * WORD).unwrap()).unwrap();
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    let (bag, inside) = (new(&mutator, words), new(&mutator, node));
+    put(bag, 1, inside + 9);
+    roots.set(0, bag);
+    assert!(mutator.begin_stepped_marking().unwrap());
+    let store = |value: usize| {
+        // SAFETY: the object has this word, which may hold anything.
+        unsafe { mutator.write(ObjectRef::new(bag), (bag as *mut usize).add(1), Address::new(value)) };
+    };
+    store(0);
+    // Before any step: the only pointer is here.
+    assert!(mutator.finish_marking().unwrap());
+    heap.space().finish_sweep();
+    assert!(mutator.find(inside).is_some());
+    mutator.collect().unwrap();
+    assert!(mutator.find(inside).is_none());
+}
