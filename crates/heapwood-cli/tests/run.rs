@@ -194,8 +194,10 @@ fn collections(args: &str) -> u64 {
 
 #[test]
 fn the_percentage_decides_how_often_it_collects() {
-    let (rare, often) =
-        (collections("run churn 1000000 --percent 200"), collections("run churn 1000000 --percent 25"));
+    let (rare, often) = (
+        collections("run churn 1000000 --generational off --percent 200"),
+        collections("run churn 1000000 --generational off --percent 5"),
+    );
     assert!(rare >= 1 && often > 2 * rare, "{rare} and {often}");
     assert_eq!(json("run trees 6 --percent 7")["percent"], 7);
 }

@@ -106,7 +106,7 @@ impl Heap {
         let window = space.window_bytes();
         let pacer = Pacer::new(&config, room);
         let goal = pacer.goal(0, 0, pacer.bounds(0));
-        let mut work = Work::new(Marking::new(kernel, &config, window)?, config.generational);
+        let mut work = Work::new(Marking::new(kernel, &config, window)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
         let remembered = RememberedSet::new(kernel, window)?;
         remembered.allow_stores(stores);

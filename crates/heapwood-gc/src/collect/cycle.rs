@@ -18,7 +18,7 @@ use crate::mutator::{Mutator, Rest};
 #[cfg(feature = "inspect")]
 use crate::observe::PageSnapshots;
 use crate::observe::{Collected, Moment, Record, RootBytes, Stats, Times, Tracing, Verify};
-use crate::options::{Config, Generational};
+use crate::options::Config;
 use crate::roots::{LockedRoots, Roots, Source};
 use crate::state::State;
 use core::convert::Infallible;
@@ -97,11 +97,11 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    pub(crate) fn new(marking: Marking, option: Generational) -> Self {
+    pub(crate) fn new(marking: Marking, config: &Config) -> Self {
         Work {
             marking,
-            nursery: Nursery::new(option),
-            growth: Growth::new(),
+            nursery: Nursery::new(config.generational),
+            growth: Growth::new(config.min_heap),
             spent: 0,
             spent_by_all: clock::process_cpu_ns(),
             ended: clock::monotonic_ns(),

@@ -6,13 +6,15 @@
 //! as well.) After a full collection that freed little, of a program that is still growing, it grows faster. A large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
 //! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`].
 
+use crate::options::Config;
+
 /// The part of CPU time that collecting may take: 7 %.
 const WANTED: f64 = 0.07;
 /// Growth is at least so many hundredths of what is alive,
 const LEAST_PERCENT: usize = 30;
-/// and at least this; at most it is doubled or halved at once, but where less than a quarter was freed up to three times as large.
+/// and at least this, or as much as the minimum heap if that is less; at most it is doubled or halved at once, but where less than a quarter was freed up to three times as large.
 const LEAST: usize = 3 << 20;
-/// A heap may become this large whatever is alive, if it would else collect all the time.
+/// A heap may become this large whatever is alive, if it would else collect all the time and `percent` is no less than usual.
 const SMALL: usize = 32 << 20;
 /// Up to this size a heap may grow by all of `percent`,
 const LARGE: usize = 256 << 20;
@@ -31,8 +33,9 @@ pub(crate) struct Spent {
 /// The growth of one heap.
 #[derive(Debug)]
 pub(crate) struct Growth {
-    /// What was allowed last, in bytes.
+    /// What was allowed last, in bytes, and what always is.
     room: usize,
+    least: usize,
 }
 
 /// The most that a heap with so much alive may grow by.
@@ -41,13 +44,15 @@ fn most(live: usize, percent: u32) -> usize {
     let size = (live.max(1) as f64).log2().clamp(low, high);
     let part = 1.0 - 2.0 / 3.0 * (size - low) / (high - low);
     let most = (live as f64 * percent as f64 / 100.0 * part) as usize;
-    most.max(SMALL.saturating_sub(live))
+    let small = SMALL * percent.min(Config::DEFAULT.percent) as usize / Config::DEFAULT.percent as usize;
+    most.max(small.saturating_sub(live))
 }
 
 impl Growth {
-    /// Of a heap in which nothing was collected.
-    pub(crate) fn new() -> Self {
-        Growth { room: LEAST }
+    /// Of a heap in which nothing was collected, and of which so much may be allocated before anything is.
+    pub(crate) fn new(min_heap: usize) -> Self {
+        let least = LEAST.min(min_heap.max(64 << 10));
+        Growth { room: least, least }
     }
 
     /// How much may be allocated beside what a full collection has found alive, before the next.
@@ -57,7 +62,7 @@ impl Growth {
         let at_once = if in_vain { 3.0 } else { 2.0 };
         let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent);
-        let least = (live / 100 * LEAST_PERCENT).max(LEAST).min(most);
+        let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
         self.room = ((self.room as f64 * ratio) as usize).clamp(least, most);
         self.room
     }
@@ -75,7 +80,7 @@ mod tests {
 
     #[test]
     fn growth_follows_what_collecting_costs() {
-        let mut growth = Growth::new();
+        let mut growth = Growth::new(4 * MIB);
         // All the time: twice as much each time, up to what is allowed.
         let rooms: Vec<_> = (0..7).map(|_| growth.after_full(100 * MIB, 150, spent(40)) / MIB).collect();
         assert_eq!(rooms, [30, 60, 120, 150, 150, 150, 150]);
@@ -90,7 +95,7 @@ mod tests {
 
     #[test]
     fn small_heaps_are_small_unless_they_collect_all_the_time() {
-        let mut growth = Growth::new();
+        let mut growth = Growth::new(4 * MIB);
         assert_eq!(growth.after_full(20 << 10, 150, spent(1)), LEAST);
         let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, spent(50)) / MIB).collect();
         assert_eq!(rooms, [6, 12, 24, 31, 31]);
@@ -101,12 +106,12 @@ mod tests {
         assert_eq!(most(256 * MIB, 150) / MIB, 384);
         assert_eq!(most(16 << 30, 150) >> 30, 12);
         assert_eq!(most(100 << 30, 150) >> 30, 50);
-        assert_eq!(most(0, 150), SMALL);
+        assert_eq!((most(0, 150), most(0, 1000), most(0, 75)), (SMALL, SMALL, SMALL / 2));
     }
 
     #[test]
     fn programs_that_grow_are_looked_at_seldom() {
-        let mut growth = Growth::new();
+        let mut growth = Growth::new(4 * MIB);
         let in_vain = Spent { in_vain: true, ..spent(20) };
         let mut live = 4 * MIB;
         let goals = (0..5).map(|_| {
