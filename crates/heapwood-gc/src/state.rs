@@ -2,6 +2,7 @@
 //! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
 //! mutator's pointer to it leads to both.
 
+pub(crate) mod barrier_bits;
 mod marking_log;
 pub(crate) mod remembered;
 mod store_log;
@@ -12,8 +13,8 @@ pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
 
 use crate::inject::FaultInjector;
-use crate::mutator::barrier::VERIFY;
 use crate::options::{Config, Generational};
+use barrier_bits::VERIFY;
 #[cfg(feature = "inspect")]
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};

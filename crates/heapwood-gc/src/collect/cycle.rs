@@ -12,7 +12,6 @@ use super::pace::Pacer;
 use super::stepped::Stepping;
 use crate::error::MisuseError;
 use crate::mark::{Marked, Marking, ScanRoots};
-use crate::mutator::barrier::{MARK, YOUNG};
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, Rest};
 #[cfg(feature = "inspect")]
@@ -21,6 +20,7 @@ use crate::observe::{Collected, Moment, Record, RootBytes, Stats, Times, Tracing
 use crate::options::Config;
 use crate::roots::{LockedRoots, Roots, Source};
 use crate::state::State;
+use crate::state::barrier_bits::{MARK, YOUNG};
 use core::convert::Infallible;
 use core::fmt;
 use core::sync::atomic::Ordering;

@@ -36,6 +36,8 @@ pub(crate) struct Growth {
     /// What was allowed last, in bytes, and what always is.
     room: usize,
     least: usize,
+    /// What was alive then.
+    live: usize,
 }
 
 /// The most that a heap with so much alive may grow by.
@@ -52,7 +54,7 @@ impl Growth {
     /// Of a heap in which nothing was collected, and of which so much may be allocated before anything is.
     pub(crate) fn new(min_heap: usize) -> Self {
         let least = LEAST.min(min_heap.max(64 << 10));
-        Growth { room: least, least }
+        Growth { room: least, least, live: 0 }
     }
 
     /// How much may be allocated beside what a full collection has found alive, before the next.
@@ -63,7 +65,9 @@ impl Growth {
         let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent);
         let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
-        self.room = ((self.room as f64 * ratio) as usize).clamp(least, most);
+        // What a heap was allowed that has become smaller says less.
+        let last = self.room as f64 * (live as f64 / self.live.max(1) as f64).min(1.0);
+        (self.room, self.live) = (((last * ratio) as usize).clamp(least, most), live);
         self.room
     }
 }
@@ -107,6 +111,14 @@ mod tests {
         assert_eq!(most(16 << 30, 150) >> 30, 12);
         assert_eq!(most(100 << 30, 150) >> 30, 50);
         assert_eq!((most(0, 150), most(0, 1000), most(0, 75)), (SMALL, SMALL, SMALL / 2));
+    }
+
+    #[test]
+    fn a_heap_that_has_become_small_is_small() {
+        let mut growth = Growth::new(4 * MIB);
+        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, 150, spent(40)));
+        assert_eq!(growth.after_full(2 * MIB, 150, spent(40)) / MIB, 6);
+        assert_eq!(growth.after_full(MIB / 2, 150, spent(7)), LEAST);
     }
 
     #[test]

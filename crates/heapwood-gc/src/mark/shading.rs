@@ -5,10 +5,8 @@
 //! at: they have no allocation bit, and survive because they were handed out. Invariant: nothing is shaded but objects of the
 //! snapshot, and those that young collections have marked since.
 
-use super::tracer::Target;
 use crate::state::State;
 use heapwood_heap::{Address, ObjectRef};
-use heapwood_layout::{TraceContext, TraceFn};
 
 /// Shades for a marking that is under way.
 pub(crate) struct Shading<'s> {
@@ -41,18 +39,8 @@ impl<'s> Shading<'s> {
         self.state.space().find_old(Address::new(word)).map(ObjectRef::get)
     }
 
-    /// Shades all that an object refers to, by its trace function.
-    ///
-    /// # Safety
-    /// 1. The object exists, has so many bytes, and is of the function's type.
-    pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
-        let state = self.state;
-        let _turn = state.marking_log().turn();
-        state.while_marking(|| {
-            let mut target = Target::of_shading(self);
-            let context = (&raw mut target).cast::<TraceContext>();
-            // SAFETY: contract 1; the function reports to the context it is given.
-            unsafe { trace(object.get() as *mut u8, bytes, context) };
-        });
+    /// The heap's.
+    pub(super) fn state(&self) -> &'s State {
+        self.state
     }
 }

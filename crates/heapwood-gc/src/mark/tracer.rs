@@ -7,7 +7,8 @@ use super::mode::{Beside, Stepped};
 use super::queue::Marker;
 use super::shading::Shading;
 use core::marker::PhantomData;
-use heapwood_layout::TraceContext;
+use heapwood_heap::ObjectRef;
+use heapwood_layout::{TraceContext, TraceFn};
 
 /// The marker that calls a trace function, for the length of the call. Its mode is told apart here.
 pub(super) struct Target<'a> {
@@ -90,5 +91,22 @@ impl<'a> Tracer<'a> {
         if let Some(object) = self.0.resolve(word) {
             self.0.visit(object);
         }
+    }
+}
+
+impl Shading<'_> {
+    /// Shades all that an object refers to, by its trace function.
+    ///
+    /// # Safety
+    /// 1. The object exists, has so many bytes, and is of the function's type.
+    pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
+        let state = self.state();
+        let _turn = state.marking_log().turn();
+        state.while_marking(|| {
+            let mut target = Target::of_shading(self);
+            let context = (&raw mut target).cast::<TraceContext>();
+            // SAFETY: contract 1; the function reports to the context it is given.
+            unsafe { trace(object.get() as *mut u8, bytes, context) };
+        });
     }
 }

@@ -17,16 +17,10 @@
 use super::Mutator;
 use crate::inject::Fault;
 use crate::mark::Shading;
+use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef, ScanKind, Span};
 use heapwood_layout::WORD;
-
-/// A full marking is under way.
-pub(crate) const MARK: u32 = 1;
-/// There are young collections.
-pub(crate) const YOUNG: u32 = 2;
-/// Stores are noted.
-pub(crate) const VERIFY: u32 = 4;
 
 impl Mutator {
     /// Stores `value` into `slot` of the object at `object`.
