@@ -140,7 +140,7 @@ impl Mutator {
                 _ => collections += 1,
             }
             let collected = match due {
-                true => heap.collect_if(self, || state.collections() == seen.0, Cause::Due),
+                true => heap.collect_if(self, || state.collections() == seen.0, Cause::Due(bytes)),
                 // Whoever collected meanwhile what is young alone has not looked for room.
                 false => heap.collect_if(self, || state.full_collections() == seen.1, Cause::NoRoom),
             };

@@ -218,3 +218,21 @@ fn threads_that_compete_for_what_is_free_are_not_refused() {
     });
     assert!(heap.stats().live_bytes < limit / 8 * 6);
 }
+
+/// A large object is due for a collection of everything where it would not fit beside what is old: what it takes the place of may be
+/// old and dead.
+#[test]
+fn large_objects_take_the_place_of_old_ones() {
+    let heap = heap(PRECISE.generational(heapwood_gc::options::Generational::Always).min_heap(16 << 20));
+    let mutator = attach(&heap);
+    let (node, large) = (node_type(&heap), pointer_free(&heap, 12 << 20));
+    let mut roots = Slots::new(&heap, 1);
+    for _ in 0..20 {
+        roots.set(0, 0);
+        new(&mutator, node);
+        roots.set(0, new(&mutator, large));
+        mutator.collect_young().unwrap();
+    }
+    let stats = heap.stats();
+    assert!(stats.committed_bytes <= 20 << 20 && stats.young_collections >= 20, "{stats:?}");
+}

@@ -49,8 +49,8 @@ pub(crate) enum Tried {
 /// Why there is a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// An allocation, after as much as may be allocated between collections.
-    Due,
+    /// An allocation of so many bytes, after as much as may be allocated between collections.
+    Due(usize),
     /// An allocation that found no room.
     NoRoom,
     /// The program, for everything or for what is young.
@@ -64,7 +64,7 @@ pub(crate) enum Cause {
 
 impl Cause {
     fn is_allocation(self) -> bool {
-        matches!(self, Cause::Due | Cause::NoRoom)
+        matches!(self, Cause::Due(_) | Cause::NoRoom)
     }
 
     pub(super) fn is_stepped(self) -> bool {
@@ -72,9 +72,13 @@ impl Cause {
     }
 
     /// Whether the collection is a young one, if nothing else comes between.
-    fn is_for_young(self, nursery: &Nursery) -> bool {
+    fn is_for_young(self, state: &State, nursery: &Nursery) -> bool {
         match self {
-            Cause::Due => nursery.is_next(),
+            // A large object may take the place of one that is old.
+            Cause::Due(bytes) => {
+                nursery.is_next()
+                    && state.live().saturating_add(bytes) <= state.goal().load(Ordering::Relaxed)
+            }
             Cause::Program(of) => of == Collection::Young && nursery.is_on(),
             Cause::Stepped(of) => of == Collection::Young,
             Cause::NoRoom | Cause::Idle => false,
@@ -233,7 +237,7 @@ impl Collector {
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
         let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
-        if work.stepping.is_under_way() && !cause.is_for_young(&work.nursery) {
+        if work.stepping.is_under_way() && !cause.is_for_young(state, &work.nursery) {
             // A marking that is under way ends first.
             let Ok(()) = self.run_stopped(state, Cause::Stepped(Collection::Full), &mut work);
         }
@@ -294,7 +298,7 @@ impl Collector {
         space.finish_sweep();
         // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
-        let is_young = cause.is_for_young(nursery);
+        let is_young = cause.is_for_young(state, nursery);
         let bounds = self.pacer.bounds(space.resident_bytes());
         marking.prepare(space);
 
