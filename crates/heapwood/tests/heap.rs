@@ -88,10 +88,11 @@ fn collections(percent: u32, later: Option<u32>) -> u64 {
 
 #[test]
 fn the_percentage_decides_how_often_it_collects() {
-    let (rare, usual, often) = (collections(400, None), collections(5, None), collections(1, None));
-    assert!(rare >= 1 && rare < usual && usual < often, "{rare}, {usual}, {often}");
-    let changed = collections(400, Some(1));
-    assert!(changed > usual, "{changed}");
+    // Between the two what collecting costs decides: the percentage is the most that the heap may grow by.
+    let (rare, often) = (collections(400, None), collections(5, None));
+    assert!(rare >= 1 && 2 * rare < often, "{rare}, {often}");
+    let changed = collections(400, Some(5));
+    assert!(2 * rare < changed, "{changed}");
 }
 
 #[test]
