@@ -5,6 +5,7 @@
 mod common;
 
 use common::*;
+use heapwood_gc::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -124,7 +125,8 @@ impl Sort {
 }
 
 fn lists(config: Config) {
-    let heap = heap(config.min_heap(1 << 30));
+    // What is being made is in no root.
+    let heap = heap(config.min_heap(1 << 30).generational(Generational::Off));
     let mutator = attach(&heap);
     for sort in sorts(&heap, &mutator) {
         for lists in [1, 2, 3, 8, 17, 64] {

@@ -20,7 +20,7 @@ fn heaps(mut f: impl FnMut(&Heap, &Mutator)) {
     for markers in MARKERS {
         for mark_stack in [None, Some(3), Some(64)] {
             for verify in [false, true] {
-                let mut config = PRECISE.min_heap(1 << 30).mark_threads(markers).verify(verify);
+                let mut config = FULL.min_heap(1 << 30).mark_threads(markers).verify(verify);
                 config.mark_stack = mark_stack;
                 let heap = heap(config);
                 let mutator = attach(&heap);
@@ -139,7 +139,7 @@ fn programs_small_and_large() {
 #[test]
 fn roots_of_every_sort() {
     for markers in MARKERS {
-        let heap = heap(PRECISE.min_heap(1 << 30).mark_threads(markers).conservative_stacks(true));
+        let heap = heap(FULL.min_heap(1 << 30).mark_threads(markers).conservative_stacks(true));
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let mut slots = Slots::new(&heap, 5000);
@@ -188,7 +188,7 @@ unsafe extern "C" fn trace(object: *mut u8, size: usize, context: *mut TraceCont
 
 #[test]
 fn trace_functions_run_on_workers_and_may_not_allocate_there() {
-    let heap = heap(PRECISE.min_heap(1 << 30).mark_threads(3));
+    let heap = heap(FULL.min_heap(1 << 30).mark_threads(3));
     let mutator = attach(&heap);
     MUTATOR.store((&raw const *mutator).cast_mut(), Ordering::Relaxed);
     let ty = heap.register(&TypeDescriptor::traced(32, trace).unwrap()).unwrap();
@@ -221,7 +221,7 @@ fn tree_in(heap: &Heap, mutator: &Mutator, roots: &mut Slots<'_>) {
 fn a_heap_that_gets_no_workers_marks_alone() {
     static KERNEL: Faulty = Faulty::new();
     for granted in 0..40 {
-        let config = PRECISE.min_heap(1 << 30).mark_threads(4).background_release(false);
+        let config = FULL.min_heap(1 << 30).mark_threads(4).background_release(false);
         let heap = Heap::create(&KERNEL, config).unwrap();
         let mutator = attach(&heap);
         let mut roots = Slots::new(&heap, 1);
@@ -235,7 +235,7 @@ fn a_heap_that_gets_no_workers_marks_alone() {
 
 #[test]
 fn a_forked_child_marks_alone_and_so_does_its_parent_go_on() {
-    let heap = heap(PRECISE.min_heap(1 << 30).mark_threads(3).background_release(false));
+    let heap = heap(FULL.min_heap(1 << 30).mark_threads(3).background_release(false));
     let mutator = attach(&heap);
     let mut roots = Slots::new(&heap, 1);
     tree_in(&heap, &mutator, &mut roots);
