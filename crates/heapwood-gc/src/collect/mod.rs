@@ -2,7 +2,9 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `cycle` | the collector, and one collection from the sweep before it to the resume |
+//! | `collector` | what collections of a heap need, and who may collect |
+//! | `cause` | why there is a collection, and of what |
+//! | `cycle` | one collection, from the sweep before it to the resume |
 //! | `pace` | when the next is due |
 //! | `growth` | how much larger than what is alive the heap may become |
 //! | `nursery` | whether there are young collections, and when |
@@ -12,6 +14,8 @@
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
+mod cause;
+mod collector;
 mod cycle;
 mod growth;
 mod nursery;
@@ -20,6 +24,7 @@ mod room;
 mod share;
 mod stepped;
 
-pub(crate) use cycle::{Cause, Collector, Tried, Work};
+pub(crate) use cause::Cause;
+pub(crate) use collector::{Collector, Tried, Work};
 pub(crate) use pace::Pacer;
 pub(crate) use room::{Room, hold_margin, window};

@@ -1,8 +1,9 @@
 //! The nursery: how much is allocated between two young collections, and whether there are any.
 //!
 //! Young collections go on while they pay: while less than half survives, and they free more bytes a nanosecond than the last
-//! full one did. After two in a row that did not there is none until some full ones later, when one is tried; the number
-//! doubles with each try that fails.
+//! full one did. After two in a row that did not there is none until some full ones later, or until much has been allocated,
+//! since in a large heap full ones are far apart; then one is tried, and the rest is twice as long with each try that fails.
+//! A try that no full collection came before begins with a promotion wholesale, for the stores of a rest are not remembered.
 //! The nursery is doubled when much of it survives, or its collections take much of the time, and halved when little
 //! does; it is never more than a quarter of what is left until the heap is as large as its goal, and with little left the next
 //! collection is a full one. That the nursery adapts by survival is a prototype's (docs/design/young.md); that a collector
@@ -27,6 +28,8 @@ const LITTLE_TIME: u64 = 100;
 const MISSES: u32 = 2;
 /// A try comes after so many full collections at most.
 const LONGEST_REST: u32 = 16;
+/// Or after so many bytes in place of each of them.
+const REST_BYTES: usize = 32 << 20;
 /// What the slow half of the write barrier takes, in nanoseconds: a part of what young collections cost.
 const STORE_NS: u64 = 4;
 /// For so many bytes of the nursery one store more may take it in any case.
@@ -57,6 +60,15 @@ impl Yield {
     }
 }
 
+/// What the next collection is that an allocation is due for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Full,
+    Young,
+    /// Everything counts as old from then on, and young collections are tried again.
+    Promotion,
+}
+
 /// The nursery of a heap.
 #[derive(Debug)]
 pub(crate) struct Nursery {
@@ -70,10 +82,11 @@ pub(crate) struct Nursery {
     /// Full collections until one is tried, and how many after the next failure.
     rests: u32,
     next_rest: u32,
+    /// Or bytes to be allocated until then.
+    rest_bytes: usize,
     /// The last full collection.
     full: Option<Yield>,
-    /// What is left until the goal suffices for another.
-    has_room: bool,
+    next: Next,
 }
 
 impl Nursery {
@@ -86,8 +99,9 @@ impl Nursery {
             tries: false,
             rests: 0,
             next_rest: 1,
+            rest_bytes: 0,
             full: None,
-            has_room: false,
+            next: Next::Full,
         }
     }
 
@@ -96,9 +110,9 @@ impl Nursery {
         self.on
     }
 
-    /// Whether the next collection that an allocation is due for is a young one.
-    pub(crate) fn is_next(&self) -> bool {
-        self.on && self.has_room
+    /// What the next collection is that an allocation is due for.
+    pub(crate) fn next(&self) -> Next {
+        self.next
     }
 
     /// How many bytes the remembered set may take up.
@@ -130,9 +144,16 @@ impl Nursery {
     /// How many bytes may be allocated before the next collection in a heap of `size` bytes.
     pub(crate) fn budget(&mut self, size: usize, goal: usize) -> usize {
         let room = goal.saturating_sub(size);
-        self.has_room = room / PART_OF_ROOM >= LEAST;
         let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
-        if self.is_next() { self.size.min(room / part) } else { room }
+        let (next, budget) = match self.on {
+            _ if room / PART_OF_ROOM < LEAST => (Next::Full, room),
+            true => (Next::Young, self.size.min(room / part)),
+            // What is left then suffices for a try.
+            false if self.rests > 0 && self.rest_bytes < room / 2 => (Next::Promotion, self.rest_bytes),
+            false => (Next::Full, room),
+        };
+        self.next = next;
+        budget
     }
 
     /// A full collection has ended, in place of a young one if the remembered set had `overflowed`.
@@ -144,13 +165,25 @@ impl Nursery {
         if self.on || self.option == Generational::Off {
             return;
         }
-        if self.rests > 0 && !overflowed {
-            self.rests -= 1;
+        if !overflowed {
+            self.rests = self.rests.saturating_sub(1);
+            self.rest_bytes = self.rest_bytes.saturating_sub(full.allocated);
         }
         if self.rests == 0 {
-            // One that fails is the last for a while.
-            (self.on, self.tries, self.misses) = (true, true, MISSES - 1);
+            self.try_again();
         }
+    }
+
+    /// All that exists counts as old, unseen.
+    pub(crate) fn after_promotion(&mut self) {
+        if self.option == Generational::Auto {
+            self.try_again();
+        }
+    }
+
+    fn try_again(&mut self) {
+        // One that fails is the last for a while.
+        (self.on, self.tries, self.misses, self.rests) = (true, true, MISSES - 1, 0);
     }
 
     /// A young collection has ended, before which so many stores took the slow half of the barrier.
@@ -180,6 +213,7 @@ impl Nursery {
         if self.option == Generational::Auto {
             self.on = false;
             self.rests = self.next_rest;
+            self.rest_bytes = self.next_rest as usize * REST_BYTES;
             self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
         }
     }
@@ -224,13 +258,13 @@ mod tests {
     #[test]
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
-        assert_eq!((nursery.budget(0, 32 * MIB), nursery.is_next()), (FIRST, true));
+        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (FIRST, Next::Young));
         play(&mut nursery, 10, 10);
         assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 3 * MIB);
-        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.is_next()), (3 * MIB, false));
+        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.next()), (3 * MIB, Next::Full));
         assert_eq!(nursery.budget(33 * MIB, 32 * MIB), 0);
         let mut off = Nursery::new(Generational::Off);
-        assert_eq!((off.budget(0, 32 * MIB), off.is_next(), off.is_on()), (32 * MIB, false, false));
+        assert_eq!((off.budget(0, 32 * MIB), off.next(), off.is_on()), (32 * MIB, Next::Full, false));
     }
 
     #[test]
@@ -264,6 +298,30 @@ mod tests {
         always.after_full(FULL, false);
         play(&mut always, 100, 10);
         assert!(always.is_on());
+    }
+
+    #[test]
+    fn in_a_large_heap_young_collections_are_tried_before_the_next_full_one() {
+        let mut nursery = Nursery::new(Generational::Auto);
+        nursery.after_full(FULL, false);
+        play(&mut nursery, 95, 2);
+        let mut tries = Vec::new();
+        for _ in 0..6 {
+            assert!(!nursery.is_on());
+            tries.push((nursery.budget(0, 4096 * MIB) / MIB, nursery.next()));
+            nursery.after_promotion();
+            assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (nursery.size, Next::Young));
+            play(&mut nursery, 95, 1);
+        }
+        let sizes = [32, 64, 128, 256, 512, 512];
+        assert_eq!(tries, sizes.map(|size| (size, Next::Promotion)));
+        // What was allocated before a full collection counts; and with little room that comes first.
+        nursery.after_full(FULL, false);
+        assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (412 * MIB, Next::Promotion));
+        assert_eq!((nursery.budget(0, 500 * MIB), nursery.next()), (500 * MIB, Next::Full));
+        // Where the last full one could not remember enough, it did not end the rest.
+        nursery.after_full(FULL, true);
+        assert_eq!(nursery.budget(0, 4096 * MIB), 412 * MIB);
     }
 
     #[test]

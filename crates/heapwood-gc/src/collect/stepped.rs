@@ -14,7 +14,8 @@ pub(super) struct Stepping;
 
 #[cfg(not(feature = "stepped"))]
 mod never {
-    use super::super::cycle::{Cause, Collector};
+    use super::super::cause::Cause;
+    use super::super::collector::Collector;
     use super::Stepping;
     use crate::mark::{Marked, Marking};
     use crate::mutator::Mutator;
@@ -52,7 +53,9 @@ mod never {
 
 #[cfg(feature = "stepped")]
 mod under_way {
-    use super::super::cycle::{Cause, Collector, scan_remembered};
+    use super::super::cause::Cause;
+    use super::super::collector::Collector;
+    use super::super::cycle::scan_remembered;
     use crate::error::MisuseError;
     use crate::inject::Fault;
     use crate::mark::{Marked, Marking, ScanRoots, SteppedMarking};
@@ -164,11 +167,10 @@ mod under_way {
                 (Some(until), false) => marking.mark_young_beside(state, world, until, young_roots),
             };
             if marked.late {
-                let (objects, bytes) = match begins || faults.fails(Fault::PromotedUnmarked) {
+                marked = marked.promoted(match begins || faults.fails(Fault::PromotedUnmarked) {
                     true => world.promote(members.owners()),
                     false => world.promote_marked(members.owners()),
-                };
-                (marked.objects, marked.bytes) = (marked.objects + objects, marked.bytes + bytes);
+                });
             }
             if begins {
                 world.begin_marking();

@@ -1,5 +1,5 @@
-//! Alone, alone for a time, or together: what the marking loop is compiled for. Alone, everything here is a constant, so that one marker runs
-//! the loop that it would run if there were no others.
+//! How a marker marks: alone, alone for a time, in steps, or together with others. The marking loop is compiled for each. Alone,
+//! everything here is a constant, so that one marker runs the loop that it would run if there were no others.
 //! Invariant: all markers of a marking have the same mode.
 
 use super::bits::{Collected, MarkBits, Plain};
@@ -40,7 +40,7 @@ pub(super) enum ModeName {
 pub(super) trait Mode {
     const NAME: ModeName;
     /// Several mark.
-    const SEVERAL: bool;
+    const SEVERAL: bool = false;
     /// It may end before everything is marked.
     const BOUNDED: bool = false;
     /// It goes on while mutators run: it marks what existed when it began, and leaves nothing undone but objects' edges.
@@ -52,24 +52,38 @@ pub(super) trait Mode {
     fn marked(&self, _: usize) {}
 
     /// Whether another marker waits for edges.
-    fn is_wanted(&self) -> bool;
+    #[inline(always)]
+    fn is_wanted(&self) -> bool {
+        false
+    }
 
     /// Whether it is time to end.
     fn is_late(&mut self) -> bool {
         false
     }
 
+    /// Whether that was said.
+    fn was_late(&self) -> bool {
+        false
+    }
+
     /// The block for the edges that it is going to give away, if there is one.
-    fn gift(&mut self) -> Option<&mut Block>;
+    fn gift(&mut self) -> Option<&mut Block> {
+        None
+    }
 
     /// Gives that block away.
-    fn give(&mut self);
+    fn give(&mut self) {}
 
     /// Waits for work, holding no edge; `is_left` says whether there is something to scan again.
-    fn next(&mut self, is_left: impl Fn() -> bool) -> Work;
+    fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
+        if is_left() { Work::Rescan } else { Work::None }
+    }
 
     /// The block that `next` came back with.
-    fn received(&mut self) -> Option<&mut Block>;
+    fn received(&mut self) -> Option<&mut Block> {
+        None
+    }
 }
 
 /// One thread marks.
@@ -77,27 +91,7 @@ pub(super) struct Alone;
 
 impl Mode for Alone {
     const NAME: ModeName = ModeName::Alone;
-    const SEVERAL: bool = false;
     type Bits = Plain;
-
-    #[inline(always)]
-    fn is_wanted(&self) -> bool {
-        false
-    }
-
-    fn gift(&mut self) -> Option<&mut Block> {
-        None
-    }
-
-    fn give(&mut self) {}
-
-    fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
-        if is_left() { Work::Rescan } else { Work::None }
-    }
-
-    fn received(&mut self) -> Option<&mut Block> {
-        None
-    }
 }
 
 /// One thread marks what is young, for some time at most.
@@ -111,41 +105,24 @@ impl Young {
     pub(super) fn until(deadline: u64) -> Self {
         Young { deadline, late: false }
     }
-
-    /// Whether it ended early.
-    pub(super) fn was_late(&self) -> bool {
-        self.late
-    }
 }
 
 impl Mode for Young {
     const NAME: ModeName = ModeName::Young;
-    const SEVERAL: bool = false;
     const BOUNDED: bool = true;
     type Bits = Plain;
-
-    #[inline(always)]
-    fn is_wanted(&self) -> bool {
-        false
-    }
 
     fn is_late(&mut self) -> bool {
         self.late |= monotonic_ns() > self.deadline;
         self.late
     }
 
-    fn gift(&mut self) -> Option<&mut Block> {
-        None
+    fn was_late(&self) -> bool {
+        self.late
     }
-
-    fn give(&mut self) {}
 
     fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
         if is_left() && !self.late { Work::Rescan } else { Work::None }
-    }
-
-    fn received(&mut self) -> Option<&mut Block> {
-        None
     }
 }
 
@@ -156,33 +133,18 @@ pub(super) struct Stepped;
 #[cfg(feature = "stepped")]
 impl Mode for Stepped {
     const NAME: ModeName = ModeName::Stepped;
-    const SEVERAL: bool = false;
     const SNAPSHOT: bool = true;
     type Bits = Plain;
 
-    fn is_wanted(&self) -> bool {
-        false
-    }
-
-    fn gift(&mut self) -> Option<&mut Block> {
-        None
-    }
-
-    fn give(&mut self) {}
-
     fn next(&mut self, _: impl Fn() -> bool) -> Work {
         Work::None
-    }
-
-    fn received(&mut self) -> Option<&mut Block> {
-        None
     }
 }
 
 /// One thread marks what is young while a full marking is under way: what outlives this is marked for both.
 #[cfg(feature = "stepped")]
 pub(super) struct Beside<'h> {
-    pub(super) young: Young,
+    young: Young,
     full: MarkSide,
     faults: &'h FaultInjector,
 }
@@ -198,7 +160,6 @@ impl<'h> Beside<'h> {
 #[cfg(feature = "stepped")]
 impl Mode for Beside<'_> {
     const NAME: ModeName = ModeName::Beside;
-    const SEVERAL: bool = false;
     const BOUNDED: bool = true;
     type Bits = Plain;
 
@@ -209,26 +170,16 @@ impl Mode for Beside<'_> {
         }
     }
 
-    fn is_wanted(&self) -> bool {
-        false
-    }
-
     fn is_late(&mut self) -> bool {
         self.young.is_late()
     }
 
-    fn gift(&mut self) -> Option<&mut Block> {
-        None
+    fn was_late(&self) -> bool {
+        self.young.was_late()
     }
-
-    fn give(&mut self) {}
 
     fn next(&mut self, is_left: impl Fn() -> bool) -> Work {
         self.young.next(is_left)
-    }
-
-    fn received(&mut self) -> Option<&mut Block> {
-        None
     }
 }
 

@@ -45,6 +45,11 @@ pub(crate) struct Marked {
 }
 
 impl Marked {
+    /// With what was promoted afterwards: objects, and their bytes.
+    pub(crate) fn promoted(self, (objects, bytes): (usize, usize)) -> Marked {
+        Marked { objects: self.objects + objects, bytes: self.bytes + bytes, ..self }
+    }
+
     /// What two markers have found together. Each alone may have less than it has taken back.
     pub(super) fn plus(self, other: Marked) -> Marked {
         Marked {

@@ -5,6 +5,7 @@ use super::histogram::Histogram;
 use super::phases::Times;
 use super::stats::Stats;
 use crate::mark::Marked;
+use heapwood_heap::Collection;
 
 /// What the collections of one heap did so far.
 pub(crate) struct Record {
@@ -41,24 +42,25 @@ impl Record {
         }
     }
 
-    /// A collection has ended; a young one has promoted so many bytes.
-    pub(crate) fn add(&mut self, times: &Times, marked: &Marked, promoted: Option<usize>, verified: bool) {
+    /// A collection has ended.
+    pub(crate) fn add(&mut self, times: &Times, marked: &Marked, of: Collection, verified: bool) {
         let pause = times.ended.since(times.requested).wall;
         self.pauses.record(pause);
         self.stops.record(times.stop().wall);
         self.marks.record(times.marked.since(times.marking).wall);
         self.sweeps.record(times.requested.since(times.began).wall);
-        match promoted {
-            None => self.live_objects = marked.objects,
-            Some(bytes) => {
+        match of {
+            Collection::Full => self.live_objects = marked.objects,
+            Collection::Young => {
                 self.live_objects += marked.objects;
                 self.young.record(pause);
-                self.promoted += bytes as u64;
+                self.promoted += marked.bytes as u64;
                 self.promoted_whole += marked.late as u64;
             }
         }
         self.mark_overflows += marked.overflows;
         self.verified += verified as u64;
+        self.add_cpu(marked.helpers_cpu_ns);
     }
 
     /// A collection took so much CPU time.

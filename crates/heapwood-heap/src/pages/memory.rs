@@ -1,9 +1,11 @@
-//! The reservation that a heap's objects lie in. A heap that is large enough asks for huge pages behind them; the largest
-//! objects do without, since of them perhaps little will ever be touched, and a huge page would be behind every page that is.
+//! The reservation that a heap's objects lie in. A heap that is large enough asks for huge pages behind them, where those are
+//! worth it; the largest objects do without, since of them perhaps little will ever be touched, and a huge page would be behind every page that is.
 //! Invariant: what has been given back reads as zeros.
 
+use crate::pages::first_touch::FirstTouch;
 use core::ops::Range;
-use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation};
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
@@ -16,6 +18,8 @@ const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
 pub(crate) struct Memory {
     reserved: Reservation,
     huge_pages: bool,
+    /// What it has got so far is to have huge pages.
+    asked: AtomicBool,
 }
 
 fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
@@ -25,7 +29,11 @@ fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
 impl Memory {
     /// Reserves so many bytes, to have huge pages or not.
     pub(crate) fn new(kernel: KernelRef, bytes: usize, huge_pages: bool) -> Result<Self, OsError> {
-        Ok(Memory { reserved: Reservation::new(kernel, bytes, HUGE_PAGE)?, huge_pages })
+        Ok(Memory {
+            reserved: Reservation::new(kernel, bytes, HUGE_PAGE)?,
+            huge_pages,
+            asked: AtomicBool::new(false),
+        })
     }
 
     /// The address it starts at.
@@ -38,20 +46,44 @@ impl Memory {
         self.huge_pages
     }
 
-    /// Whether a heap that reaches up to this page asks for huge pages behind its objects.
+    /// Whether a heap that reaches up to this page had better have huge pages behind its objects.
     pub(crate) fn prefers_huge_pages(&self, end: PageIndex) -> bool {
         self.huge_pages && end > HUGE_FROM
     }
 
     /// Makes more pages usable, up to where the heap ends from now on.
-    pub(crate) fn commit(&self, from: PageIndex, end: PageIndex) -> Result<(), OsError> {
+    pub(crate) fn commit(
+        &self,
+        from: PageIndex,
+        end: PageIndex,
+        touched: &mut FirstTouch,
+    ) -> Result<(), OsError> {
         self.reserved.commit(from.byte_offset()..end.byte_offset())?;
-        if self.prefers_huge_pages(end) {
-            // The heap has become large enough: what it has already may get them, too.
-            let from = if self.prefers_huge_pages(from) { from } else { PageIndex(0) };
+        let asks = self.prefers_huge_pages(end) && touched.is_worth(end, || self.touch_huge(from, end));
+        if asks {
+            // It may not have asked before: what the heap has already may get them, too.
+            let from = if self.asked.load(Ordering::Relaxed) { from } else { PageIndex(0) };
             self.reserved.advise_huge(from.byte_offset()..end.byte_offset());
         }
+        self.asked.store(asks, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Touches the first huge page between these, of a heap that has grown by them and uses none yet; how many nanoseconds of this
+    /// thread that took, the waiting for other threads not counted.
+    fn touch_huge(&self, from: PageIndex, end: PageIndex) -> u64 {
+        let count = PageCount(end.0 - from.0);
+        let first = round_up(from.byte_offset(), HUGE_PAGE).unwrap_or(usize::MAX);
+        // Of a piece for an object that may be sparse little will be touched.
+        if count >= SPARSE || first.saturating_add(HUGE_PAGE) > end.byte_offset() {
+            return 0;
+        }
+        self.reserved.advise_huge(first..first + HUGE_PAGE);
+        let began = clock::thread_cpu_ns();
+        let byte = (self.start() + first) as *mut u8;
+        // SAFETY: the page was committed just now, nobody uses it, and it reads as zeros before and after.
+        unsafe { byte.write_volatile(0) };
+        clock::thread_cpu_ns() - began
     }
 
     /// Gives the memory of pages back; false if the kernel does not take it.
@@ -79,9 +111,9 @@ impl Memory {
         count >= SPARSE && unsafe { self.give_back(first, count) }
     }
 
-    /// The object that had the pages of a heap that reaches up to `end` is dead.
-    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount, end: PageIndex) {
-        if count >= SPARSE && self.prefers_huge_pages(end) {
+    /// The object that had the pages is dead.
+    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
+        if count >= SPARSE && self.asked.load(Ordering::Relaxed) {
             self.reserved.advise_huge(bytes_of(first, count));
         }
     }

@@ -9,6 +9,7 @@ use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
 use crate::marks::Marks;
+use crate::pages::first_touch::FirstTouch;
 use crate::pages::memory::Memory;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
@@ -49,7 +50,9 @@ pub(crate) struct PageHeap {
 }
 
 /// The right to let a page heap grow, and to take pages under its limit. There is one, which its owner keeps behind a lock.
-pub(crate) struct Growth(());
+pub(crate) struct Growth {
+    touched: FirstTouch,
+}
 
 /// An object found from an address inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +85,7 @@ impl PageHeap {
                 Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
             },
         };
-        Ok((heap, Growth(())))
+        Ok((heap, Growth { touched: FirstTouch::new() }))
     }
 
     /// The spans.
@@ -165,7 +168,7 @@ impl PageHeap {
     }
 
     /// Adds pages at the end, enough for `count` and more if there is room.
-    pub(crate) fn grow(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+    pub(crate) fn grow(&self, growth: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
         let from = self.spans.end();
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
         let room = self.most.0 - from.0;
@@ -174,11 +177,11 @@ impl PageHeap {
         }
         let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
         let mut more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
-        match self.commit(from, PageIndex(from.0 + more)) {
+        match self.commit(growth, from, PageIndex(from.0 + more)) {
             // Perhaps there is still room for just what is needed.
             Err(_) if more > count.0 + skip => {
                 more = count.0 + skip;
-                self.commit(from, PageIndex(from.0 + more))?;
+                self.commit(growth, from, PageIndex(from.0 + more))?;
             }
             done => done?,
         }
@@ -210,7 +213,7 @@ impl PageHeap {
         SpaceError::Window(NoRoom::new(bytes, self.window_bytes()))
     }
 
-    fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+    fn commit(&self, growth: &mut Growth, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
         self.pointer_bits.commit(from.byte_offset(), to.byte_offset())?;
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
@@ -224,7 +227,7 @@ impl PageHeap {
                 self.marks.commit(part.start.byte_offset(), part.end.byte_offset(), huge)?;
             }
         }
-        self.memory.commit(from, to)
+        self.memory.commit(from, to, &mut growth.touched)
     }
 
     /// Whether there are to be huge pages behind objects now.
@@ -234,7 +237,7 @@ impl PageHeap {
 
     /// The span that had the pages is gone, perhaps one of an object that was sparse.
     pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
-        self.memory.end_sparse(first, count, self.spans.end());
+        self.memory.end_sparse(first, count);
     }
 
     /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether

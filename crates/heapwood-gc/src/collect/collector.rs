@@ -1,0 +1,264 @@
+//! The collector of a heap: what it collects with, and who may collect when.
+//!
+//! The thread that collects holds the lock of the marking's memory from before the first request to stop until after the
+//! last resume; so one collection runs at a time, and whoever waited for it finds out whether it is still needed. It counts as
+//! stopped itself from before it waits for the lock, so it need have no mutator. Invariant: one collection at a time.
+
+use super::cause::Cause;
+use super::growth::Growth;
+use super::nursery::Nursery;
+use super::pace::Pacer;
+use super::stepped::Stepping;
+use crate::error::MisuseError;
+use crate::mark::Marking;
+use crate::mutator::registry::{Members, Registry};
+use crate::mutator::{Mutator, Rest};
+#[cfg(feature = "inspect")]
+use crate::observe::PageSnapshots;
+use crate::observe::{Record, Stats, Tracing, Verify};
+use crate::options::Config;
+use crate::roots::Roots;
+use crate::state::State;
+use core::convert::Infallible;
+use core::fmt;
+use core::time::Duration;
+use heapwood_heap::{Collection, Space};
+use heapwood_os::message::write_line;
+use heapwood_os::task::describe_task;
+use heapwood_os::timed_lock::TickClock;
+use heapwood_os::{Lock, LockGuard, clock};
+
+/// How long a collection of an idle heap waits for mutators that run.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// What became of the try to collect an idle heap.
+pub(crate) enum Tried {
+    Collected,
+    /// It is being collected, or was.
+    NotNeeded,
+    /// The mutator of this thread runs, and did not stop.
+    Withdrawn(u32),
+}
+
+/// What one collection at a time works with.
+pub(crate) struct Work {
+    pub(super) marking: Marking,
+    pub(super) nursery: Nursery,
+    pub(super) growth: Growth,
+    /// CPU time of collections since the last full one, and that of the process when it ended.
+    pub(super) spent: u64,
+    pub(super) spent_by_all: u64,
+    /// When the last collection ended, in nanoseconds of the monotonic clock.
+    pub(super) ended: u64,
+    /// A full marking that goes on while mutators run.
+    pub(super) stepping: Stepping,
+}
+
+impl Work {
+    pub(crate) fn new(marking: Marking, config: &Config) -> Self {
+        Work {
+            marking,
+            nursery: Nursery::new(config.generational),
+            growth: Growth::new(config.min_heap),
+            spent: 0,
+            spent_by_all: clock::process_cpu_ns(),
+            ended: clock::monotonic_ns(),
+            stepping: Stepping::new(),
+        }
+    }
+
+    /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
+    /// beginning, and how many.
+    pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool, u64) {
+        (self.nursery.budget(0, goal), self.nursery.is_on(), self.nursery.most_stores())
+    }
+}
+
+/// What collections of a heap need beside what mutators see of it.
+pub(crate) struct Collector {
+    registry: Registry<Mutator>,
+    roots: Roots,
+    pub(super) work: Lock<Work>,
+    pacer: Pacer,
+    /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
+    pub(super) sweeping: Lock<()>,
+    /// Stacks are scanned.
+    stacks: bool,
+    record: Lock<Record>,
+    tracing: Tracing,
+    verify: Option<Verify>,
+    #[cfg(feature = "inspect")]
+    snapshots: PageSnapshots,
+}
+
+/// What a thread is doing, in the system's words.
+struct Task(u32);
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe_task(self.0, f)
+    }
+}
+
+impl Collector {
+    pub(crate) fn new(
+        roots: Roots,
+        work: Work,
+        pacer: Pacer,
+        config: &Config,
+        verify: Option<Verify>,
+    ) -> Self {
+        Collector {
+            registry: Registry::new(),
+            roots,
+            work: Lock::new(work),
+            pacer,
+            sweeping: Lock::new(()),
+            stacks: config.conservative_stacks,
+            record: Lock::new(Record::new()),
+            tracing: Tracing::new(config.trace),
+            verify,
+            #[cfg(feature = "inspect")]
+            snapshots: PageSnapshots::new(),
+        }
+    }
+
+    pub(crate) fn registry(&self) -> &Registry<Mutator> {
+        &self.registry
+    }
+
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    pub(crate) fn pacer(&self) -> &Pacer {
+        &self.pacer
+    }
+
+    #[cfg(feature = "inspect")]
+    pub(crate) fn snapshots(&self) -> &PageSnapshots {
+        &self.snapshots
+    }
+
+    pub(super) fn record(&self) -> &Lock<Record> {
+        &self.record
+    }
+
+    pub(super) fn verify(&self) -> Option<&Verify> {
+        self.verify.as_ref()
+    }
+
+    /// Whether stacks are scanned.
+    pub(super) fn scans_stacks(&self) -> bool {
+        self.stacks
+    }
+
+    /// The phase clock, and what is told of it.
+    pub(crate) fn tracing(&self) -> &Tracing {
+        &self.tracing
+    }
+
+    /// What it knows of the figures, the longest holds of locks by this clock.
+    pub(crate) fn tell(&self, space: &Space, stats: &mut Stats, clock: &TickClock) {
+        self.record.lock().tell(stats);
+        self.tracing.tell(space, stats);
+        stats.hold_threads_max_ns = clock.ns(self.registry.longest_hold());
+        stats.hold_roots_max_ns = clock.ns(self.roots.table().longest_hold());
+        stats.hold_handles_max_ns = clock.ns(self.roots.handles().longest_hold());
+        stats.barrier_violations = self.verify.as_ref().map_or(0, Verify::violations);
+    }
+
+    /// Collects if it is still `wanted` when no other collection runs, because an allocation needs it or because the program
+    /// asks for it; whether it has.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now, or its thread's stack cannot be scanned.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn collect_if(
+        &self,
+        state: &State,
+        me: &Mutator,
+        wanted: impl Fn() -> bool,
+        cause: Cause,
+    ) -> Result<bool, MisuseError> {
+        me.check()?;
+        // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
+        // that collects gets its turn before the next collection.
+        let (collected, _work) = me.away(Rest::Parked, || self.collect(state, wanted, cause))?;
+        Ok(collected)
+    }
+
+    /// The same on a thread without a running mutator: one that is parked in all its heaps, or has none. While the lock is
+    /// held that is returned no other collection begins.
+    pub(crate) fn collect(
+        &self,
+        state: &State,
+        wanted: impl Fn() -> bool,
+        cause: Cause,
+    ) -> (bool, LockGuard<'_, Work>) {
+        let mut work = self.work.lock();
+        if !wanted() {
+            return (false, work);
+        }
+        let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
+        // Those that the program asks for, and those that find enough, are not held against it.
+        let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
+        if work.stepping.is_under_way() && !cause.is_for_young(state, &work.nursery) {
+            // A marking that is under way ends first.
+            let Ok(()) = self.run_stopped(state, Cause::Stepped(Collection::Full), &mut work);
+        }
+        let Ok(()) = self.run_stopped(state, cause, &mut work);
+        if counts {
+            self.pacer.share().collected(began, clock::monotonic_ns());
+        }
+        self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
+        (true, work)
+    }
+
+    /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
+    /// thread without a running mutator.
+    pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> Tried {
+        let Some(mut work) = self.work.try_lock() else { return Tried::NotNeeded };
+        if !wanted() || work.stepping.is_under_way() {
+            return Tried::NotNeeded;
+        }
+        let cpu = clock::thread_cpu_ns();
+        let run = self.run(state, Cause::Idle, &mut work, |members| {
+            let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
+            let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
+            members.try_stop(left).map_err(Mutator::thread)
+        });
+        self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
+        run.map_or_else(Tried::Withdrawn, |()| Tried::Collected)
+    }
+
+    /// One collection.
+    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) -> Result<(), Infallible> {
+        self.run(state, cause, work, |members| {
+            self.stop(members);
+            Ok(())
+        })
+    }
+
+    /// Stops the mutators, however long that takes.
+    pub(super) fn stop(&self, members: &Members<'_, Mutator>) {
+        members.stop(|mutator, seconds| self.name_late(mutator, seconds));
+    }
+
+    /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
+    pub(crate) fn sweep_some(&self, space: &Space) -> bool {
+        self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some())
+    }
+
+    /// In verify mode a mutator is named that keeps a stop waiting: once, and now and then as long as it does.
+    fn name_late(&self, mutator: &Mutator, seconds: u32) {
+        if self.verify.is_some() && (seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
+            write_line(format_args!(
+                "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
+                 that block belong into a blocking region",
+                Task(mutator.thread())
+            ));
+        }
+    }
+}
