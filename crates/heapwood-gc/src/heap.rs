@@ -323,11 +323,10 @@ impl Heap {
         released
     }
 
-    /// From now on young collections have no time, and promote what they come to and all else that was made since the last
-    /// one; or they have again what they need.
+    /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.
     #[cfg(feature = "inspect")]
-    pub fn set_always_late(&self, on: bool) {
-        self.state.set_always_late(on);
+    pub fn set_young_time(&self, time: Option<core::time::Duration>) {
+        self.state.set_young_time(time);
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.

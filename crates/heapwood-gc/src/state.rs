@@ -15,9 +15,9 @@ pub(crate) use wakeup::{Tells, Wakeup};
 use crate::inject::FaultInjector;
 use crate::options::{Config, Generational};
 use barrier_bits::VERIFY;
-#[cfg(feature = "inspect")]
-use core::sync::atomic::AtomicBool;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+#[cfg(feature = "inspect")]
+use core::time::Duration;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::stack::thread_pointer;
 use remembered::RememberedSet;
@@ -52,9 +52,9 @@ pub(crate) struct State {
     /// What the heap's own thread sleeps on.
     wakeup: Wakeup,
     faults: FaultInjector,
-    /// Young collections have no time.
+    /// Young collections have so many nanoseconds, unless it is the most.
     #[cfg(feature = "inspect")]
-    always_late: AtomicBool,
+    young_ns: AtomicU64,
 }
 
 impl State {
@@ -84,7 +84,7 @@ impl State {
             wakeup: Wakeup::default(),
             faults: FaultInjector::default(),
             #[cfg(feature = "inspect")]
-            always_late: AtomicBool::new(false),
+            young_ns: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -216,19 +216,18 @@ impl State {
         Some(if often_young { Collection::Young } else { Collection::Full })
     }
 
-    /// From now on young collections have no time, or enough.
+    /// From now on young collections have so much time, or as much as they are worth.
     #[cfg(feature = "inspect")]
-    pub(crate) fn set_always_late(&self, on: bool) {
-        self.always_late.store(on, Ordering::Relaxed);
+    pub(crate) fn set_young_time(&self, time: Option<Duration>) {
+        self.young_ns.store(time.map_or(u64::MAX, |time| time.as_nanos() as u64), Ordering::Relaxed);
     }
 
-    /// Whether a young collection is late when it begins.
-    #[inline(always)]
-    pub(crate) fn is_late_at_once(&self) -> bool {
+    /// How many nanoseconds a young collection has, if that is set.
+    pub(crate) fn young_time(&self) -> Option<u64> {
         #[cfg(feature = "inspect")]
-        return self.always_late.load(Ordering::Relaxed);
+        return Some(self.young_ns.load(Ordering::Relaxed)).filter(|&ns| ns < u64::MAX);
         #[cfg(not(feature = "inspect"))]
-        false
+        None
     }
 
     /// In verify mode, the stores that went through the barrier.

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use heapwood_gc::options::Generational;
 
 #[test]
@@ -89,7 +90,7 @@ fn every_statistic_has_its_value_and_help() {
         mutator.allocate(node).unwrap();
     }
     mutator.collect().unwrap();
-    heap.set_always_late(true);
+    heap.set_young_time(Some(Duration::ZERO));
     mutator.allocate(node).unwrap();
     mutator.collect_young().unwrap();
     drop(mutator);

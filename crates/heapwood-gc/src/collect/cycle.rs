@@ -96,11 +96,12 @@ impl Collector {
         let (old, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
         let (marking, reclaimed) = (Moment::now(), [reclaimed, space.reclaim_clock().times()]);
         let since = began.wall.saturating_sub(work.ended);
-        let late_at = match state.is_late_at_once() {
-            true => 0,
-            false if cause.is_stepped() => u64::MAX,
-            false => marking.wall + work.nursery.most_time(since),
+        let time = match state.young_time() {
+            Some(set) => set,
+            None if cause.is_stepped() => u64::MAX,
+            None => work.nursery.most_time(since),
         };
+        let late_at = marking.wall.saturating_add(time);
         let until = (work.nursery.is_on() && !overflowed).then_some(late_at);
         let with = (&mut work.marking, &mut work.stepping);
         let marked = state.while_marking(|| match stepping {

@@ -7,6 +7,7 @@ use super::model::{Edge, Id, Masked, Word};
 use super::settings::Settings;
 use super::world::World;
 use core::ptr::NonNull;
+use core::time::Duration;
 use heapwood_gc::AllocError;
 use heapwood_heap::{Address, Collection, ObjectRef};
 
@@ -67,7 +68,7 @@ impl World {
         if self.settings.young {
             match self.rng.below(600) {
                 0..4 => return self.free_one(),
-                4 => self.heap.set_always_late(self.rng.one_in(6)),
+                4 => self.heap.set_young_time(self.rng.one_in(6).then_some(Duration::ZERO)),
                 _ => {}
             }
         }

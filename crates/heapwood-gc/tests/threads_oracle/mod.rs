@@ -22,6 +22,7 @@ pub(crate) mod worker;
 
 use check::compare;
 use core::sync::atomic::AtomicUsize;
+use core::time::Duration;
 use exchange::{Exchange, Mailbox};
 use granules::Granules;
 use heapwood_gc::{Heap, HeapBox, Mutator};
@@ -104,7 +105,7 @@ impl World {
     fn end(&self) -> Result<(), String> {
         let m = Mutator::attach(&self.heap, None).map_err(|e| e.to_string())?;
         if self.settings.young {
-            self.heap.set_always_late(true);
+            self.heap.set_young_time(Some(Duration::ZERO));
             m.collect_young().map_err(|e| e.to_string())?;
         }
         Worker::new(self, 0, 0, 0).receive_the_rest(&m)?;

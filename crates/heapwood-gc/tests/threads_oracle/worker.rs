@@ -176,7 +176,7 @@ impl<'w> Worker<'w> {
             987..990 => self.let_go(m),
             990..994 => {
                 if self.world.settings.young {
-                    self.world.heap.set_always_late(self.rng.one_in(3));
+                    self.world.heap.set_young_time(self.rng.one_in(3).then_some(Duration::ZERO));
                 }
                 m.safepoint();
                 Ok(())
