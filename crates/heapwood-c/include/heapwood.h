@@ -121,7 +121,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * when it collects a heap that is idle: it blocks all
  * signals but those that an error of its own raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) and SIGPROF. If the
  * system starts none, the heap goes on without. min_heap is what small programs pay: no collection of everything is due
- * before that much was allocated, so a program whose live objects take 20 KB has 6.5 MB resident with the default of 4 MiB.
+ * before that much was allocated, so a program whose live objects take 20 KB has 7.5 MiB resident with the default of 4 MiB,
+ * 2 of them before it makes a heap.
  *
  * Collections are of everything, or young: those look only at what was made since the last, and leave what is older. A heap
  * has young ones while they pay (option generational).
