@@ -175,8 +175,15 @@ impl Mutator {
     #[inline(never)]
     fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
         let barrier = self.barrier.load(Ordering::Relaxed);
-        if barrier != YOUNG || self.may_be_remembered(slot.get(), value.get()) {
-            self.before_rare_store(barrier, object, slot, value);
+        if barrier != YOUNG {
+            return self.before_rare_store(barrier, object, slot, value);
+        }
+        if self.may_be_remembered(object, slot.get(), value.get()) {
+            match object.is_some() && !self.shared().space().has_trace_functions() {
+                // Nothing else need be known.
+                true => self.remember_slot(slot.get()),
+                false => self.before_rare_store(barrier, object, slot, value),
+            }
         }
     }
 
@@ -198,18 +205,21 @@ impl Mutator {
 
     /// What most stores need no more than: whether this one may have to be remembered. After too many stores none is any more.
     #[inline(always)]
-    fn may_be_remembered(&self, slot: usize, value: usize) -> bool {
+    fn may_be_remembered(&self, object: Option<ObjectRef>, slot: usize, value: usize) -> bool {
         if !self.stores.count() {
             return self.end_remembering();
         }
-        let (ages, extent) = (self.ages.get(), self.shared().space().extent());
-        let (slot, target) = (ages.offset(slot), ages.offset(value));
-        // SAFETY: the offsets are less than the extent where they are used; the view is of this cycle.
+        let (ages, space) = (self.ages.get(), self.shared().space());
+        let extent = space.extent();
+        let (at, target) = (ages.offset(slot), ages.offset(value));
+        // SAFETY: the offsets are less than the extent where they are used, that of an object by contract of those who store; the
+        // view is of this cycle.
         unsafe {
-            let is_young = slot >= extent || ages.is_young_page(slot);
-            let is_old =
-                || target < extent && ages.is_old(target) && !self.shared().space().has_trace_functions();
-            !(is_young || value == 0 || is_old())
+            let is_young = at >= extent || ages.is_young_page(at);
+            // To a trace function what lies outside the heap may mean an object.
+            let is_known = || (target >= extent || ages.is_old(target)) && !space.has_trace_functions();
+            let is_new = || object.is_some_and(|object| !ages.is_old(ages.offset(object.get())));
+            !(is_young || value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
         }
     }
 
@@ -318,12 +328,23 @@ impl Mutator {
                 }
             }
         };
-        if !space.is_old(object.into()) || self.shared().faults().fails(Fault::StoreNotRecorded) {
+        if !space.is_old(object.into()) {
             return;
         }
         match is_opaque {
+            false => self.remember_slot(slot),
+            true if self.shared().faults().fails(Fault::StoreNotRecorded) => {}
             true => self.stores.object(set, object.get()),
-            false => self.stores.slot(set, slot),
+        }
+    }
+
+    /// Remembers the slot of an old object, which is about to hold what is young.
+    #[cold]
+    #[inline(never)]
+    fn remember_slot(&self, slot: usize) {
+        let set = self.shared().remembered();
+        if !set.has_overflowed() && !self.shared().faults().fails(Fault::StoreNotRecorded) {
+            self.stores.slot(set, slot);
         }
     }
 

@@ -59,6 +59,12 @@ impl StoreBuffer {
         self.once(set, slot | SLOT);
     }
 
+    /// Whether it is remembered that this slot was stored into; false is no answer.
+    #[inline(always)]
+    pub(super) fn has_slot(&self, slot: usize) -> bool {
+        self.recent(slot | SLOT).get() == slot | SLOT
+    }
+
     /// The slots of an object are being written.
     pub(super) fn object(&self, set: &RememberedSet, object: usize) {
         self.once(set, object | OBJECT);
@@ -70,6 +76,7 @@ impl StoreBuffer {
         recent.replace(object | SHADED) != object | SHADED
     }
 
+    #[inline(always)]
     fn recent(&self, entry: usize) -> &Cell<usize> {
         &self.recent[entry.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 6)]
     }
