@@ -167,8 +167,8 @@ typedef struct hw_options {
        heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000.
        Default: 150. */
     uint32_t percent;
-    /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB. Without this it gets none,
-       whatever the system's setting. Default: on. */
+    /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch
+       is fast. Without this it gets none, whatever the system's setting. Default: on. */
     uint32_t huge_pages;
     /* Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one.
        Without this only frames, handles and other precise roots keep objects alive. The Rust interface always

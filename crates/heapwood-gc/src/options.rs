@@ -44,7 +44,7 @@ macro_rules! options_list {
             /// a small heap may grow to 32 MiB. More costs memory, less costs time.
             percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
 
-            /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB. Without this it gets none,
+            /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch is fast. Without this it gets none,
             /// whatever the system's setting.
             huge_pages: bool = true, Switch 0..=1, Everyone;
 
