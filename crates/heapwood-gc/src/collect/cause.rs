@@ -26,6 +26,11 @@ impl Cause {
         matches!(self, Cause::Due(_) | Cause::NoRoom)
     }
 
+    /// The program waits for what it frees.
+    pub(super) fn is_programs(self) -> bool {
+        matches!(self, Cause::Program(_))
+    }
+
     pub(super) fn is_stepped(self) -> bool {
         matches!(self, Cause::Stepped(_))
     }

@@ -74,9 +74,9 @@ impl Collector {
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
         let stepping = work.stepping.is_concerned(cause);
-        // What is missing from the remembered set only a full collection finds, or a promotion wholesale.
-        let may_promote = !work.nursery.is_on() || stepping;
-        let of = match wants_young && (!overflowed || may_promote) {
+        // What is missing from the remembered set only a full collection finds, or a promotion wholesale, which costs little, but
+        // frees nothing.
+        let of = match wants_young && (!overflowed || !cause.is_programs()) {
             true => Collection::Young,
             false => Collection::Full,
         };
@@ -131,7 +131,7 @@ impl Collector {
         state.set_sizes(live, goal_now);
         match of {
             Collection::Full => work.nursery.after_full(found.worth(since), overflowed),
-            Collection::Young if !work.nursery.is_on() => work.nursery.after_promotion(),
+            Collection::Young if until.is_none() => work.nursery.after_promotion(overflowed),
             Collection::Young => work.nursery.after_young(found.worth(since), stores),
         }
         let budget = work.nursery.budget(live, goal_now).max(LEAST_BUDGET);

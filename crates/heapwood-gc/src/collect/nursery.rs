@@ -30,10 +30,11 @@ const MISSES: u32 = 2;
 const LONGEST_REST: u32 = 16;
 /// Or after so many bytes in place of each of them.
 const REST_BYTES: usize = 32 << 20;
-/// What the slow half of the write barrier takes, in nanoseconds: a part of what young collections cost.
+/// What a store into a young page takes in the slow half of the write barrier, in nanoseconds: a part of what young collections
+/// cost. Others count as several.
 const STORE_NS: u64 = 4;
-/// For so many bytes of the nursery one store more may take it in any case.
-const BYTES_A_STORE: usize = 16;
+/// For so many bytes of the nursery one store more may take it in any case: two for the smallest objects.
+const BYTES_A_STORE: usize = 8;
 /// A young collection may take a part of the time that passed since the last, but no less or more than this; what is not
 /// marked then is promoted.
 const PART_OF_TIME: u64 = 8;
@@ -79,6 +80,8 @@ pub(crate) struct Nursery {
     misses: u32,
     /// They are tried again, after a rest.
     tries: bool,
+    /// The last one paid.
+    paid: bool,
     /// Full collections until one is tried, and how many after the next failure.
     rests: u32,
     next_rest: u32,
@@ -97,6 +100,7 @@ impl Nursery {
             size: FIRST,
             misses: 0,
             tries: false,
+            paid: false,
             rests: 0,
             next_rest: 1,
             rest_bytes: 0,
@@ -120,16 +124,18 @@ impl Nursery {
         self.size / 4
     }
 
-    /// How many stores may take the slow half of the barrier until the next young collection: those that take as long as a full
-    /// one in its place would, as far as that is known.
+    /// How many stores may take the slow half of the barrier until the next young collection. Where the last one paid, those that
+    /// take as long as a full one in its place would, as far as that is known; else a few.
     pub(crate) fn most_stores(&self) -> u64 {
         if self.option == Generational::Always {
             return u64::MAX;
         }
-        let known = self.full.filter(|full| full.freed > 0);
-        let worth =
-            known.map(|full| (self.size as u128 * full.ns as u128 / full.freed as u128) as u64 / STORE_NS);
-        worth.unwrap_or(0).max((self.size / BYTES_A_STORE) as u64)
+        let worth = self.full.filter(|_| self.paid).map_or(0, |full| {
+            // One that freed little says little of what the next frees, but comes no more often.
+            let per = full.freed.max(full.allocated).max(1);
+            (self.size as u128 * full.ns as u128 / per as u128) as u64 / STORE_NS
+        });
+        worth.max((self.size / BYTES_A_STORE) as u64)
     }
 
     /// How long a young collection may take, if so many nanoseconds have passed since the last.
@@ -156,7 +162,7 @@ impl Nursery {
         budget
     }
 
-    /// A full collection has ended, in place of a young one if the remembered set had `overflowed`.
+    /// A full collection has ended; the remembered set may have `overflowed` before.
     pub(crate) fn after_full(&mut self, full: Yield, overflowed: bool) {
         self.full = Some(full);
         if overflowed && self.on {
@@ -174,9 +180,11 @@ impl Nursery {
         }
     }
 
-    /// All that exists counts as old, unseen.
-    pub(crate) fn after_promotion(&mut self) {
-        if self.option == Generational::Auto {
+    /// All that exists counts as old, unseen; because the remembered set had `overflowed`, or at the end of a rest.
+    pub(crate) fn after_promotion(&mut self, overflowed: bool) {
+        if overflowed {
+            self.rest();
+        } else if self.option == Generational::Auto {
             self.try_again();
         }
     }
@@ -198,7 +206,8 @@ impl Nursery {
         }
         // Before the first full one: of what it would look at, half is free.
         let least = self.full.unwrap_or(Yield { freed: young.allocated / 2, ns: cost, ..young });
-        if (Yield { ns: cost, ..young }).pays(least) {
+        self.paid = Yield { ns: cost, ..young }.pays(least);
+        if self.paid {
             (self.misses, self.next_rest, self.tries) = (0, 1, false);
             return;
         }
@@ -211,7 +220,7 @@ impl Nursery {
     /// There are no young collections for a while.
     fn rest(&mut self) {
         if self.option == Generational::Auto {
-            self.on = false;
+            (self.on, self.paid) = (false, false);
             self.rests = self.next_rest;
             self.rest_bytes = self.next_rest as usize * REST_BYTES;
             self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
@@ -309,7 +318,7 @@ mod tests {
         for _ in 0..6 {
             assert!(!nursery.is_on());
             tries.push((nursery.budget(0, 4096 * MIB) / MIB, nursery.next()));
-            nursery.after_promotion();
+            nursery.after_promotion(false);
             assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (nursery.size, Next::Young));
             play(&mut nursery, 95, 1);
         }
@@ -335,12 +344,17 @@ mod tests {
         // One that stores without allocating does not wait for a collection.
         let mut nursery = Nursery::new(Generational::Auto);
         assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64);
-        nursery.after_full(FULL, false);
-        // A full one frees 100 MiB in 30 ms.
-        assert_eq!(nursery.most_stores(), (FIRST / MIB) as u64 * 300_000 / STORE_NS);
+        nursery.after_full(Yield { ns: 300_000_000, ..FULL }, false);
+        assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64, "nothing says that they pay");
+        // A full one frees 100 MiB in 300 ms.
+        play(&mut nursery, 5, 1);
+        assert_eq!(nursery.most_stores(), (nursery.size / MIB) as u64 * 3_000_000 / STORE_NS);
         nursery.after_full(FULL, true);
         assert!(!nursery.is_on());
         nursery.after_full(FULL, false);
         assert!(nursery.is_on());
+        // The allocation that was due for a young one does not wait for a full one.
+        nursery.after_promotion(true);
+        assert!(!nursery.is_on());
     }
 }

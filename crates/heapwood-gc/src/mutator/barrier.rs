@@ -215,11 +215,14 @@ impl Mutator {
         // SAFETY: the offsets are less than the extent where they are used, that of an object by contract of those who store; the
         // view is of this cycle.
         unsafe {
-            let is_young = at >= extent || ages.is_young_page(at);
+            if at >= extent || ages.is_young_page(at) {
+                return false;
+            }
+            self.stores.count_long();
             // To a trace function what lies outside the heap may mean an object.
             let is_known = || (target >= extent || ages.is_old(target)) && !space.has_trace_functions();
             let is_new = || object.is_some_and(|object| !ages.is_old(ages.offset(object.get())));
-            !(is_young || value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
+            !(value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
         }
     }
 

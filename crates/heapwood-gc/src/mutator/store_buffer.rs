@@ -8,6 +8,8 @@ use core::ptr::null_mut;
 
 /// How many places.
 const PLACES: usize = 64;
+/// A store into a page that is not young counts as so many, for it looks at more that may not be in the cache.
+const LONG: u64 = 4;
 
 /// Where a mutator notes stores.
 pub(super) struct StoreBuffer {
@@ -40,6 +42,12 @@ impl StoreBuffer {
         let left = self.left.get();
         self.left.set(left.wrapping_sub(1));
         left != 0
+    }
+
+    /// The store is one that takes longer, into a page that is not young.
+    #[inline(always)]
+    pub(super) fn count_long(&self) {
+        self.left.set(self.left.get().saturating_sub(LONG - 1));
     }
 
     /// How many did in this cycle.
