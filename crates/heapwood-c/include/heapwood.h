@@ -146,6 +146,9 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_GENERATIONAL_OFF 0u
 #define HW_GENERATIONAL_AUTO 1u
 #define HW_GENERATIONAL_ALWAYS 2u
+/* The option stop: how collections stop threads. */
+#define HW_STOP_POLLS 0u
+#define HW_STOP_SIGNALS 1u
 
 /* generated: options */
 typedef struct hw_options {
@@ -211,6 +214,14 @@ typedef struct hw_options {
        always, for tests. While there are any, each store of a pointer into an object takes the slow half of the
        write barrier. Range: auto (1), off (0) or always (2). Default: auto. */
     uint32_t generational;
+    /* How collections stop threads: polls, where they allocate, poll or are in blocking regions; signals, by a
+       signal, wherever they are. With signals there are no young collections, stores need no write barrier, and
+       stacks are scanned. Range: polls (0) or signals (1). Default: polls. */
+    uint32_t stop;
+    /* The signal that stops threads, by its number or name. What the program had wanted of it before the heap was
+       made still happens at those that are not the heap's. Range: 1 to 64, or a name such as SIGUSR1. Default: 0,
+       SIGURG, at which nothing happens by default. */
+    uint32_t stop_signal;
 } hw_options;
 /* end: options */
 

@@ -37,10 +37,14 @@ impl Mutator {
         let bump = self.bump(shape);
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
-        if goes_on && self.owned().continue_run(shape, self.writes_values_whole()) {
-            return Ok(bump.peek(cell).expect("a run has a cell"));
+        if goes_on {
+            let _section = self.record().section();
+            if self.owned().continue_run(shape, self.writes_values_whole()) {
+                return Ok(bump.peek(cell).expect("a run has a cell"));
+            }
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
+        // Whoever was stopped by a signal meanwhile has kept its run; polls are over.
         let found = bump.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(found.as_ptr() as usize);
         Ok(found)
@@ -95,6 +99,7 @@ impl Mutator {
             // On a stack where it cannot be left out of collections it is waited for.
             large.zero();
         }
+        let _section = self.record().section();
         Ok(large.finish())
     }
 
@@ -114,7 +119,11 @@ impl Mutator {
         let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
-            let refused = match attempt() {
+            let attempted = {
+                let _section = self.record().section();
+                attempt()
+            };
+            let refused = match attempted {
                 Ok(result) => return Ok(result),
                 Err(refused) => refused,
             };

@@ -1,43 +1,20 @@
 //! Attaching a thread to a heap, and detaching it; and, in one place, whether a thread is attached already.
 //!
 //! A mutator is taken from those that earlier threads have left, or made in mapped memory of its own. A thread's record links
-//! its mutators, one for each heap it is attached to. It is a thread-local variable, looked up here alone; its address is the
-//! thread's value of a key which the C library calls a function for as a thread that has one exits: the one place of the
-//! library with something of the process's own. So a thread that forgets to detach is detached. Invariant: a mutator is in
-//! its thread's record from when it is attached until it is detached; meanwhile the key has a value.
+//! its mutators, one for each heap it is attached to (`process.rs`). A thread that forgets to detach is detached as it
+//! exits. Invariant: a mutator is in its thread's record from when it is attached until it is detached; meanwhile the thread's
+//! end is noticed.
 
 use crate::error::{HeapError, MisuseError};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
-use crate::mutator::thread_record::ThreadRecord;
-use crate::roots::ThreadStack;
-use core::ffi::c_void;
+use crate::process::{forget_end, notice_end, record};
+use crate::roots::{StackGiven, ThreadStack};
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_os::ThreadValue;
-
-// SAFETY: what is stored are records of the storing thread, which is what `thread_ends` takes.
-static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
-
-thread_local! {
-    // It has no destructor, so it can be used until the thread is no more.
-    static RECORD: ThreadRecord<Mutator> = const { ThreadRecord::new() };
-}
-
-/// The calling thread's record, which lives as long as the thread.
-fn record<'t>() -> &'t ThreadRecord<Mutator> {
-    // SAFETY: the variable has no destructor, and references to it do not leave the thread (it is not Sync).
-    RECORD.with(|record| unsafe { &*core::ptr::from_ref(record) })
-}
-
-/// The thread's end is noticed from now on, or need not be.
-fn notice_end(of: Option<&ThreadRecord<Mutator>>) -> Result<(), HeapError> {
-    let value = of.map_or(core::ptr::null(), core::ptr::from_ref);
-    ENDS.set(value.cast_mut().cast()).map_err(|_| HeapError::ThreadKeys)
-}
 
 /// The calling thread's attachment to a heap: its mutator, until this is dropped, which detaches the thread.
 pub struct Attached<'h> {
@@ -52,14 +29,26 @@ impl Mutator {
     /// # Errors
     /// It is attached to this heap already, the system does not say where its stack ends, or there is no memory for it.
     pub fn attach(heap: &Heap, stack_end: Option<usize>) -> Result<Attached<'_>, HeapError> {
+        Self::attach_on(heap, stack_end.map_or(StackGiven::Own, StackGiven::End))
+    }
+
+    /// The mutator by which the calling thread is attached to `heap`.
+    pub fn here(heap: &Heap) -> Option<NonNull<Mutator>> {
+        record().iter().find(|mutator| core::ptr::eq(mutator.heap(), heap)).map(NonNull::from)
+    }
+
+    /// [`Mutator::attach`], with what is known of the stack.
+    ///
+    /// # Errors
+    /// As [`Mutator::attach`].
+    pub fn attach_on(heap: &Heap, stack: StackGiven) -> Result<Attached<'_>, HeapError> {
         let record = record();
-        if record.iter().any(|mutator| core::ptr::eq(mutator.heap(), heap)) {
+        if Self::here(heap).is_some() {
             return Err(HeapError::AttachedAlready);
         }
-        let stack = ThreadStack::here(stack_end)?;
-        notice_end(Some(record))?;
+        let (stack, beside) = (ThreadStack::here(stack)?, ThreadStack::here(stack)?);
+        notice_end(thread_ends)?;
         // A collection holds the registry's lock: while the thread waits for that, those of its other heaps go on.
-        let beside = stack.clone();
         record.elsewhere(Some(&beside), |left| {
             // In verify mode none is used again.
             let spare = if heap.state().stores().is_some() { None } else { heap.registry().take_spare() };
@@ -85,8 +74,9 @@ impl Heap {
     /// # Errors
     /// The thread is attached, and its mutator cannot be used now ([`Mutator::collect`]).
     pub fn collect(&self) -> Result<(), MisuseError> {
-        match record().iter().find(|mutator| core::ptr::eq(mutator.heap(), self)) {
-            Some(mutator) => mutator.collect(),
+        match Mutator::here(self) {
+            // SAFETY: it is this thread's, and stays attached during the call.
+            Some(mutator) => unsafe { mutator.as_ref() }.collect(),
             None => {
                 let _turn = record().elsewhere(None, |_| self.collect_here());
                 Ok(())
@@ -154,13 +144,12 @@ unsafe fn leave_registry(this: NonNull<Mutator>) {
     // SAFETY: contract 1; it has given up.
     record.elsewhere(None, |_| unsafe { record.detach(registry, this) });
     if record.iter().next().is_none() {
-        // A value that has a place needs no memory.
-        let _ = notice_end(None);
+        forget_end();
     }
 }
 
 /// Detaches a thread that exits: it no longer keeps anybody waiting.
-unsafe extern "C" fn thread_ends(_: *mut c_void) {
+fn thread_ends() {
     let record = record();
     // First in all heaps: while it waits in one for a collection to end, it keeps nobody waiting in another.
     record.iter().for_each(Mutator::give_up);

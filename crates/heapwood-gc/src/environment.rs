@@ -4,10 +4,11 @@
 //! once a process.
 
 use crate::error::{OptionError, SettingError};
-use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit};
+use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
 use crate::size;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::message::write_line;
+use heapwood_os::signal;
 
 /// The variable's name.
 pub const VARIABLE: &str = "HEAPWOOD";
@@ -46,6 +47,11 @@ impl OptionInfo {
                 .map(|words| words.bits().into())
                 .map_err(|text| SettingError::Value { option: self, text, why: None }),
             OptionUnit::Generations => Generational::parse(text).ok_or(wrong(None)),
+            OptionUnit::Stops => Stop::parse(text).ok_or(wrong(None)),
+            OptionUnit::Signal => match signal::number(text) {
+                Some(number) => Ok(number as u64),
+                None => text.parse().map_err(|_| wrong(None)),
+            },
             _ => text.parse().map_err(|_| wrong(None)),
         }
     }

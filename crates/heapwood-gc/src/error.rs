@@ -3,7 +3,7 @@
 
 pub use crate::size::SizeError;
 
-use crate::options::info::{OptionInfo, OptionUnit};
+use crate::options::info::OptionInfo;
 use core::fmt;
 use heapwood_heap::{NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};
@@ -150,6 +150,15 @@ pub enum HeapError {
         /// What a heap needs at least.
         least: usize,
     },
+    /// Threads that are stopped by signals cannot be had with young collections, which was asked for.
+    SignalsAndYoung,
+    /// Threads that are stopped by signals cannot be had without scanning stacks, which was asked for.
+    SignalsAndPrecise,
+    /// No program can do with this signal as it likes.
+    Signal {
+        /// Its number.
+        signal: u32,
+    },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
     /// The thread is attached to the heap already.
@@ -177,6 +186,21 @@ impl fmt::Display for HeapError {
                 f,
                 "the memory control group of this process allows {bytes} bytes (memory.max), and a heap without a limit of \
                  its own needs {least}: raise it, or give the heap a limit"
+            ),
+            HeapError::SignalsAndYoung => write!(
+                f,
+                "option generational is always and stop is signals: a store that is interrupted between its barrier and itself \
+                 would be lost to a young collection; leave generational out, or stop threads by polls"
+            ),
+            HeapError::SignalsAndPrecise => write!(
+                f,
+                "option conservative_stacks is off and stop is signals: between two instructions objects may be in registers \
+                 alone; scan stacks, or stop threads by polls"
+            ),
+            HeapError::Signal { signal } => write!(
+                f,
+                "option stop_signal is {signal}: processors, the C library or the kernel use that signal; choose another, such \
+                 as SIGURG or SIGUSR2"
             ),
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
@@ -287,9 +311,7 @@ impl fmt::Display for SettingError<'_> {
                 write!(f, "option {} is {}: {why}", option.name, text.escape_debug())
             }
             SettingError::Value { option, text, why: None } => {
-                let in_words =
-                    matches!(option.unit, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::Generations);
-                let a_number = if in_words { "" } else { "a number, " };
+                let a_number = if option.unit.is_in_words() { "" } else { "a number, " };
                 let text = text.escape_debug();
                 write!(f, "option {} is {text}: it must be {a_number}{}", option.name, option.range_text())
             }
@@ -309,6 +331,13 @@ pub enum RootError {
         /// How many it holds.
         most: usize,
     },
+    /// There are as many stacks as a heap can have.
+    TooManyStacks {
+        /// How many.
+        most: usize,
+    },
+    /// The addresses are none of a stack: the end is not above the beginning.
+    NoStack,
     /// The kernel gave no memory for more.
     Kernel(OsError),
 }
@@ -316,6 +345,14 @@ pub enum RootError {
 impl fmt::Display for RootError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            RootError::TooManyStacks { most } => write!(
+                f,
+                "{most} stacks are registered, as many as a heap can have: remove those of fibers that have ended, and use their \
+                 memory again"
+            ),
+            RootError::NoStack => {
+                write!(f, "a stack has a lowest address, and one past its highest, which is greater")
+            }
             RootError::Full { most } => write!(
                 f,
                 "{most} roots are registered, as many as a heap can have: remove some, register neighbours as one, or \
@@ -327,6 +364,36 @@ impl fmt::Display for RootError {
 }
 
 impl core::error::Error for RootError {}
+
+/// Why a thread does not switch stacks, or a stack is not removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StackError {
+    /// A thread is on the stack, or is about to be.
+    Busy,
+    /// The stack was removed.
+    Removed,
+    /// The address from which on the thread's stack is in use does not lie on the stack that it is on.
+    NotOnIt,
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StackError::Busy => "a thread is on the stack: it is switched away from first",
+            StackError::Removed => "the stack was removed from the heap: register it again",
+            StackError::NotOnIt => {
+                "the thread is not on the stack that it was said to be on: each switch is announced, that back to the thread's \
+                 own stack, too"
+            }
+            StackError::Misuse(e) => return e.fmt(f),
+        })
+    }
+}
+
+impl core::error::Error for StackError {}
 
 /// Why no handle was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ impl Mutator {
     ///    collection may run: neither a handle nor a slot. Words that may or may not be pointers may.
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
+        let _section = self.record().section();
         let (state, object) = (self.shared(), Address::from(object.as_ptr()));
         // What is made in the cell counts as an object that outlived a collection, and may be written without the barrier. Of
         // another thread's object nobody here knows for sure that it exists: its cell is enough.

@@ -4,27 +4,31 @@
 
 use crate::background::{Background, BackgroundThread};
 use crate::collect::{Cause, Collector, Pacer, Room, Work, hold_margin, window};
-use crate::error::{HandleError, HeapError, MisuseError, RootError, TypeError};
+use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{Stats, Verify};
-use crate::options::Config;
-use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots};
+use crate::options::{Config, Stop};
+use crate::process::{handle, record};
+use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
 use crate::state::{State, StoreLog};
 use crate::types::{self, Described, ObjectType};
 use core::mem::{ManuallyDrop, offset_of};
-use core::ops::Deref;
+use core::ops::{Deref, Range};
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 #[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
-use heapwood_heap::{Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, rounded_window};
+use heapwood_heap::{
+    Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, Sweeping, rounded_window,
+};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
+use heapwood_pages::Effort;
 #[cfg(feature = "inspect")]
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
@@ -74,10 +78,11 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
-        let config = config.with_trace_of_env();
+        let config = config.with_trace_of_env().for_its_stops()?;
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
+        config.signal().map_or(Ok(()), handle)?;
         let room = Room::find(&config)?;
         let mut window = rounded_window(window(&config));
         loop {
@@ -114,9 +119,11 @@ impl Heap {
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
-        let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
+        // Where every collection is full and finds all threads stopped stores need no barrier.
+        let needs_barrier = config.stop == Stop::Polls;
+        let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, goal, config.stress.then_some(config.generational), stores, remembered),
+            state: State::new(space, goal, &config, stores, remembered),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::default(),
             config,
@@ -221,6 +228,7 @@ impl Heap {
 
     /// Registers a type. Types of one size class and one layout share a shape.
     pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+        let _section = record().section();
         types::register(self.space(), descriptor)
     }
 
@@ -230,6 +238,7 @@ impl Heap {
     /// # Errors
     /// As [`Heap::register_program`].
     pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
+        let _section = record().section();
         types::describe(self.space(), self.config.mask_words as usize, size, program)
     }
 
@@ -243,6 +252,7 @@ impl Heap {
         size: usize,
         program: &[u8],
     ) -> Result<(ObjectType, ProgramId), TypeError> {
+        let _section = record().section();
         types::register_program(self.space(), size, program)
     }
 
@@ -251,6 +261,7 @@ impl Heap {
     /// # Errors
     /// The heap has no room for more layouts.
     pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+        let _section = record().section();
         types::program_type(self.space(), size, program)
     }
 
@@ -276,6 +287,32 @@ impl Heap {
     pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(WORD);
         self.collector.roots().table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
+    }
+
+    /// Registers the stack at these addresses, on which nothing is in use yet, for threads to switch to
+    /// ([`Mutator::switch_stack`]). Its words in use are ambiguous roots until it is removed.
+    ///
+    /// # Errors
+    /// The addresses are none of a stack, there are too many, or the kernel gives no memory for more.
+    ///
+    /// # Safety
+    /// 1. The words stay readable until the stack is removed.
+    pub unsafe fn add_stack(&self, range: Range<usize>) -> Result<StackRef, RootError> {
+        if range.is_empty() || range.start < WORD {
+            return Err(RootError::NoStack);
+        }
+        self.collector.roots().stacks().lock().add(range)
+    }
+
+    /// Removes a stack.
+    ///
+    /// # Errors
+    /// A thread is on it, or it was removed before.
+    ///
+    /// # Safety
+    /// 1. This heap registered it.
+    pub unsafe fn remove_stack(&self, stack: StackRef) -> Result<(), StackError> {
+        self.collector.roots().stacks().lock().remove(stack)
     }
 
     /// Removes a root; false if the token names none.
@@ -318,9 +355,19 @@ impl Heap {
     /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have set aside (up
     /// to half a MiB each) stays.
     pub fn release_free_memory(&self) -> usize {
-        let released = self.space().release_all();
+        let released = self.release_all();
         self.background.figures().count_released(released);
         released
+    }
+
+    fn release_all(&self) -> usize {
+        let (space, thread) = (self.space(), record());
+        // In pieces, between which the thread may be stopped.
+        let piece = || (thread.section(), space.sweep_some(Sweeping::Collector)).1;
+        while piece() {}
+        drop((thread.section(), space.finish_sweep()));
+        let piece = || (thread.section(), space.release_some(Effort::Full)).1;
+        core::iter::from_fn(piece).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }
 
     /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.
@@ -332,6 +379,7 @@ impl Heap {
     /// The pages as they are now. Those that mutators have set aside count as in use.
     #[cfg(feature = "inspect")]
     pub fn page_snapshot(&self) -> Snapshot {
+        let _section = record().section();
         self.space().snapshot()
     }
 
@@ -339,6 +387,7 @@ impl Heap {
     /// is stopped for collections.
     #[cfg(feature = "inspect")]
     pub fn keep_page_snapshots(&self) {
+        let _section = record().section();
         self.collector.snapshots().keep(self.kernel, self.space());
     }
 
@@ -346,6 +395,7 @@ impl Heap {
     /// the kernel gave no memory for them.
     #[cfg(feature = "inspect")]
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
+        let _section = record().section();
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak(self.window_pages())
     }
@@ -354,6 +404,7 @@ impl Heap {
     /// if none are kept, or there was no collection, or no memory for them.
     #[cfg(feature = "inspect")]
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
+        let _section = record().section();
         self.collector.snapshots().collected(self.window_pages())
     }
 
@@ -391,6 +442,7 @@ impl Heap {
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
+        let _section = record().section();
         let figures = self.space().stats();
         let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
             self.space().reclaim_clock().times().sweep_ns;

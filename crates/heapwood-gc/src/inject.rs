@@ -34,6 +34,12 @@ pub enum Fault {
     ReusedNotRecorded = 10,
     /// It is not noted that a handle refers to another object.
     HandleNotNoted = 11,
+    /// What the registers of a thread hold that a signal has stopped is not looked at.
+    RegistersUnscanned = 12,
+    /// Nor is the cell that it was about to take.
+    CellUnscanned = 13,
+    /// A signal stops a thread in a section.
+    StopInSection = 14,
     /// A store overwrites what is not shaded for the marking under way.
     ShadeSkipped = 16,
     /// A store shades what it has stored instead of what was there.

@@ -20,6 +20,7 @@
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
+//! | `process` | what there is once a process: threads' records, handlers of signals |
 //! | `state` | what mutators and the collector share |
 //! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
 //! | [`error`] | why something was refused |
@@ -41,6 +42,7 @@ mod mark;
 pub mod mutator;
 mod observe;
 pub mod options;
+mod process;
 mod roots;
 pub mod size;
 mod state;
@@ -50,7 +52,7 @@ pub use attach::Attached;
 pub use environment::VARIABLE;
 pub use error::{
     AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, SettingError,
-    SizeError, TypeError,
+    SizeError, StackError, TypeError,
 };
 pub use heap::{Heap, HeapBox};
 #[cfg(feature = "inspect")]
@@ -59,5 +61,5 @@ pub use mark::Tracer;
 pub use mutator::{Client, Mutator};
 pub use observe::stats::{self, STATISTICS, Stats};
 pub use options::{Config, OPTIONS, OptionInfo};
-pub use roots::{Frame, Handle, RootToken};
+pub use roots::{Frame, Handle, RootToken, StackGiven, StackRef};
 pub use types::{Described, ObjectType, slice_scan};

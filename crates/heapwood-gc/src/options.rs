@@ -6,15 +6,18 @@
 mod gc_trace;
 mod generational;
 pub(crate) mod info;
+mod stop;
 
 pub use gc_trace::GcTrace;
 pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
+pub use stop::Stop;
 
-use crate::error::OptionError;
+use crate::error::{HeapError, OptionError};
 use core::ops::RangeInclusive;
 use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
 use heapwood_layout::MAX_MASK_WORDS;
+use heapwood_os::signal;
 
 /// Gives the list to the macro `$to`: of each option a help text, name, type, default, unit, range, who needs it, and, where
 /// the default is none, what the heap does then.
@@ -94,6 +97,15 @@ macro_rules! options_list {
             /// `always`, for tests. While there are any, each store of a pointer into an object takes the slow half of the
             /// write barrier.
             generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
+
+            /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions; `signals`, by a signal,
+            /// wherever they are. With signals there are no young collections, stores need no write barrier, and stacks are
+            /// scanned.
+            stop: Stop = Stop::Polls, Stops 0..=1, Everyone;
+
+            /// The signal that stops threads, by its number or name. What the program had wanted of it before the heap was
+            /// made still happens at those that are not the heap's.
+            stop_signal: Option<u32> = None, Signal 1..=64, Everyone, "SIGURG, at which nothing happens by default";
         }
     };
 }
@@ -162,6 +174,15 @@ impl Value for Generational {
     }
     fn of(number: u64) -> Self {
         Generational::of_number(number)
+    }
+}
+
+impl Value for Stop {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        Stop::of_number(number)
     }
 }
 
@@ -277,6 +298,23 @@ impl Config {
 
     /// The most threads that mark one heap.
     pub const MOST_MARK_THREADS: u32 = 128;
+
+    /// With what follows from how threads are stopped: by signals, every collection looks at everything.
+    pub(crate) fn for_its_stops(self) -> Result<Self, HeapError> {
+        let Some(signal) = self.signal() else { return Ok(self) };
+        match () {
+            () if self.generational == Generational::Always => Err(HeapError::SignalsAndYoung),
+            () if !self.conservative_stacks => Err(HeapError::SignalsAndPrecise),
+            () if !signal::is_free(signal) => Err(HeapError::Signal { signal: signal as u32 }),
+            () => Ok(self.generational(Generational::Off)),
+        }
+    }
+
+    /// The signal that stops threads, unless they poll.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        let signal = self.stop_signal.map_or(signal::USUAL, |signal| signal as i32);
+        (self.stop == Stop::Signals).then_some(signal)
+    }
 
     /// Whether all options are in range. Making a heap asks this.
     pub fn check(&self) -> Result<(), OptionError> {

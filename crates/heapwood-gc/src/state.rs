@@ -43,6 +43,10 @@ pub(crate) struct State {
     stress: Option<Generational>,
     /// In verify mode, the stores that went through the barrier.
     stores: Option<StoreLog>,
+    /// It is a heap in verify mode.
+    verifies: bool,
+    /// The signal that stops its threads, unless they poll.
+    stop_signal: Option<i32>,
     /// Where pointers to young objects were stored into old ones.
     remembered: RememberedSet,
     /// What mutators tell a full marking that goes on while they run.
@@ -62,7 +66,7 @@ impl State {
     pub(crate) fn new(
         space: Space,
         goal: usize,
-        stress: Option<Generational>,
+        config: &Config,
         stores: Option<StoreLog>,
         remembered: RememberedSet,
     ) -> Self {
@@ -79,7 +83,9 @@ impl State {
             live: AtomicUsize::new(0),
             live_in_full: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
-            stress,
+            stress: config.stress.then_some(config.generational),
+            verifies: config.verify,
+            stop_signal: config.signal(),
             stores,
             wakeup: Wakeup::default(),
             faults: FaultInjector::default(),
@@ -230,7 +236,19 @@ impl State {
         None
     }
 
-    /// In verify mode, the stores that went through the barrier.
+    /// Whether it is in verify mode.
+    #[inline(always)]
+    pub(crate) fn verifies(&self) -> bool {
+        self.verifies
+    }
+
+    /// The signal that stops its threads; `None` if they poll.
+    #[inline(always)]
+    pub(crate) fn stop_signal(&self) -> Option<i32> {
+        self.stop_signal
+    }
+
+    /// In verify mode, the stores that went through the barrier; none where stores need none.
     pub(crate) fn stores(&self) -> Option<&StoreLog> {
         self.stores.as_ref()
     }

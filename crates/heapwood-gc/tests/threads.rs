@@ -68,6 +68,16 @@ fn threads_with_conservative_stacks() {
 }
 
 #[test]
+fn threads_that_signals_stop() {
+    crowd(BY_SIGNALS, 4, 1000);
+}
+
+#[test]
+fn threads_that_signals_stop_in_verify_mode() {
+    crowd(BY_SIGNALS.verify(true).mark_stack(16), 3, 100);
+}
+
+#[test]
 fn threads_in_verify_mode() {
     crowd(PRECISE.verify(true).mark_stack(16), 3, 100);
 }

@@ -325,22 +325,15 @@ impl Space {
         self.sweeper().finish();
     }
 
-    /// Sweeps some spans for everyone, as a thread does that has nothing else to do; false if there are none, or the space
-    /// stands still.
-    pub fn sweep_some(&self) -> bool {
-        self.sweeper().sweep_some(Sweeping::Background)
+    /// Sweeps some spans for everyone, as `who` does; false if there are none, or the space stands still.
+    pub fn sweep_some(&self, who: Sweeping) -> bool {
+        self.sweeper().sweep_some(who)
     }
 
     /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
     /// the kernel took them. `None` if there is nothing that `effort` would release.
     pub fn release_some(&self, effort: Effort) -> Option<(usize, bool)> {
         self.heap().release_some(effort)
-    }
-
-    /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have been
-    /// resident. It ends early if the kernel refuses.
-    pub fn release_all(&self) -> usize {
-        self.sweeper().release_all()
     }
 
     /// Sets how many bytes may be handed out before the next collection is due.

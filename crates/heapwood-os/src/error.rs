@@ -37,6 +37,13 @@ fn is_shortage(errno: i32) -> bool {
 impl fmt::Display for OsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.request {
+            Request::Signal => {
+                return write!(
+                    f,
+                    "the kernel refused a handler of signal {} (errno {})",
+                    self.bytes, self.errno
+                );
+            }
             Request::Reserve => "reserve",
             Request::Commit => "commit",
             Request::Decommit => "release",

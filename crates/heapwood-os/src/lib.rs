@@ -26,6 +26,7 @@
 //! | [`task`] | what a thread is doing, in words |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
+//! | [`signal`] | signals to single threads, and what a handler needs to know |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
 //! | [`clock`] | monotonic time and CPU time |
 //! | [`exit`] | what is to be done when the process exits |
@@ -57,6 +58,7 @@ pub mod page;
 pub mod pagemap;
 pub mod region;
 pub mod request;
+pub mod signal;
 pub mod stack;
 pub mod sync;
 pub mod task;

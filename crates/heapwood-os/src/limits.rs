@@ -34,7 +34,7 @@ impl Limits {
         let (most, no_overcommit) = match request {
             Request::Reserve => (address_space_limit(), false),
             Request::Commit | Request::Decommit => (data_limit(), no_overcommit()),
-            Request::Thread => (None, false),
+            Request::Thread | Request::Signal => (None, false),
         };
         Limits { most: most.unwrap_or(UNLIMITED), no_overcommit }
     }
@@ -69,6 +69,7 @@ impl Limits {
                     )
                 }
             }
+            Request::Signal => Ok(()),
             Request::Thread => write!(f, "raise `ulimit -u`, or the container's limit of processes"),
         }
     }

@@ -11,4 +11,6 @@ pub enum Request {
     Decommit,
     /// A thread, with a stack of so many bytes.
     Thread,
+    /// A handler of a signal, by its number.
+    Signal,
 }

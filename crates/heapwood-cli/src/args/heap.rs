@@ -55,7 +55,8 @@ fn flag(option: &'static OptionInfo) -> Arg {
                 OptionUnit::Bytes => "SIZE",
                 OptionUnit::Percent => "PERCENT",
                 OptionUnit::Trace => "WORDS",
-                OptionUnit::Generations => "WORD",
+                OptionUnit::Generations | OptionUnit::Stops => "WORD",
+                OptionUnit::Signal => "SIGNAL",
                 _ => "N",
             })
             .value_parser(move |text: &str| parse(option, text))

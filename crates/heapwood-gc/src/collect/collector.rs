@@ -17,13 +17,16 @@ use crate::mutator::{Mutator, Rest};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify};
 use crate::options::Config;
+use crate::process;
 use crate::roots::Roots;
 use crate::state::State;
 use core::convert::Infallible;
+use core::ffi::c_int;
 use core::fmt;
 use core::time::Duration;
-use heapwood_heap::{Collection, Space};
+use heapwood_heap::{Collection, Space, Sweeping};
 use heapwood_os::message::write_line;
+use heapwood_os::signal;
 use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{Lock, LockGuard, clock};
@@ -84,6 +87,8 @@ pub(crate) struct Collector {
     pub(super) sweeping: Lock<()>,
     /// Stacks are scanned.
     stacks: bool,
+    /// The signal that stops threads, unless they poll.
+    signal: Option<c_int>,
     record: Lock<Record>,
     tracing: Tracing,
     verify: Option<Verify>,
@@ -115,6 +120,7 @@ impl Collector {
             pacer,
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
+            signal: config.signal(),
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
             verify,
@@ -151,6 +157,11 @@ impl Collector {
     /// Whether stacks are scanned.
     pub(super) fn scans_stacks(&self) -> bool {
         self.stacks
+    }
+
+    /// Whether threads are stopped by signals.
+    pub(super) fn stops_by_signals(&self) -> bool {
+        self.signal.is_some()
     }
 
     /// The phase clock, and what is told of it.
@@ -243,17 +254,27 @@ impl Collector {
 
     /// Stops the mutators, however long that takes.
     pub(super) fn stop(&self, members: &Members<'_, Mutator>) {
-        members.stop(|mutator, seconds| self.name_late(mutator, seconds));
+        members.stop(self.stops_by_signals(), |mutator, seconds| self.name_late(mutator, seconds));
     }
 
     /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
     pub(crate) fn sweep_some(&self, space: &Space) -> bool {
-        self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some())
+        self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some(Sweeping::Background))
     }
 
     /// In verify mode a mutator is named that keeps a stop waiting: once, and now and then as long as it does.
     fn name_late(&self, mutator: &Mutator, seconds: u32) {
-        if self.verify.is_some() && (seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
+        if !(seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
+            return;
+        }
+        if let Some(signal) = self.signal {
+            let (name, replaced) = (signal::name(signal).unwrap_or("signal"), process::is_replaced(signal));
+            write_line(format_args!(
+                "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
+                Task(mutator.thread()),
+                if replaced { ", which has another handler now" } else { "" }
+            ));
+        } else if self.verify.is_some() {
             write_line(format_args!(
                 "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
                  that block belong into a blocking region",

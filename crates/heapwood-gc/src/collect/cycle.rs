@@ -69,8 +69,14 @@ impl Collector {
 
         let requested = Moment::now();
         let members = self.registry().lock();
+        // A thread that a signal stops may hold the roots' locks; one that polls may wait for them and not poll. So they are
+        // taken before the one is asked, and after the other has stopped.
+        let early = self.stops_by_signals().then(|| self.roots().lock());
         stop(&members)?;
         let stopped = Moment::now();
+        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
+        // nothing from one handle to another.
+        let roots = early.unwrap_or_else(|| self.roots().lock());
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
         let stepping = work.stepping.is_concerned(cause);
@@ -86,11 +92,11 @@ impl Collector {
         members.owners().for_each(|owner| owner.publish());
         #[cfg(feature = "inspect")]
         self.snapshots().before_marking(space);
-        if let (Some(verify), Some(stores)) = (self.verify(), state.stores()) {
-            verify.before_marking((space, &world), stores, self.roots(), &members);
+        if let Some(verify) = self.verify() {
+            verify.before_marking((space, &world), state.stores(), &roots, &members);
         }
-        let roots = match self.tracing().tells_collections() {
-            true => self.root_bytes(of, &members),
+        let root_bytes = match self.tracing().tells_collections() {
+            true => self.root_bytes(of, &roots, &members),
             false => RootBytes::default(),
         };
         let (old, goal) = (state.live(), state.goal().load(Ordering::Relaxed));
@@ -105,8 +111,8 @@ impl Collector {
         let until = (work.nursery.is_on() && !overflowed).then_some(late_at);
         let with = (&mut work.marking, &mut work.stepping);
         let marked = state.while_marking(|| match stepping {
-            false => self.mark((state, &world), with.0, &members, of, until),
-            true => self.mark_stepped((state, &world), with, &members, of, until),
+            false => self.mark((state, &world), with.0, (&roots, &members), of, until),
+            true => self.mark_stepped((state, &world), with, (&roots, &members), of, until),
         });
         state.faults().forget_young_large(&world, of);
         let marked_at = Moment::now();
@@ -141,13 +147,14 @@ impl Collector {
         #[cfg(feature = "inspect")]
         self.snapshots().after_marking(space, &world);
         state.faults().free_survivors(&world);
-        if let (Some(verify), Some(stores)) = (self.verify(), state.stores()) {
+        if let Some(verify) = self.verify() {
             let exact = of == Collection::Full && !cause.is_stepped();
-            verify.after_marking(exact, (space, &world, of), stores, self.roots(), &members);
+            verify.after_marking(exact, (space, &world, of), state.stores(), &roots, &members);
         }
         state.count_collection(of, handed_out);
 
         drop(world);
+        drop(roots);
         members.resume();
         drop(members);
         let ended = Moment::now();
@@ -159,7 +166,7 @@ impl Collector {
         if self.tracing().tells_collections() {
             let (number, sizes, forced) =
                 (state.collections(), (old + handed_out, live), !cause.is_allocation());
-            let collected = Collected { number, of, sizes, goal, roots, forced };
+            let collected = Collected { number, of, sizes, goal, roots: root_bytes, forced };
             self.tracing().tell_collection(space, &times, &collected);
         }
         work.marking.settle();
@@ -203,10 +210,15 @@ impl Collector {
     }
 
     /// How many bytes of roots there are, while the mutators are stopped.
-    fn root_bytes(&self, of: Collection, members: &Members<'_, Mutator>) -> RootBytes {
+    fn root_bytes(
+        &self,
+        of: Collection,
+        roots: &LockedRoots<'_>,
+        members: &Members<'_, Mutator>,
+    ) -> RootBytes {
         let mut bytes = RootBytes::default();
         let threads = members.iter().map(|m| m.roots(self.scans_stacks()));
-        self.roots().lock().for_each(of, threads, |source, words| {
+        roots.for_each(of, threads, |source, words| {
             *(if source == Source::Stack { &mut bytes.stacks } else { &mut bytes.others }) += words.len();
         });
         bytes
@@ -233,14 +245,11 @@ impl Collector {
         &self,
         (state, world): (&State, &Stopped<'_>),
         marking: &mut Marking,
-        members: &Members<'_, Mutator>,
+        (roots, members): (&LockedRoots<'_>, &Members<'_, Mutator>),
         of: Collection,
         young: Option<u64>,
     ) -> Marked {
-        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
-        // nothing from one handle to another.
-        let roots = self.roots().lock();
-        let scan = |marker: &mut dyn ScanRoots| self.scan(&roots, members, of, marker);
+        let scan = |marker: &mut dyn ScanRoots| self.scan(roots, members, of, marker);
         let marked = match (of, young) {
             (Collection::Full, _) => return marking.mark(state, world, scan),
             (Collection::Young, None) => Marked { late: true, ..Marked::default() },

@@ -20,6 +20,7 @@ mod never {
     use crate::mark::{Marked, Marking};
     use crate::mutator::Mutator;
     use crate::mutator::registry::Members;
+    use crate::roots::LockedRoots;
     use crate::state::State;
     use heapwood_heap::{Collection, Stopped};
 
@@ -42,7 +43,7 @@ mod never {
             &self,
             _: (&State, &Stopped<'_>),
             _: (&mut Marking, &mut Stepping),
-            _: &Members<'_, Mutator>,
+            _: (&LockedRoots<'_>, &Members<'_, Mutator>),
             _: Collection,
             _: Option<u64>,
         ) -> Marked {
@@ -61,6 +62,7 @@ mod under_way {
     use crate::mark::{Marked, Marking, ScanRoots, SteppedMarking};
     use crate::mutator::registry::Members;
     use crate::mutator::{Mutator, Rest};
+    use crate::roots::LockedRoots;
     use crate::state::State;
     use heapwood_heap::{Collection, Stopped};
 
@@ -87,7 +89,8 @@ mod under_way {
     }
 
     impl Collector {
-        /// Begins a marking in steps; false if one is under way, or the kernel gives no memory for it.
+        /// Begins a marking in steps; false if one is under way, the kernel gives no memory for it, or threads are stopped by
+        /// signals: between a barrier's test and its store the marking would lose what is overwritten.
         ///
         /// # Errors
         /// The mutator cannot be used now, or its thread's stack cannot be scanned.
@@ -95,7 +98,7 @@ mod under_way {
             me.check()?;
             me.away(Rest::Parked, || {
                 let mut work = self.work.lock();
-                if work.stepping.is_under_way() {
+                if work.stepping.is_under_way() || self.stops_by_signals() {
                     return false;
                 }
                 let Ok(marking) = work.marking.stepped(state) else { return false };
@@ -148,15 +151,14 @@ mod under_way {
             &self,
             (state, world): (&State, &Stopped<'_>),
             (marking, Stepping { marking: stepped, under_way }): (&mut Marking, &mut Stepping),
-            members: &Members<'_, Mutator>,
+            (locked, members): (&LockedRoots<'_>, &Members<'_, Mutator>),
             of: Collection,
             young: Option<u64>,
         ) -> Marked {
             let begins = !core::mem::replace(under_way, of == Collection::Young);
             let stepped_marking = stepped.as_mut().expect("a marking in steps begins, goes on, or ends");
             let faults = state.faults();
-            let locked = self.roots().lock();
-            let roots = |of: Collection, marker: &mut dyn ScanRoots| self.scan(&locked, members, of, marker);
+            let roots = |of: Collection, marker: &mut dyn ScanRoots| self.scan(locked, members, of, marker);
             let young_roots = |marker: &mut dyn ScanRoots| {
                 roots(Collection::Young, marker);
                 scan_remembered(state, marker);

@@ -6,7 +6,10 @@
 //! | `mod` | the mutator: the frozen prefix, the bumps, what every use of it checks first |
 //! | `stop` | the handshake that stops it, word by word |
 //! | `thread_record` | a thread's mutators, which stop and go on together |
+//! | `section` | what is not one store, in which no signal stops a thread |
+//! | `interrupt` | stops by signal |
 //! | `safepoint` | where it stops, and regions during which it counts as stopped |
+//! | `switch` | it goes to another stack |
 //! | `barrier` | its stores of pointers into objects |
 //! | `store_buffer` | those of them that the next young collection must know |
 //! | `recent` | the shapes it looked up before |
@@ -19,17 +22,21 @@
 //! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
 
 pub(crate) mod barrier;
+pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
 mod recent;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
+pub(crate) mod section;
 mod stop;
 mod store_buffer;
+mod switch;
 pub(crate) mod thread_record;
 
 use crate::error::{AllocError, MisuseError};
+use crate::inject::Fault;
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
 use crate::types::ObjectType;
@@ -158,7 +165,7 @@ impl Mutator {
     /// Its thread's no more: nothing of the stack is needed, so it does not matter which one this runs on, and a collector
     /// sees a mutator that is as good as stopped.
     pub(crate) fn give_up(&self) {
-        self.stack.clear();
+        self.stack.clear(self.owner.load(Ordering::Relaxed));
         self.frames.clear();
         self.record().quit(self);
         // Whoever waits for it to leave, or for memory that it had set aside to be free, looks again.
@@ -171,7 +178,7 @@ impl Mutator {
     }
 
     /// Its thread's mutators.
-    pub(super) fn record(&self) -> &ThreadRecord<Mutator> {
+    pub(crate) fn record(&self) -> &ThreadRecord<Mutator> {
         // SAFETY: contract 2 of `assign`: only this mutator's thread uses it, which this is.
         unsafe { &*self.record }
     }
@@ -223,6 +230,7 @@ impl Mutator {
     /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
     /// thread made.
     pub fn find(&self, addr: usize) -> Option<Object> {
+        let _section = self.record().section();
         match self.check() {
             Ok(()) => self.owned().find(Address::new(addr)),
             // Its bumps are not this thread's to read now.
@@ -249,7 +257,12 @@ impl Mutator {
 
     /// What it keeps alive while it is stopped, its stack only if that is scanned.
     pub(crate) fn roots(&self, stack: bool) -> ThreadRoots<'_> {
-        (&self.frames, stack.then_some(&self.stack))
+        let cells = self.keeps_runs() && !self.shared().faults().fails(Fault::CellUnscanned);
+        ThreadRoots {
+            frames: &self.frames,
+            stack: stack.then_some(&self.stack),
+            cells: cells.then(|| self.owned().keeping_runs(true)),
+        }
     }
 
     /// Whether the calling thread may use the heap through this mutator now.
@@ -310,8 +323,10 @@ impl Mutator {
     #[inline]
     pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
-        self.recent
-            .get(class, scan, || self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout))
+        self.recent.get(class, scan, || {
+            let _section = self.record().section();
+            self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout)
+        })
     }
 
     /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.
@@ -328,7 +343,7 @@ impl Mutator {
 impl Members<'_, Mutator> {
     /// The right to the bumps of each: they have stopped.
     pub(crate) fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
-        self.iter().map(Mutator::owned)
+        self.iter().map(|m| m.owned().keeping_runs(m.keeps_runs()))
     }
 }
 
@@ -350,10 +365,14 @@ impl Member for Mutator {
         self.owned().flush();
     }
 
+    fn interrupt(&self) {
+        self.send_signal();
+    }
+
     fn retire(&self) -> bool {
         self.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, either.
-        self.shared().stores().is_some()
+        self.shared().verifies()
     }
 
     unsafe fn release(this: NonNull<Self>) {
@@ -365,5 +384,13 @@ impl Member for Mutator {
 impl Part for Mutator {
     fn place(&self) -> &Place<Mutator> {
         &self.place
+    }
+
+    fn goes_on(&self) {
+        self.stack.go_on();
+    }
+
+    fn answer_late(record: &ThreadRecord<Mutator>) {
+        interrupt::answer_late(record);
     }
 }

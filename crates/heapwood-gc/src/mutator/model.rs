@@ -72,6 +72,9 @@ fn touch(word: &UnsafeCell<u32>) {
     word.with_mut(|p| unsafe { *p += 1 });
 }
 
+/// No model forks.
+static NO_FORK: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+
 /// A heap: the collector's lock, the registry, and what mutators touch while they run and collectors while none does.
 struct Heap {
     marking: Lock<()>,
@@ -95,7 +98,7 @@ impl Heap {
     /// Collects, on a thread that runs in no heap.
     fn collect(&self) {
         let members = self.registry.lock();
-        members.stop(|_, _| ());
+        members.stop(false, |_, _| ());
         self.touch_all();
         members.iter().for_each(Member::flush);
         members.resume();
@@ -123,7 +126,7 @@ struct Thread<'w> {
 
 impl Thread<'_> {
     fn new<'w>(heaps: &'w [Heap], mutators: &'w [Mutator], object: usize) -> Thread<'w> {
-        Thread { record: ThreadRecord::new(), heaps, mutators, object }
+        Thread { record: ThreadRecord::new(&NO_FORK), heaps, mutators, object }
     }
 
     fn away<R>(&self, how: Rest, parks_in: impl Fn(&Mutator) -> bool, f: impl FnOnce(Left) -> R) -> R {

@@ -13,8 +13,13 @@ use heapwood_os::timed_lock::TimedGuard;
 /// How many mutators a heap keeps for the threads to come.
 const SPARE: usize = 16;
 
-/// A stop that takes longer than this is worth a word.
-const LONG_STOP: Duration = Duration::from_secs(1);
+/// How long a stop by polls waits before it looks how long it has waited.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long one by signals waits for an answer before another is sent. The signal is not lost, but it may have come where it could
+/// not be answered: on a stack of which nobody knew.
+const SEND_AGAIN: Duration = Duration::from_millis(2);
+/// That grows up to this.
+const SEND_SELDOM: Duration = Duration::from_millis(100);
 
 /// A mutator, as its heap's registry sees it.
 pub(crate) trait Member: Sized {
@@ -26,6 +31,9 @@ pub(crate) trait Member: Sized {
     fn join(&self) {}
     /// What it has set aside goes back. It is stopped.
     fn flush(&self);
+    /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
+    /// mutator has stopped.
+    fn interrupt(&self) {}
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
     fn retire(&self) -> bool;
     /// Its memory goes.
@@ -65,14 +73,25 @@ impl<M: Member> Members<'_, M> {
         })
     }
 
-    /// Stops all. `waits` is told of one that has kept it waiting for so many seconds.
-    pub(crate) fn stop(&self, mut waits: impl FnMut(&M, u32)) {
+    /// Stops all, by signals if it says so. `waits` is told of one that has kept it waiting for so many seconds.
+    pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) {
         self.iter().for_each(|m| m.gate().request());
+        if by_signals {
+            self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
+        }
         for mutator in self.iter() {
-            let mut waited = 0;
-            while !mutator.gate().await_stopped_for(LONG_STOP) {
-                waited += 1;
-                waits(mutator, waited);
+            let (mut waited, mut told) = (Duration::ZERO, 0);
+            let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
+            while !mutator.gate().await_stopped_for(patience) {
+                waited += patience;
+                if by_signals {
+                    mutator.interrupt();
+                    patience = (patience * 2).min(SEND_SELDOM);
+                }
+                if waited.as_secs() > told {
+                    told = waited.as_secs();
+                    waits(mutator, told as u32);
+                }
             }
         }
     }

@@ -82,7 +82,7 @@ impl Mutator {
         let noted = self.stack.note_beside(lowest, beside);
         if noted && how == Rest::Blocked {
             self.regions.begin();
-            if self.shared().stores().is_some() {
+            if self.shared().verifies() {
                 // So that inline allocation inside the region comes to where it is refused.
                 self.flush();
             }
@@ -126,7 +126,7 @@ impl Drop for Back<'_> {
 }
 
 /// Calls `f` with the address of the thread's registers, which were pushed onto its stack.
-fn with_registers_pushed<F: FnOnce(usize) -> R, R>(f: F) -> R {
+pub(super) fn with_registers_pushed<F: FnOnce(usize) -> R, R>(f: F) -> R {
     struct Call<F, R> {
         f: Option<F>,
         result: Option<R>,

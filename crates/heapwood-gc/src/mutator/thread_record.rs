@@ -14,11 +14,14 @@
 //! thread to one heap more, and wait there. Each `leave` has a level, and its `enter` takes back what left at that level. The
 //! models below run under loom.
 //!
-//! Only the thread itself uses its record; collectors look at the gates.
+//! Only the thread itself uses its record, and the handler of a signal that has interrupted it; collectors look at the gates, and
+//! who forks at its sections (`section`), which no signal stops.
 
 use super::registry::{Member, Registry};
+use super::section::Sections;
 use super::stop::Rest;
 use core::cell::Cell;
+use core::sync::atomic::AtomicU32;
 use heapwood_os::sync::{Ordering, fence};
 
 /// What a mutator keeps for its thread's record.
@@ -39,6 +42,10 @@ impl<M> Place<M> {
 /// A thread's part in one heap, as its record sees it.
 pub(crate) trait Part: Member {
     fn place(&self) -> &Place<Self>;
+    /// Its thread runs again.
+    fn goes_on(&self) {}
+    /// The thread has come out of what no signal stops it in: it stops here if one of its heaps has asked for that meanwhile.
+    fn answer_late(_: &ThreadRecord<Self>) {}
 }
 
 /// The mutators of one thread.
@@ -46,6 +53,7 @@ pub(crate) struct ThreadRecord<M> {
     first: Cell<*const M>,
     /// How many `leave`s have no `enter` yet.
     depth: Cell<u32>,
+    pub(super) sections: Sections,
 }
 
 /// Some of a thread's mutators have left their heaps, and are to enter them again.
@@ -57,8 +65,13 @@ pub(crate) struct Left {
 }
 
 impl<M: Part> ThreadRecord<M> {
-    pub(crate) const fn new() -> Self {
-        ThreadRecord { first: Cell::new(core::ptr::null()), depth: Cell::new(0) }
+    /// The record of a thread without mutators. `forking` is not 0 while the process forks.
+    pub(crate) const fn new(forking: &'static AtomicU32) -> Self {
+        ThreadRecord {
+            first: Cell::new(core::ptr::null()),
+            depth: Cell::new(0),
+            sections: Sections::new(forking),
+        }
     }
 
     /// The thread's mutators.
@@ -88,6 +101,7 @@ impl<M: Part> ThreadRecord<M> {
 
     /// Leaves those as well in which the thread runs now.
     pub(crate) fn leave_too(&self, left: Left, note: impl Fn(&M) -> bool) {
+        let _whole = self.sections.defer();
         for mutator in self.iter().filter(|m| m.gate().is_running()) {
             if note(mutator) {
                 mutator.place().level.set(left.level);
@@ -100,23 +114,33 @@ impl<M: Part> ThreadRecord<M> {
 
     /// Enters the heaps again that were left so, all at once, when no collector asks the thread to stop.
     pub(crate) fn enter(&self, left: Left) {
+        self.enter_once(left);
+        M::answer_late(self);
+    }
+
+    /// The same; a signal that came while it entered is not answered.
+    pub(super) fn enter_once(&self, left: Left) {
         loop {
             self.at(left).for_each(|m| m.gate().sleep_while_asked());
+            let _whole = self.sections.defer();
             self.at(left).for_each(|m| m.gate().enter());
             fence(Ordering::SeqCst);
             if !self.at(left).any(|m| m.gate().is_asked()) {
-                break;
+                self.at(left).for_each(|m| {
+                    m.goes_on();
+                    m.place().level.set(0);
+                });
+                self.depth.set(left.level - 1);
+                return;
             }
             self.at(left).for_each(|m| m.gate().leave(left.how));
             fence(Ordering::SeqCst);
             self.at(left).for_each(|m| m.gate().wake_collector());
         }
-        self.at(left).for_each(|m| m.place().level.set(0));
-        self.depth.set(left.level - 1);
     }
 
     /// Those that left at a level.
-    fn at(&self, left: Left) -> impl Iterator<Item = &M> {
+    pub(super) fn at(&self, left: Left) -> impl Iterator<Item = &M> {
         self.iter().filter(move |m| m.place().level.get() == left.level)
     }
 
@@ -125,15 +149,19 @@ impl<M: Part> ThreadRecord<M> {
     /// # Safety
     /// 1. The mutator is the thread's alone, in no list, and stays where it is until it is detached.
     pub(crate) unsafe fn attach(&self, registry: &Registry<M>, mutator: &M, left: Left) {
-        mutator.gate().leave(left.how);
-        mutator.place().level.set(left.level);
-        mutator.place().next.set(self.first.get());
-        self.first.set(mutator);
+        {
+            let _whole = self.sections.defer();
+            mutator.gate().leave(left.how);
+            mutator.place().level.set(left.level);
+            mutator.place().next.set(self.first.get());
+            self.first.set(mutator);
+        }
         registry.add(mutator);
     }
 
     /// The first half of detaching: the mutator leaves its heap for good. Whatever keeps objects alive was cleared.
     pub(crate) fn quit(&self, mutator: &M) {
+        let _whole = self.sections.defer();
         if !mutator.gate().is_blocked() {
             mutator.gate().leave(Rest::Blocked);
             fence(Ordering::SeqCst);
@@ -149,8 +177,11 @@ impl<M: Part> ThreadRecord<M> {
     pub(crate) unsafe fn detach(&self, registry: &Registry<M>, mutator: core::ptr::NonNull<M>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
-        let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
-        before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
+        {
+            let _whole = self.sections.defer();
+            let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
+            before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
+        }
         // SAFETY: contract 1.
         unsafe { registry.remove(mutator) };
     }

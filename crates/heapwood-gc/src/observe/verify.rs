@@ -15,7 +15,7 @@ use super::precise_walk::PreciseWalk;
 use super::slots::for_each_slot;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
-use crate::roots::{Roots, Source};
+use crate::roots::{LockedRoots, Source};
 use crate::state::StoreLog;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -62,12 +62,12 @@ impl Verify {
     pub(crate) fn before_marking(
         &self,
         (space, world): (&Space, &Stopped<'_>),
-        stores: &StoreLog,
-        roots: &Roots,
+        stores: Option<&StoreLog>,
+        roots: &LockedRoots<'_>,
         members: &Members<'_, Mutator>,
     ) {
         self.commit(space);
-        stores.begin_checks(space);
+        stores.inspect(|stores| stores.begin_checks(space));
         for_each_root(roots, members, |what, at, value| {
             if let Some(wrong) = Wrong::about(space, value) {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
@@ -89,7 +89,7 @@ impl Verify {
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
-                if now != then && !stores.has(index) {
+                if now != then && stores.is_some_and(|stores| !stores.has(index)) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
                         "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
@@ -115,8 +115,8 @@ impl Verify {
         &self,
         exact: bool,
         (space, world, of): (&Space, &Stopped<'_>, Collection),
-        stores: &StoreLog,
-        roots: &Roots,
+        stores: Option<&StoreLog>,
+        roots: &LockedRoots<'_>,
         members: &Members<'_, Mutator>,
     ) {
         let is_missed =
@@ -129,7 +129,7 @@ impl Verify {
         let check = |slot: usize, (object, bytes): (usize, usize), value: usize| {
             if is_missed(value) {
                 let (word, index) = ((slot - object) / WORD, (slot - space.base().get()) / WORD);
-                let why = Unmarked { of, noted: stores.has(index) };
+                let why = Unmarked { of, noted: stores.is_some_and(|stores| stores.has(index)) };
                 corrupt(format_args!(
                     "word {word} of the object at {object:#x} ({bytes} bytes) refers to {value:#x}, which was not marked{why}"
                 ));
@@ -159,7 +159,7 @@ impl Verify {
                 }
             }
         });
-        stores.clear(space);
+        stores.inspect(|stores| stores.clear(space));
         world.finish_sweep();
         if let Err(invalid) = world.is_valid(members.owners()) {
             corrupt(format_args!("{invalid}"));
@@ -250,8 +250,12 @@ impl fmt::Display for Wrong {
 }
 
 /// Calls `f` with what it is, where it is, and what is in it, for each precise root.
-fn for_each_root(roots: &Roots, members: &Members<'_, Mutator>, mut f: impl FnMut(Source, usize, usize)) {
-    roots.lock().for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
+fn for_each_root(
+    roots: &LockedRoots<'_>,
+    members: &Members<'_, Mutator>,
+    mut f: impl FnMut(Source, usize, usize),
+) {
+    roots.for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
         for at in words.step_by(WORD).filter(|_| source.is_precise()) {
             // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
             f(source, at, unsafe { (at as *const usize).read_volatile() });

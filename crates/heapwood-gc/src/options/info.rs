@@ -3,9 +3,11 @@
 
 use super::gc_trace::GcTrace;
 use super::generational::Generational;
+use super::stop::Stop;
 use crate::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
+use heapwood_os::signal;
 
 /// What an option counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,17 @@ pub enum OptionUnit {
     Trace,
     /// One of the words of [`Generational`](super::Generational).
     Generations,
+    /// One of the words of [`Stop`](super::Stop).
+    Stops,
+    /// A signal, by its number or name.
+    Signal,
+}
+
+impl OptionUnit {
+    /// Whether its values are words alone.
+    pub(crate) fn is_in_words(self) -> bool {
+        matches!(self, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::Generations | OptionUnit::Stops)
+    }
 }
 
 /// Who needs an option.
@@ -86,7 +99,9 @@ impl OptionInfo {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
             (OptionUnit::Trace, ..) => f.write_str("1, phases, 1+phases or off"),
             (OptionUnit::Generations, ..) => f.write_str("auto (1), off (0) or always (2)"),
+            (OptionUnit::Stops, ..) => f.write_str("polls (0) or signals (1)"),
             (_, 0, u64::MAX) => f.write_str("any"),
+            (OptionUnit::Signal, least, most) => write!(f, "{least} to {most}, or a name such as SIGUSR1"),
             (_, least, u64::MAX) => write!(f, "at least {}", self.show(least)),
             (_, least, most) => write!(f, "{} to {}", self.show(least), self.show(most)),
         })
@@ -109,6 +124,11 @@ impl OptionInfo {
             (OptionUnit::Switch, 1) => f.write_str("on"),
             (OptionUnit::Trace, words) => f.write_str(GcTrace::words(words)),
             (OptionUnit::Generations, n @ 0..=2) => f.write_str(Generational::WORDS[n as usize]),
+            (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::WORDS[n as usize]),
+            (OptionUnit::Signal, number) => match signal::name(number as i32) {
+                Some(name) => f.write_str(name),
+                None => number.fmt(f),
+            },
             (_, number) => number.fmt(f),
         })
     }

@@ -6,7 +6,9 @@
 //! | `handles` | slots the heap owns and hands out |
 //! | `changed_handles` | which of them a young collection looks at |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
-//! | `stacks` | the words of a thread's stack, which may or may not be pointers |
+//! | `stacks` | the words of a thread's stacks, which may or may not be pointers |
+//! | `other_stacks` | stacks that threads switch to |
+//! | `words_in_use` | how much of a stack is in use |
 //! | `visitor` | the walk over all of them |
 //!
 //! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
@@ -14,14 +16,19 @@
 mod changed_handles;
 mod frames;
 mod handles;
+mod other_stacks;
 mod stacks;
 mod table;
 mod visitor;
+mod words_in_use;
 
 pub use frames::Frame;
 pub(crate) use frames::Frames;
 pub use handles::Handle;
 pub(crate) use handles::{Handles, MAX_HANDLES};
+pub(crate) use other_stacks::OtherStacks;
+pub use other_stacks::StackRef;
+pub use stacks::StackGiven;
 pub(crate) use stacks::ThreadStack;
 pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
@@ -30,12 +37,13 @@ pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 use crate::error::HandleError;
 use crate::inject::{Fault, FaultInjector};
 use changed_handles::ChangedHandles;
-use heapwood_os::{KernelRef, OsError, TimedLock};
+use heapwood_os::{KernelRef, Lock, OsError, TimedLock};
 
 /// The roots of a heap that are no thread's.
 pub(crate) struct Roots {
     table: TimedLock<RootTable>,
     handles: TimedLock<Handles>,
+    stacks: Lock<OtherStacks>,
     changed: ChangedHandles,
 }
 
@@ -47,6 +55,7 @@ impl Roots {
             table: TimedLock::new(RootTable::new(kernel)?),
             changed: ChangedHandles::new(kernel, handles.slots())?,
             handles: TimedLock::new(handles),
+            stacks: Lock::new(OtherStacks::new(kernel)),
         })
     }
 
@@ -82,8 +91,13 @@ impl Roots {
         &self.handles
     }
 
+    /// Stacks that threads switch to.
+    pub(crate) fn stacks(&self) -> &Lock<OtherStacks> {
+        &self.stacks
+    }
+
     /// All of them as they are now, until the guard is dropped.
     pub(crate) fn lock(&self) -> LockedRoots<'_> {
-        LockedRoots::new(self.table.lock(), self.handles.lock(), &self.changed)
+        LockedRoots::new(self.table.lock(), self.handles.lock(), self.stacks.lock(), &self.changed)
     }
 }

@@ -1,36 +1,88 @@
-//! The stack of an attached thread, whose words are ambiguous roots. Invariant: while its thread is stopped, every pointer
-//! that the thread's functions hold lies in the words in use, for its registers were pushed before the lowest was noted.
+//! The stacks of an attached thread, whose words are ambiguous roots: the one that it was attached with, and those that it
+//! switches to (`other_stacks`). Which one it is on when it is stopped the stack pointer says, not what was announced: so a stop
+//! between the announcement of a switch and the switch is none too early and none too late. Invariant: while its thread is
+//! stopped, every pointer that the thread's functions hold lies in the words in use, for its registers lie on its stack, above
+//! the lowest of them: it has pushed them itself, or the kernel has, to call the handler of a signal.
 
-use crate::error::HeapError;
+use super::other_stacks::{OtherStack, StackRef};
+use super::words_in_use::WordsInUse;
+use crate::error::{HeapError, StackError};
 use core::cell::Cell;
 use core::ops::Range;
-use heapwood_os::stack::StackBounds;
+use core::sync::atomic::{Ordering, compiler_fence};
+use heapwood_layout::WORD;
+use heapwood_os::signal::Interrupted;
+use heapwood_os::stack::{StackBounds, thread_pointer};
 
-/// The stack that a thread was attached with.
-#[derive(Clone, Debug)]
+/// What is known of the stack that a thread is attached on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackGiven {
+    /// It is the thread's own; the system knows where it lies.
+    Own,
+    /// One past the highest word of it that may hold pointers.
+    End(usize),
+    /// Its lowest address, and one past its highest.
+    Bounds(usize, usize),
+}
+
+/// The stacks of one attached thread.
+#[derive(Debug)]
 pub(crate) struct ThreadStack {
-    /// The thread's own, if that is it.
+    /// Where the one lies that it was attached with, if that is known.
     bounds: Cell<Option<StackBounds>>,
-    /// One past the highest word that may hold pointers.
+    /// Those are the thread's own, as the system says; that of the first thread may become longer.
+    is_own: bool,
+    /// One past the highest word of it that may hold pointers.
     end: usize,
-    /// While stopped: the lowest word in use.
-    lowest: Cell<usize>,
+    in_use: WordsInUse,
+    /// The stack that the thread is on, or is about to switch to, and the one before: none is that of the attachment.
+    current: Cell<Option<StackRef>>,
+    previous: Cell<Option<StackRef>>,
+    /// Those of the others on which something was noted when it was stopped, and what.
+    noted: Cell<[Option<(StackRef, usize)>; 2]>,
+    /// Words of the alternate stack for signals that are in use while it is stopped.
+    alternate: Cell<(usize, usize)>,
 }
 
 impl ThreadStack {
-    /// The stack of the calling thread, up to `end` if that is given.
-    pub(crate) fn here(end: Option<usize>) -> Result<Self, HeapError> {
+    /// The stack of the calling thread.
+    pub(crate) fn here(given: StackGiven) -> Result<Self, HeapError> {
         let here = 0u8;
         let own =
             StackBounds::current().filter(|own| (own.low..own.high).contains(&(&raw const here as usize)));
-        let end = end.or(own.map(|own| own.high)).ok_or(HeapError::UnknownStack)?;
-        Ok(ThreadStack { bounds: Cell::new(own.filter(|own| end <= own.high)), end, lowest: Cell::new(end) })
+        let (bounds, is_own, end) = match given {
+            StackGiven::Own => (own, true, own.map(|own| own.high).ok_or(HeapError::UnknownStack)?),
+            StackGiven::End(end) => (own.filter(|own| end <= own.high), true, end),
+            StackGiven::Bounds(low, high) => (Some(StackBounds { low, high }), false, high),
+        };
+        Ok(ThreadStack {
+            bounds: Cell::new(bounds),
+            is_own,
+            end,
+            in_use: WordsInUse::none(end),
+            current: Cell::new(None),
+            previous: Cell::new(None),
+            noted: Cell::new([None; 2]),
+            alternate: Cell::new((0, 0)),
+        })
     }
 
-    /// Whether a stack pointer is in it. Of a stack that is not the thread's own only the end is known.
+    /// The stacks that it may be on beside that of the attachment.
+    fn others(&self) -> impl Iterator<Item = (StackRef, &OtherStack)> {
+        // SAFETY: records stay readable as long as the heap; one that was removed, or is another stack now, covers no address of
+        // the stack that the thread is on.
+        let record = |stack: StackRef| (stack, unsafe { stack.record() });
+        [self.current.get(), self.previous.get()].into_iter().flatten().map(record)
+    }
+
+    /// Whether a stack pointer is in the stack of the attachment. Of one that is not the thread's own only the end may be known.
     fn contains(&self, pointer: usize) -> bool {
         let inside = |mut bounds: StackBounds| {
-            let inside = bounds.contains(pointer);
+            let inside = if self.is_own {
+                bounds.contains(pointer)
+            } else {
+                bounds.low <= pointer && pointer < bounds.high
+            };
             // The first thread's stack may have become longer.
             self.bounds.set(Some(bounds));
             inside
@@ -38,11 +90,31 @@ impl ThreadStack {
         pointer < self.end && self.bounds.get().is_none_or(inside)
     }
 
-    /// Notes the lowest word in use; false if that is not in this stack.
+    /// The same without asking the system, as a handler must not.
+    fn contains_quietly(&self, pointer: usize) -> bool {
+        pointer < self.end && self.bounds.get().is_none_or(|bounds| bounds.low <= pointer)
+    }
+
+    /// Notes the lowest word in use on one of the stacks that it switches to; false if it lies in none of them.
+    fn note_other(&self, lowest: usize) -> bool {
+        let other = self.others().find(|(_, other)| other.contains(lowest));
+        other.inspect(|(stack, other)| self.note_on(*stack, other, lowest)).is_some()
+    }
+
+    fn note_on(&self, stack: StackRef, other: &OtherStack, lowest: usize) {
+        other.in_use().stop_at(lowest);
+        let [first, _] = self.noted.get();
+        self.noted.set([Some((stack, lowest)), first]);
+    }
+
+    /// Notes the lowest word in use; false if that is in none of its stacks.
     pub(crate) fn note(&self, lowest: usize) -> bool {
+        if self.note_other(lowest) {
+            return true;
+        }
         let inside = self.contains(lowest);
         if inside {
-            self.lowest.set(lowest);
+            self.in_use.stop_at(lowest);
         }
         inside
     }
@@ -51,16 +123,122 @@ impl ThreadStack {
     /// known from its being on `beside`, if that has the same end.
     pub(crate) fn note_beside(&self, lowest: usize, beside: Option<&ThreadStack>) -> bool {
         let known = self.bounds.get().is_some() || beside.is_some_and(|other| other.end == self.end);
-        known && self.note(lowest)
+        self.note_other(lowest) || known && self.note(lowest)
     }
 
-    /// Nothing of it is in use any more.
-    pub(crate) fn clear(&self) {
-        self.lowest.set(self.end);
+    /// Notes what is in use where a signal has interrupted the thread, whose registers lie above `handler`, the lowest word of its
+    /// handler's; false if it is on none of its stacks.
+    pub(crate) fn note_interrupted(&self, at: &Interrupted, handler: usize) -> bool {
+        let (low, high) = at.alternate;
+        let is_alternate = |pointer: usize| low <= pointer && pointer < high;
+        let below = at.stack_pointer - Interrupted::RED_ZONE;
+        if is_alternate(handler) {
+            self.alternate.set((handler, high));
+        }
+        if is_alternate(at.stack_pointer) {
+            return self.note_below_alternate(at.stack_pointer..high);
+        }
+        let lowest = if is_alternate(handler) { below } else { handler };
+        if self.note_other(lowest) {
+            return true;
+        }
+        let inside = self.contains_quietly(lowest);
+        if inside {
+            self.in_use.stop_at(lowest);
+        }
+        inside
     }
 
-    /// The words in use, while its thread is stopped.
-    pub(super) fn in_use(&self) -> Range<usize> {
-        self.lowest.get()..self.end
+    /// A handler of the program's was interrupted, on the alternate stack. Where it had interrupted the thread the kernel has
+    /// written there: of the words that lie in a stack of the thread's the lowest is no higher than that.
+    fn note_below_alternate(&self, words: Range<usize>) -> bool {
+        let lowest_in = |contains: &dyn Fn(usize) -> bool| {
+            let all = (words.start.next_multiple_of(WORD)..words.end & !(WORD - 1)).step_by(WORD);
+            // SAFETY: the words lie between the stack pointer and the end of a stack that the kernel knows.
+            let inside =
+                all.map(|at| unsafe { (at as *const usize).read_volatile() }).filter(|&word| contains(word));
+            inside.min()
+        };
+        let mut noted = false;
+        for (stack, other) in self.others().filter(|(_, other)| other.may_be_left_by(thread_pointer())) {
+            if let Some(lowest) = lowest_in(&|word| other.contains(word)) {
+                self.note_on(stack, other, (lowest - Interrupted::RED_ZONE).max(other.low()));
+                noted = true;
+            }
+        }
+        let bounds = self.bounds.get();
+        let own = |word| bounds.is_some_and(|bounds| bounds.low <= word && word < self.end);
+        if let (Some(lowest), Some(bounds)) = (lowest_in(&own), bounds) {
+            self.in_use.stop_at((lowest - Interrupted::RED_ZONE).max(bounds.low));
+            noted = true;
+        }
+        noted
+    }
+
+    /// The thread goes on: what is in use of the stack that it is on is not known any more.
+    pub(crate) fn go_on(&self) {
+        for (stack, lowest) in self.noted.replace([None; 2]).into_iter().flatten() {
+            // SAFETY: as in `others`.
+            unsafe { stack.record() }.in_use().go_on_from(lowest);
+        }
+        self.in_use.go_on_from(self.in_use.lowest());
+        self.alternate.set((0, 0));
+    }
+
+    /// Nothing of it is in use any more; its thread has this pointer.
+    pub(crate) fn clear(&self, thread: usize) {
+        self.others().for_each(|(_, other)| other.leave(thread));
+        self.noted.set([None; 2]);
+        self.current.set(None);
+        self.previous.set(None);
+        self.alternate.set((0, 0));
+        self.in_use.clear(self.end);
+    }
+
+    /// The thread is about to switch to another stack, or to that of the attachment; of the one it is on the words from `lowest`
+    /// on stay in use. Until it has switched it may be stopped on either.
+    ///
+    /// # Errors
+    /// `lowest` is not on the stack that it is on, or another thread is on the other.
+    pub(crate) fn switch(&self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
+        let from = self.current.get();
+        // SAFETY: as in `others`.
+        let from_record = from.map(|stack| unsafe { stack.record() });
+        let is_on = match from_record {
+            Some(from) => from.contains(lowest),
+            None => self.contains(lowest),
+        };
+        if !is_on {
+            return Err(StackError::NotOnIt);
+        }
+        if to == from {
+            return Ok(());
+        }
+        let here = thread_pointer();
+        // SAFETY: as above.
+        if let Some(to) = to.map(|stack| unsafe { stack.record() }) {
+            to.enter(here)?;
+        }
+        from_record.map_or(&self.in_use, |from| from.in_use()).suspend_at(lowest);
+        // A signal between any two of these finds the stack pointer on a stack that is current or previous.
+        compiler_fence(Ordering::SeqCst);
+        self.previous.set(from);
+        compiler_fence(Ordering::SeqCst);
+        self.current.set(to);
+        compiler_fence(Ordering::SeqCst);
+        if let Some(from) = from_record {
+            from.leave(here);
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the words in use of the stack of the attachment, and of the alternate stack for signals, while its thread is
+    /// stopped.
+    pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
+        f(self.in_use.lowest()..self.end);
+        let (low, high) = self.alternate.get();
+        if low < high {
+            f(low..high);
+        }
     }
 }

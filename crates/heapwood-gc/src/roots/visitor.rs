@@ -4,12 +4,14 @@
 use super::changed_handles::ChangedHandles;
 use super::frames::Frames;
 use super::handles::Handles;
+use super::other_stacks::OtherStacks;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use core::fmt;
 use core::ops::Range;
-use heapwood_heap::Collection;
+use heapwood_heap::{Collection, Owner};
 use heapwood_layout::WORD;
+use heapwood_os::LockGuard;
 use heapwood_os::timed_lock::TimedGuard;
 
 /// What a run of words that are roots belongs to.
@@ -23,8 +25,10 @@ pub(crate) enum Source {
     Handles,
     /// A frame of a shadow stack.
     Frame,
-    /// A thread's stack.
+    /// A thread's stack, or one that it left to come back to.
     Stack,
+    /// A cell that a thread may be writing an object into.
+    Cell,
 }
 
 impl Source {
@@ -43,17 +47,25 @@ impl fmt::Display for Source {
             Source::Handles => "the handle",
             Source::Frame => "the frame slot",
             Source::Stack => "the word of a stack",
+            Source::Cell => "the word of an object that is being made",
         })
     }
 }
 
-/// What a stopped thread keeps alive: its frames, and its stack if that is scanned.
-pub(crate) type ThreadRoots<'m> = (&'m Frames, Option<&'m ThreadStack>);
+/// What a stopped thread keeps alive.
+pub(crate) struct ThreadRoots<'m> {
+    pub(crate) frames: &'m Frames,
+    /// Its stack, if that is scanned.
+    pub(crate) stack: Option<&'m ThreadStack>,
+    /// What has cells in hand that it may be writing, if it was stopped between two instructions.
+    pub(crate) cells: Option<Owner<'m>>,
+}
 
 /// The roots of a heap, under their locks.
 pub(crate) struct LockedRoots<'r> {
     table: TimedGuard<'r, RootTable>,
     handles: TimedGuard<'r, Handles>,
+    stacks: LockGuard<'r, OtherStacks>,
     changed: &'r ChangedHandles,
 }
 
@@ -61,9 +73,10 @@ impl<'r> LockedRoots<'r> {
     pub(super) fn new(
         table: TimedGuard<'r, RootTable>,
         handles: TimedGuard<'r, Handles>,
+        stacks: LockGuard<'r, OtherStacks>,
         changed: &'r ChangedHandles,
     ) -> Self {
-        LockedRoots { table, handles, changed }
+        LockedRoots { table, handles, stacks, changed }
     }
 
     /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped. For a young
@@ -85,10 +98,14 @@ impl<'r> LockedRoots<'r> {
                 self.changed.for_each_block(|start, n| f(Source::Handles, words(start, n)));
             }
         }
-        for (frames, stack) in threads {
+        self.stacks.for_each(|words| f(Source::Stack, words));
+        for ThreadRoots { frames, stack, cells } in threads {
             frames.iter().for_each(|frame| f(Source::Frame, words(frame.slots as usize, frame.count)));
             if let Some(stack) = stack {
-                f(Source::Stack, stack.in_use());
+                stack.for_each(|words| f(Source::Stack, words));
+            }
+            if let Some(cells) = cells {
+                cells.for_each_cell_in_hand(|words| f(Source::Cell, words));
             }
         }
     }

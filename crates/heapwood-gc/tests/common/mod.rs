@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use core::ptr::NonNull;
-use heapwood_gc::options::Generational;
+use heapwood_gc::options::{Generational, Stop};
 use heapwood_gc::{
     Attached, Config, Frame, Handle, HandleError, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken,
 };
@@ -20,6 +20,9 @@ pub(crate) const PRECISE: Config =
 
 /// The same, and every collection looks at everything: for tests of when those come, and of what they do.
 pub(crate) const FULL: Config = PRECISE.generational(Generational::Off);
+
+/// Threads are stopped by signals, wherever they are; so stacks are scanned.
+pub(crate) const BY_SIGNALS: Config = FULL.conservative_stacks(true).stop(Stop::Signals);
 
 pub(crate) fn heap(config: Config) -> HeapBox {
     Heap::create(&SYSTEM, config).unwrap()

@@ -72,6 +72,11 @@ impl Bump {
         self.cell_size.get() as usize
     }
 
+    /// Where the cursor is kept.
+    pub(crate) fn cursor_address(&self) -> usize {
+        self.cursor.as_ptr() as usize
+    }
+
     /// The cursor: cells of the span below it have been handed out.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor.get()

@@ -1,14 +1,17 @@
 //! What becomes of a mutator's spans when the world stops, when a cycle ends, and when it gives all back. At a stop they
 //! learn how far they have been used, and stay where they are. When a cycle ends, spans that wait go back to the shared
 //! lists, by the pack, and those that bumps have allocated from stay: their windows begin anew. Only a mutator that leaves or is
-//! idle, or has too much, gives everything back. Invariant: what a stop costs depends on how many bumps are active,
+//! idle, or has too much, gives everything back. A mutator whose thread was stopped by a signal keeps its runs as they are, used or
+//! not, and a cell that waits for its object. Invariant: what a stop costs depends on how many bumps are active,
 //! not on how many shapes there are or how large the heap is.
 
 use super::owner::Owner;
 use crate::alloc::bump::Bump;
+use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 use crate::reclaim::central::Central;
 use crate::spans::span_list::SpanList;
+use core::ops::Range;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Owner<'_> {
@@ -20,6 +23,7 @@ impl Owner<'_> {
             let bump = self.bump(id);
             match bump.span() {
                 Some(page) => spans.own(page).set_frontier(bump.cursor()),
+                None if self.keeps_runs() => {}
                 None => {
                     self.put_back_freed(bump);
                     bump.reset();
@@ -68,7 +72,7 @@ impl Owner<'_> {
             waiting.append(self.heap().spans(), home.used.take());
             self.sweeper().add_unswept(central, id, waiting);
             match bump.span() {
-                Some(page) if self.is_in_use(bump.cursor(), page) => {
+                Some(page) if self.keeps_runs() || self.is_in_use(bump.cursor(), page) => {
                     self.sweeper().keep_own_spans(central, id);
                     self.begin_window(bump.cursor(), page);
                     true
@@ -80,10 +84,31 @@ impl Owner<'_> {
                     self.sweeper().add_unswept(central, id, idle);
                     is_after_young && self.has_freed(id)
                 }
+                None if self.keeps_runs() => true,
                 None => {
                     bump.reset();
                     is_after_young && self.has_freed(id)
                 }
+            }
+        });
+    }
+
+    /// Calls `f` with the words that the cells in its bumps keep alive, which its thread, stopped between two instructions, may be
+    /// writing. A cell of the bump's own span does not exist yet, and what is written in it counts. One without a span exists,
+    /// and waits in the bump: of that the cursor is the word.
+    pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
+        self.cache().for_each_active(|id| {
+            let bump = self.bump(id);
+            if bump.room() == 0 {
+                return;
+            }
+            match bump.span() {
+                None => {
+                    let word = bump.cursor_address();
+                    f(word..word + size_of::<usize>());
+                }
+                Some(_) if self.small_shape(id).kind() == ScanKind::NoPointers => {}
+                Some(_) => f(bump.cursor()..bump.cursor() + bump.cell_size()),
             }
         });
     }

@@ -26,6 +26,8 @@ pub struct Owner<'m> {
     allocator: &'m Allocator,
     bumps: NonNull<Bump>,
     cache: &'m ThreadCache,
+    /// Its thread was stopped between any two instructions: it may have read a cursor or a limit, so both stay as they are.
+    keeps_runs: bool,
 }
 
 /// A bump that needs a span, and what of.
@@ -64,7 +66,18 @@ impl<'m> Owner<'m> {
     /// As [`Space::owner`](crate::Space::owner)'s.
     #[inline(always)]
     pub(crate) unsafe fn new(allocator: &'m Allocator, bumps: NonNull<Bump>, cache: &'m ThreadCache) -> Self {
-        Owner { allocator, bumps, cache }
+        Owner { allocator, bumps, cache, keeps_runs: false }
+    }
+
+    /// The same; if `keeps`, its thread was stopped between any two instructions and keeps the runs and cells that its bumps
+    /// have.
+    pub fn keeping_runs(self, keeps: bool) -> Self {
+        Owner { keeps_runs: keeps, ..self }
+    }
+
+    /// Whether it does.
+    pub(super) fn keeps_runs(&self) -> bool {
+        self.keeps_runs
     }
 
     /// The bump of `shape`.

@@ -23,7 +23,7 @@ use core::ops::Range;
 use heapwood_os::sync::yield_now;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
-use heapwood_pages::{Effort, PageCount, PageIndex, PageRun};
+use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 /// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
 const PACK: u32 = 1024;
@@ -451,16 +451,5 @@ impl Sweeper {
             Aside::Nothing => pages.allocate_uncached(count),
         };
         taken.ok()
-    }
-
-    /// Sweeps what has not been swept and releases the memory of all free pages; returns how many bytes may have been
-    /// resident. It ends early if the kernel refuses.
-    pub(crate) fn release_all(&self) -> usize {
-        self.finish();
-        let mut released = 0;
-        while let Some((bytes, true)) = self.heap.release_some(Effort::Full) {
-            released += bytes;
-        }
-        released
     }
 }

@@ -1,0 +1,135 @@
+//! Stops by signal: a thread is stopped between any two instructions, by a handler that waits, and its registers are on its stack
+//! because the kernel has put them there to call it. Where that may not be, in a section (`section`), the handler returns at once
+//! and the thread stops as it comes out. Threads are stopped so in all their heaps that stop by signals, at once, and in no
+//! other: heaps that stop by polls wait for a poll.
+//!
+//! Why a cell that the thread was about to take is still its own when it goes on: its bumps keep their runs
+//! (`heapwood_heap::Owner::keeping_runs`), and what it had written there kept alive what it refers to
+//! (`for_each_cell_in_hand`). Why a signal cannot be missed: the request is a word that the thread looks at whenever it comes out of
+//! a section or enters a heap; the signal only makes it look. And a resume: it is a word, too, on which the handler sleeps.
+//!
+//! Invariant: whoever was interrupted finds its record as it was, and is asked nothing any more.
+
+use super::Mutator;
+use super::registry::Member;
+use super::section::Deferred;
+use super::stop::Rest;
+use super::thread_record::ThreadRecord;
+use crate::inject::Fault;
+use core::sync::atomic::Ordering;
+use heapwood_os::signal::{self, Interrupted, Sent};
+
+/// Its address is the value of the signals that stop threads.
+static MARK: u8 = 0;
+
+/// The value of the signals that stop threads, which nobody else's have.
+pub(crate) fn mark() -> usize {
+    &raw const MARK as usize
+}
+
+/// A section of a thread: it is not stopped by signals until this goes, and then if it was asked to meanwhile.
+pub(crate) struct Section<'r> {
+    record: &'r ThreadRecord<Mutator>,
+    inside: Option<Deferred<'r>>,
+}
+
+impl Drop for Section<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.inside = None;
+        self.record.stop_if_asked();
+    }
+}
+
+impl ThreadRecord<Mutator> {
+    /// The thread begins something that is not one store.
+    #[inline(always)]
+    pub(crate) fn section(&self) -> Section<'_> {
+        Section { record: self, inside: Some(self.sections.begin()) }
+    }
+
+    /// Whether a heap that stops threads by signals asks this one to stop.
+    #[inline(always)]
+    fn is_asked_by_signal(&self) -> bool {
+        self.iter().any(|m| m.is_asked_to_stop() && m.stops_by_signals() && m.gate().is_running())
+    }
+
+    /// Stops here if it came out of the last section and was asked to.
+    #[inline(always)]
+    fn stop_if_asked(&self) {
+        if self.is_asked_by_signal() && !self.sections.is_inside() {
+            self.stop_after_section();
+        }
+    }
+
+    #[cold]
+    fn stop_after_section(&self) {
+        super::safepoint::with_registers_pushed(|lowest| self.stop_noting(|m| m.note_stack(lowest)));
+    }
+
+    /// A signal has interrupted the thread there; its handler's stack is in use from `handler` on.
+    pub(crate) fn interrupted(&self, at: &Interrupted, handler: usize) {
+        if self.is_asked_by_signal() && (!self.sections.is_inside() || self.faults_in_section()) {
+            self.stop_noting(|m| m.note_interrupted(at, handler));
+        }
+    }
+
+    /// The fault is injected that a section stops no signal.
+    fn faults_in_section(&self) -> bool {
+        self.iter().any(|m| m.shared().faults().fails(Fault::StopInSection))
+    }
+
+    /// Stops in the heaps that stop threads by signals and know the stack, which `note` tells, until none asks.
+    fn stop_noting(&self, note: impl Fn(&Mutator) -> bool) {
+        while self.is_asked_by_signal() {
+            let left = self.leave(Rest::Parked, |m| m.stops_by_signals() && note(m));
+            let some = self.at(left).next().is_some();
+            self.enter_once(left);
+            if !some {
+                // On a stack that no heap knows it cannot be scanned, and goes on; another signal will come.
+                return;
+            }
+        }
+    }
+}
+
+impl Mutator {
+    /// Whether its heap stops threads by signals.
+    #[inline(always)]
+    pub(crate) fn stops_by_signals(&self) -> bool {
+        self.shared().stop_signal().is_some()
+    }
+
+    /// Whether, being stopped, its thread may have been between any two instructions: then it keeps the runs of its bumps.
+    pub(crate) fn keeps_runs(&self) -> bool {
+        self.stops_by_signals() && !self.gate().is_blocked()
+    }
+
+    fn note_stack(&self, lowest: usize) -> bool {
+        self.stack.note(lowest)
+    }
+
+    fn note_interrupted(&self, at: &Interrupted, handler: usize) -> bool {
+        let handler = match self.shared().faults().fails(Fault::RegistersUnscanned) {
+            false => handler,
+            true => at.stack_pointer,
+        };
+        self.stack.note_interrupted(at, handler)
+    }
+
+    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on.
+    pub(super) fn send_signal(&self) {
+        let Some(signal) = self.shared().stop_signal() else { return };
+        if signal::send(self.thread, signal, mark()) == Sent::NoThread {
+            self.owner.store(0, Ordering::Relaxed);
+            self.stack.clear(0);
+            self.frames.clear();
+            self.gate().leave(Rest::Blocked);
+        }
+    }
+}
+
+/// What `answer_late` of a mutator is.
+pub(super) fn answer_late(record: &ThreadRecord<Mutator>) {
+    record.stop_if_asked();
+}
