@@ -19,6 +19,7 @@
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
 //! | [`page`] | sizes of pages |
+//! | [`fork`] | what is to be done when the process forks |
 //! | [`futex`] | threads that sleep until a word changes |
 //! | [`sync`] | atomics and futexes, or loom's in their place |
 //! | [`lock`] | a mutex on a futex |
@@ -35,6 +36,7 @@
 //! | [`cgroup`] | what control groups allow |
 //! | [`cores`] | how many processor cores a process may use |
 //! | `file` | small files read into fixed buffers |
+//! | [`membarrier`] | a fence for all threads at once |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod cache_padded;
@@ -46,6 +48,7 @@ pub mod error;
 pub mod exit;
 pub mod faulty;
 mod file;
+pub mod fork;
 pub mod futex;
 pub mod kernel;
 mod limits;
@@ -53,6 +56,7 @@ pub mod linux;
 pub mod lock;
 pub mod mapped_box;
 pub mod mapped_index;
+pub mod membarrier;
 pub mod message;
 pub mod page;
 pub mod pagemap;
@@ -71,7 +75,7 @@ pub use cache_padded::CachePadded;
 pub use error::{OsError, ThreadValueError};
 pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
-pub use lock::{Lock, LockGuard};
+pub use lock::{ForkLock, Lock, LockGuard};
 pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};

@@ -18,8 +18,9 @@ use crate::observe::{Collected, Moment, RootBytes, Times};
 use crate::roots::{LockedRoots, Source};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
+use crate::state::fork_gate::{REGISTRY, ROOTS};
 use core::sync::atomic::Ordering;
-use heapwood_heap::{Collection, Space, Stopped};
+use heapwood_heap::{Collection, Space, Stopped, Sweeping};
 use heapwood_os::clock;
 
 /// Even at the limit something can be tried before the next collection.
@@ -57,10 +58,15 @@ impl Collector {
     ) -> Result<(), E> {
         let space = state.space();
         let (began, reclaimed) = (Moment::now(), space.reclaim_clock().times());
-        // What is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
+        let gate = state.fork_gate();
+        // What is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked. Between the pieces
+        // the process may fork.
+        while (gate.piece(), space.sweep_some(Sweeping::Collector)).1 {}
+        let piece = gate.piece();
         space.finish_sweep();
         // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
+        self.forget_given_up(space, work);
         let wants_young = cause.is_for_young(state, &work.nursery);
         let bounds = (!wants_young).then(|| self.bounds(space));
         if !wants_young {
@@ -72,11 +78,19 @@ impl Collector {
         // A thread that a signal stops may hold the roots' locks; one that polls may wait for them and not poll. So they are
         // taken before the one is asked, and after the other has stopped.
         let early = self.stops_by_signals().then(|| self.roots().lock());
-        stop(&members)?;
+        gate.set_held(REGISTRY | if early.is_some() { ROOTS } else { 0 });
+        drop(piece);
+        let stops = stop(&members);
+        let piece = gate.piece();
+        if let Err(why) = stops {
+            gate.set_held(0);
+            return Err(why);
+        }
         let stopped = Moment::now();
         // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
         // nothing from one handle to another.
         let roots = early.unwrap_or_else(|| self.roots().lock());
+        gate.set_held(REGISTRY | ROOTS);
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
         let stepping = work.stepping.is_concerned(cause);
@@ -110,10 +124,13 @@ impl Collector {
         let late_at = marking.wall.saturating_add(time);
         let until = (work.nursery.is_on() && !overflowed).then_some(late_at);
         let with = (&mut work.marking, &mut work.stepping);
+        // A full marking may take long, and what it writes can be forgotten: the process may fork meanwhile.
+        let piece = (of == Collection::Young || stepping).then_some(piece);
         let marked = state.while_marking(|| match stepping {
             false => self.mark((state, &world), with.0, (&roots, &members), of, until),
             true => self.mark_stepped((state, &world), with, (&roots, &members), of, until),
         });
+        let piece = piece.unwrap_or_else(|| gate.piece());
         state.faults().forget_young_large(&world, of);
         let marked_at = Moment::now();
         let handed_out = world.handed_out(members.owners());
@@ -157,6 +174,8 @@ impl Collector {
         drop(roots);
         members.resume();
         drop(members);
+        gate.set_held(0);
+        drop(piece);
         let ended = Moment::now();
         work.ended = ended.wall;
         let helped = (marked.helpers_cpu_ns, marked.helpers);

@@ -7,8 +7,8 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_os::TimedLock;
 use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::{ForkLock, TimedLock};
 
 /// How many mutators a heap keeps for the threads to come.
 const SPARE: usize = 16;
@@ -36,6 +36,10 @@ pub(crate) trait Member: Sized {
     fn interrupt(&self) {}
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
     fn retire(&self) -> bool;
+    /// Whether it is the thread's with this pointer.
+    fn is_of(&self, _thread: usize) -> bool {
+        true
+    }
     /// Its memory goes.
     ///
     /// # Safety
@@ -51,6 +55,8 @@ pub(crate) struct Registry<M: Member> {
 }
 
 struct Lists<M: Member> {
+    /// In a forked child, mutators of threads that are not here.
+    orphans: *const M,
     attached: *const M,
     spare: *const M,
     spares: usize,
@@ -62,15 +68,19 @@ unsafe impl<M: Member> Send for Lists<M> {}
 /// The attached mutators, none of which is attached or detached as long as this is held.
 pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, Lists<M>>);
 
+/// The mutators of a list, whose lock is held.
+fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
+    core::iter::from_fn(move || {
+        // SAFETY: the list holds attached mutators, and the lock is held.
+        let mutator = unsafe { at.as_ref() }?;
+        at = mutator.next().get();
+        Some(mutator)
+    })
+}
+
 impl<M: Member> Members<'_, M> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &M> + Clone {
-        let mut at = self.0.attached;
-        core::iter::from_fn(move || {
-            // SAFETY: the list holds attached mutators, and the lock is held.
-            let mutator = unsafe { at.as_ref() }?;
-            at = mutator.next().get();
-            Some(mutator)
-        })
+        iterate(self.0.attached)
     }
 
     /// Stops all, by signals if it says so. `waits` is told of one that has kept it waiting for so many seconds.
@@ -142,14 +152,53 @@ impl<M: Member> Registry<M> {
     pub(crate) fn new() -> Self {
         let none = core::ptr::null();
         Registry {
-            lists: TimedLock::new(Lists { attached: none, spare: none, spares: 0 }),
+            lists: TimedLock::new(Lists { orphans: none, attached: none, spare: none, spares: 0 }),
             attached: AtomicUsize::new(0),
         }
     }
 
     /// The attached mutators.
     pub(crate) fn lock(&self) -> Members<'_, M> {
-        Members(self.lists.lock())
+        let mut lists = self.lists.lock();
+        if !lists.orphans.is_null() {
+            // SAFETY: their threads are not in this process.
+            unsafe { lists.forget_orphans() };
+        }
+        Members(lists)
+    }
+
+    /// The lock, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.lists
+    }
+
+    /// The attached mutators, for who holds that, or whose process has nobody who changes the list.
+    pub(crate) fn attached_list(&self) -> impl Iterator<Item = &M> {
+        // SAFETY: the list does not change meanwhile.
+        iterate(unsafe { self.lists.held() }.attached)
+    }
+
+    /// In a forked child: of the threads the one with this pointer is left. The mutators of others are looked at when the list is
+    /// next used: many children use none.
+    pub(crate) fn adopt(&self, survivor: usize) {
+        let mut lists = self.lists.lock();
+        let (mut link, mut mine) = (&raw mut lists.attached, core::ptr::null::<M>());
+        let mut count = 0;
+        // SAFETY: the list holds attached mutators, and the lock is held. Of those that stay in it nothing is written.
+        unsafe {
+            while let Some(mutator) = (*link).as_ref() {
+                if mutator.is_of(survivor) {
+                    *link = mutator.next().get();
+                    mutator.next().set(mine);
+                    mine = mutator;
+                    count += 1;
+                } else {
+                    link = mutator.next().as_ptr();
+                }
+            }
+        }
+        lists.orphans = core::mem::replace(&mut lists.attached, mine);
+        self.attached.store(count, Ordering::Relaxed);
     }
 
     /// How many mutators are attached at this moment, some of which may be about to leave.
@@ -220,6 +269,21 @@ impl<M: Member> Lists<M> {
         Some(mutator)
     }
 
+    /// What the mutators of threads that are not in this process had set aside goes back.
+    ///
+    /// # Safety
+    /// 1. No thread uses them.
+    unsafe fn forget_orphans(&mut self) {
+        let mut at = core::mem::replace(&mut self.orphans, core::ptr::null());
+        // SAFETY: the list holds mutators, which stay mapped.
+        while let Some(mutator) = unsafe { at.as_ref() } {
+            at = mutator.next().get();
+            mutator.flush();
+            // SAFETY: it is in no list now, and no thread's.
+            unsafe { self.keep(NonNull::from(mutator)) };
+        }
+    }
+
     /// Keeps a mutator for reuse, or lets its memory go.
     ///
     /// # Safety
@@ -240,6 +304,13 @@ impl<M: Member> Lists<M> {
 
 impl<M: Member> Drop for Lists<M> {
     fn drop(&mut self) {
+        let mut at = self.orphans;
+        // SAFETY: as in `forget_orphans`; the heap goes, and with it what they had.
+        while let Some(mutator) = unsafe { at.as_ref() } {
+            at = mutator.next().get();
+            // SAFETY: as above.
+            unsafe { M::release(NonNull::from(mutator)) };
+        }
         while let Some(mutator) = self.take_spare() {
             // SAFETY: it is in no list any more, and the heap goes.
             unsafe { M::release(mutator) };

@@ -37,7 +37,7 @@ pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 use crate::error::HandleError;
 use crate::inject::{Fault, FaultInjector};
 use changed_handles::ChangedHandles;
-use heapwood_os::{KernelRef, Lock, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, Lock, OsError, TimedLock};
 
 /// The roots of a heap that are no thread's.
 pub(crate) struct Roots {
@@ -94,6 +94,13 @@ impl Roots {
     /// Stacks that threads switch to.
     pub(crate) fn stacks(&self) -> &Lock<OtherStacks> {
         &self.stacks
+    }
+
+    /// Calls `f` with the locks, in the order in which they are taken.
+    pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        f(&self.table);
+        f(&self.handles);
+        f(&self.stacks);
     }
 
     /// All of them as they are now, until the guard is dropped.
