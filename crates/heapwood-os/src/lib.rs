@@ -23,7 +23,11 @@
 //! | [`sync`] | atomics and futexes, or loom's in their place |
 //! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
+//! | [`membarrier`] | a fence for all threads at once |
 //! | [`task`] | what a thread is doing, in words |
+//! | [`late`] | why a thread does not answer a signal |
+//! | [`loaded`] | what the dynamic loader has loaded |
+//! | [`peek`] | memory that may be unmapped at any moment |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`stack`] | where a thread's stack ends, and its registers as words on it |
@@ -47,14 +51,18 @@ pub mod faulty;
 mod file;
 pub mod futex;
 pub mod kernel;
+pub mod late;
 mod limits;
 pub mod linux;
+pub mod loaded;
 pub mod lock;
 pub mod mapped_box;
 pub mod mapped_index;
+pub mod membarrier;
 pub mod message;
 pub mod page;
 pub mod pagemap;
+pub mod peek;
 pub mod region;
 pub mod request;
 pub mod stack;
@@ -74,6 +82,7 @@ pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
+pub use peek::Peek;
 pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;
