@@ -170,8 +170,10 @@ mod tests {
             // SAFETY: writes one byte to the pipe's open end.
             assert_eq!(unsafe { libc::write(pipe[1], b"x".as_ptr().cast(), 1) }, 1);
         });
-        // SAFETY: opened above, and used no more.
-        pipe.map(|end| unsafe { libc::close(end) });
+        for end in pipe {
+            // SAFETY: opened above, and used no more.
+            unsafe { libc::close(end) };
+        }
     }
 
     #[test]

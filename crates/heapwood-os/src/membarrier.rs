@@ -28,11 +28,18 @@ fn ask(command: c_int) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CachePadded;
     use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
     fn await_at_least(word: &AtomicU32, least: u32) {
-        while word.load(Ordering::Acquire) < least {
-            std::thread::yield_now();
+        for spins in 0.. {
+            if word.load(Ordering::Acquire) >= least {
+                return;
+            }
+            // The two must meet; but they may have one processor.
+            if spins % 10_000 == 9_999 {
+                std::thread::yield_now();
+            }
         }
     }
 
@@ -44,8 +51,8 @@ mod tests {
             println!("skipped: this kernel has no membarrier");
             return;
         }
-        const ROUNDS: u32 = 5_000;
-        let [mine, yours, told, done] = [const { AtomicU32::new(0) }; 4];
+        const ROUNDS: u32 = 20_000;
+        let [mine, yours, told, done] = [const { CachePadded(AtomicU32::new(0)) }; 4];
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 1..=ROUNDS {
@@ -58,6 +65,8 @@ mod tests {
                 }
             });
             for round in 1..=ROUNDS {
+                // The other needs a moment to see that the round has begun.
+                (0..round % 128).for_each(|_| core::hint::spin_loop());
                 mine.store(round, Ordering::Relaxed);
                 assert!(barrier());
                 let seen = yours.load(Ordering::Relaxed) >= round;

@@ -19,7 +19,7 @@ struct Memory(c_int);
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.0 >= 0 {
-            // SAFETY: opened by `Peek::from_file`, and closed once.
+            // SAFETY: opened by `Peek::by_file`, and closed once.
             unsafe { libc::close(self.0) };
         }
     }
@@ -34,10 +34,10 @@ impl Peek {
     /// Reads memory from an address on, as far as there is some, and returns how many bytes that were; `None` where the
     /// system has no way to do so.
     pub fn read(&self, from: usize, into: &mut [u8]) -> Option<usize> {
-        by_process_vm(from, into).or_else(|| self.from_file(from, into))
+        by_process_vm(from, into).or_else(|| self.by_file(from, into))
     }
 
-    fn from_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {
+    fn by_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {
         // SAFETY: the path is a constant with its zero byte.
         let open = || unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         let memory = self.memory.get_or_init(|| Memory(open()));
@@ -85,7 +85,7 @@ mod tests {
         };
         try_way("any", &|from, into| peek.read(from, into));
         try_way("process_vm_readv", &by_process_vm);
-        try_way("/proc/self/mem", &|from, into| peek.from_file(from, into));
+        try_way("/proc/self/mem", &|from, into| peek.by_file(from, into));
     }
 
     #[test]
