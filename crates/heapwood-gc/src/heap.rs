@@ -113,6 +113,9 @@ impl Heap {
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        if config.library_roots {
+            roots.use_libraries(kernel, true)?;
+        }
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         let stores = config.verify.then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
@@ -276,6 +279,16 @@ impl Heap {
     pub unsafe fn add_root_range(&self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(WORD);
         self.collector.roots().table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
+    }
+
+    /// Makes the writable data of a library ambiguous roots: of that which holds the address, of a function or a variable of its
+    /// own, or of the program. They are until the root is removed, or the library is closed: the next collection removes
+    /// the root of one that is not loaded any more. Thread-local variables are not among them.
+    ///
+    /// # Errors
+    /// No library holds the address; or as [`Heap::add_root_slots`], or the kernel starts no thread.
+    pub fn add_library_roots(&self, address: usize) -> Result<RootToken, RootError> {
+        self.collector.roots().add_library(self.kernel, address)
     }
 
     /// Removes a root; false if the token names none.

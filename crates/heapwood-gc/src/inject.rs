@@ -34,6 +34,8 @@ pub enum Fault {
     ReusedNotRecorded = 10,
     /// It is not noted that a handle refers to another object.
     HandleNotNoted = 11,
+    /// What the dynamic loader has loaded since is not looked at.
+    LibrariesNotUpdated = 12,
     /// A store overwrites what is not shaded for the marking under way.
     ShadeSkipped = 16,
     /// A store shades what it has stored instead of what was there.

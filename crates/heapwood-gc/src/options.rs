@@ -94,6 +94,11 @@ macro_rules! options_list {
             /// `always`, for tests. While there are any, each store of a pointer into an object takes the slow half of the
             /// write barrier.
             generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
+
+            /// Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it looks
+            /// like one, as libraries come and go. Thread-local variables are not among them. Each collection reads all of
+            /// it, while threads are stopped.
+            library_roots: bool = false, Switch 0..=1, Everyone;
         }
     };
 }

@@ -5,6 +5,7 @@
 //! The call takes the loader's lock. Whoever has stopped threads at any instruction must not make it: one of them may be
 //! inside the loader.
 
+use crate::mapped_index::hash;
 use crate::page::page_size;
 use core::ffi::{CStr, c_int, c_void};
 use core::iter;
@@ -60,6 +61,13 @@ impl<'l> Library<'l> {
     /// The lowest address of its segments: no two libraries that are loaded at the same time have the same.
     pub fn start(&self) -> usize {
         self.segments().map(|segment| self.addresses(segment).start).min().unwrap_or(0)
+    }
+
+    /// A number that stands for it: made of where it starts, which another may after it was closed, and of its name.
+    /// Opened again at the same place it is the same.
+    pub fn id(&self) -> usize {
+        let name = self.name().to_bytes().iter().map(|&byte| u64::from(byte));
+        hash(iter::once(self.start() as u64).chain(name)) as usize
     }
 
     /// Whether it holds an address.
@@ -172,13 +180,17 @@ mod tests {
             let mut found = None;
             let counts = for_each_library(|library| {
                 let is_it = library.name().to_bytes().ends_with(b"/libutil.so.1");
-                found = is_it.then(|| library.start());
+                found = is_it.then(|| library.id());
                 !is_it
             });
             (found, counts)
         };
         let (found, during) = find();
-        assert!(found.is_some_and(|start| start != 0));
+        assert!(found.is_some() && found == find().0);
+        for_each_library(|other| {
+            assert!(found != Some(other.id()) || other.name().to_bytes().ends_with(b"/libutil.so.1"));
+            true
+        });
         assert!(during.adds > before.adds);
         assert_eq!(during, counts(), "nothing has changed");
         // SAFETY: opened above.

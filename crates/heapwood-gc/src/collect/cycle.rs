@@ -19,11 +19,15 @@ use crate::roots::{LockedRoots, Source};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_os::clock;
 
 /// Even at the limit something can be tried before the next collection.
 const LEAST_BUDGET: usize = 64 << 10;
+/// How long stopped threads wait for the dynamic loader, at first and at most: one of them may have its lock.
+const LOADER_PATIENCE: Duration = Duration::from_millis(2);
+const MOST_PATIENCE: Duration = Duration::from_millis(32);
 
 /// What a collection has found, in bytes.
 struct Found {
@@ -53,7 +57,7 @@ impl Collector {
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
+        mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
         let (began, reclaimed) = (Moment::now(), space.reclaim_clock().times());
@@ -67,9 +71,19 @@ impl Collector {
             work.marking.prepare(space);
         }
 
-        let requested = Moment::now();
-        let members = self.registry().lock();
-        stop(&members)?;
+        // A thread that stops may have opened a library since the look before, or be about to.
+        let mut patience = LOADER_PATIENCE;
+        let (requested, members) = loop {
+            self.roots().update_libraries(state.faults());
+            let requested = Moment::now();
+            let members = self.registry().lock();
+            stop(&members)?;
+            if self.roots().knows_libraries(patience, state.faults()) {
+                break (requested, members);
+            }
+            members.resume();
+            patience = (patience * 2).min(MOST_PATIENCE);
+        };
         let stopped = Moment::now();
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();

@@ -7,6 +7,9 @@
 //! | `changed_handles` | which of them a young collection looks at |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
 //! | `stacks` | the words of a thread's stack, which may or may not be pointers |
+//! | `libraries` | data of libraries, which come and go |
+//! | `library_list` | which there are, as the loader says |
+//! | `lookout` | a thread that asks it while others are stopped |
 //! | `visitor` | the walk over all of them |
 //!
 //! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
@@ -14,6 +17,9 @@
 mod changed_handles;
 mod frames;
 mod handles;
+mod libraries;
+mod library_list;
+mod lookout;
 mod stacks;
 mod table;
 mod visitor;
@@ -27,16 +33,22 @@ pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
-use crate::error::HandleError;
+use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
 use changed_handles::ChangedHandles;
-use heapwood_os::{KernelRef, OsError, TimedLock};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use heapwood_os::{KernelRef, Lock, OsError, TimedLock};
+use libraries::Libraries;
 
 /// The roots of a heap that are no thread's.
 pub(crate) struct Roots {
     table: TimedLock<RootTable>,
     handles: TimedLock<Handles>,
     changed: ChangedHandles,
+    /// Libraries whose data are roots, once there are any; never held while threads are asked to stop.
+    libraries: Lock<Option<Libraries>>,
+    has_libraries: AtomicBool,
 }
 
 impl Roots {
@@ -47,6 +59,8 @@ impl Roots {
             table: TimedLock::new(RootTable::new(kernel)?),
             changed: ChangedHandles::new(kernel, handles.slots())?,
             handles: TimedLock::new(handles),
+            libraries: Lock::new(None),
+            has_libraries: AtomicBool::new(false),
         })
     }
 
@@ -74,6 +88,51 @@ impl Roots {
         self.changed.forget();
     }
 
+    /// From now on data of libraries may be roots: of all there are, or of those that are named.
+    pub(crate) fn use_libraries(&self, kernel: KernelRef, all: bool) -> Result<(), OsError> {
+        if !self.has_libraries.load(Ordering::Acquire) {
+            let mut libraries = self.libraries.lock();
+            if libraries.is_none() {
+                *libraries = Some(Libraries::new(kernel, all)?);
+            }
+            self.has_libraries.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Names the library that holds an address: its data are roots.
+    pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, RootError> {
+        // The loader is asked without a lock of ours, lest somebody who has its lock wait for that.
+        let (id, loaded) = libraries::holder(address).ok_or(RootError::NoLibrary { address })?;
+        self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
+        self.table.lock().add(RootKind::Library, id, loaded)
+    }
+
+    /// Before threads are asked to stop: learns which libraries are loaded.
+    pub(crate) fn update_libraries(&self, faults: &FaultInjector) {
+        if self.has_libraries.load(Ordering::Acquire)
+            && let Some(libraries) = &mut *self.libraries.lock()
+            && !faults.fails(Fault::LibrariesNotUpdated)
+        {
+            libraries.update();
+        }
+    }
+
+    /// After they have stopped: whether that is known of this moment. If the loader does not say so in time, a thread that is
+    /// stopped may keep it from that: then the threads are to go on, and the libraries to be updated again.
+    pub(crate) fn knows_libraries(&self, at_most: Duration, faults: &FaultInjector) -> bool {
+        if !self.has_libraries.load(Ordering::Acquire) {
+            return true;
+        }
+        let mut libraries = self.libraries.lock();
+        let Some(libraries) = &mut *libraries else { return true };
+        let knows = faults.fails(Fault::LibrariesNotUpdated) || libraries.know(at_most);
+        if knows {
+            libraries.settle(&mut self.table.lock());
+        }
+        knows
+    }
+
     pub(crate) fn table(&self) -> &TimedLock<RootTable> {
         &self.table
     }
@@ -84,6 +143,7 @@ impl Roots {
 
     /// All of them as they are now, until the guard is dropped.
     pub(crate) fn lock(&self) -> LockedRoots<'_> {
-        LockedRoots::new(self.table.lock(), self.handles.lock(), &self.changed)
+        let libraries = self.libraries.lock();
+        LockedRoots::new(self.table.lock(), self.handles.lock(), &self.changed, libraries)
     }
 }

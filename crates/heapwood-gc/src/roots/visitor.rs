@@ -4,12 +4,14 @@
 use super::changed_handles::ChangedHandles;
 use super::frames::Frames;
 use super::handles::Handles;
+use super::libraries::Libraries;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use core::fmt;
 use core::ops::Range;
 use heapwood_heap::Collection;
 use heapwood_layout::WORD;
+use heapwood_os::LockGuard;
 use heapwood_os::timed_lock::TimedGuard;
 
 /// What a run of words that are roots belongs to.
@@ -25,6 +27,8 @@ pub(crate) enum Source {
     Frame,
     /// A thread's stack.
     Stack,
+    /// Data of a library, as a copy.
+    Library,
 }
 
 impl Source {
@@ -43,6 +47,7 @@ impl fmt::Display for Source {
             Source::Handles => "the handle",
             Source::Frame => "the frame slot",
             Source::Stack => "the word of a stack",
+            Source::Library => "the word of a library's data",
         })
     }
 }
@@ -55,6 +60,7 @@ pub(crate) struct LockedRoots<'r> {
     table: TimedGuard<'r, RootTable>,
     handles: TimedGuard<'r, Handles>,
     changed: &'r ChangedHandles,
+    libraries: LockGuard<'r, Option<Libraries>>,
 }
 
 impl<'r> LockedRoots<'r> {
@@ -62,12 +68,14 @@ impl<'r> LockedRoots<'r> {
         table: TimedGuard<'r, RootTable>,
         handles: TimedGuard<'r, Handles>,
         changed: &'r ChangedHandles,
+        libraries: LockGuard<'r, Option<Libraries>>,
     ) -> Self {
-        LockedRoots { table, handles, changed }
+        LockedRoots { table, handles, changed, libraries }
     }
 
     /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped. For a young
-    /// collection handles are left out that have not changed since the last.
+    /// collection handles are left out that have not changed since the last. All stay readable until this is dropped, but for
+    /// the words of libraries: those are gone when `f` returns, and are few each time.
     pub(crate) fn for_each<'m>(
         &self,
         of: Collection,
@@ -78,7 +86,11 @@ impl<'r> LockedRoots<'r> {
         self.table.for_each(|kind, start, n| match kind {
             RootKind::Slots => f(Source::Slots, words(start, n)),
             RootKind::Range => f(Source::Range, words(start, n)),
+            RootKind::Library => {}
         });
+        if let Some(libraries) = &*self.libraries {
+            libraries.for_each_chunk(|words| f(Source::Library, words));
+        }
         match of {
             Collection::Full => self.handles.for_each_block(|start, n| f(Source::Handles, words(start, n))),
             Collection::Young => {
