@@ -7,7 +7,8 @@ mod library;
 
 use common::*;
 use heapwood_gc::options::Generational;
-use heapwood_gc::{Config, Heap, Mutator, RootError};
+use heapwood_gc::{Config, Heap, HeapError, Mutator, RootError};
+use heapwood_os::faulty::Faulty;
 use library::{File, WORDS};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -240,10 +241,11 @@ fn a_thread_may_be_stopped_inside_the_loader() {
     });
 }
 
-#[test]
-fn a_forked_child_asks_the_loader_by_a_thread_of_its_own() {
-    let Some(file) = File::new() else { return };
-    let heap = heap(PRECISE.library_roots(true).background_release(false).mark_threads(1));
+/// In a forked child that is refused a thread, or is not: 1 if what its library keeps is held, plus 2 if it is freed in the end.
+fn in_a_forked_child(file: &File, is_refused: bool) -> c_int {
+    static KERNEL: Faulty = Faulty::new();
+    let config = PRECISE.library_roots(true).background_release(false).mark_threads(1);
+    let heap = Heap::create(&KERNEL, config).unwrap();
     let m = attach(&heap);
     m.collect().unwrap();
     // SAFETY: the child is this thread alone; it uses the heap, and ends without what Rust does at an exit.
@@ -252,6 +254,9 @@ fn a_forked_child_asks_the_loader_by_a_thread_of_its_own() {
         let library = file.open();
         let [kept, other] = [(); 2].map(|()| unreferenced(&heap, &m));
         library.keep(5, kept);
+        if is_refused {
+            KERNEL.refuse_from(0);
+        }
         m.collect().unwrap();
         let held = is_alive(&heap, kept) && !is_alive(&heap, other);
         drop(library);
@@ -263,6 +268,60 @@ fn a_forked_child_asks_the_loader_by_a_thread_of_its_own() {
     let mut status = 0;
     // SAFETY: waits for the child just made.
     assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
-    assert_eq!(status, 3 << 8, "it ended by itself, what it kept was held, and freed");
     m.collect().unwrap();
+    assert_eq!(status & 0xff, 0, "it ended by itself");
+    status >> 8
+}
+
+#[test]
+fn a_forked_child_asks_the_loader_by_a_thread_of_its_own_or_itself() {
+    let output = run_alone("child_forks");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+#[ignore = "forks, while no other test may have the loader's lock: run in a process of its own by the test above"]
+fn child_forks() {
+    if !alone() {
+        return;
+    }
+    let Some(file) = File::new() else { return };
+    assert_eq!([false, true].map(|is_refused| in_a_forked_child(&file, is_refused)), [3, 3]);
+}
+
+#[test]
+fn a_kernel_that_refuses_is_an_error_and_no_loss() {
+    static KERNEL: Faulty = Faulty::new();
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    let kept = std::hint::black_box(&KEPT);
+    let heap = Heap::create(&KERNEL, PRECISE.background_release(false).mark_threads(1)).unwrap();
+    let m = attach(&heap);
+    let mut refused = 0;
+    let token = loop {
+        KERNEL.refuse(refused);
+        match heap.add_library_roots(kept.as_ptr() as usize) {
+            Ok(token) => break token,
+            Err(RootError::Kernel(e)) => assert!(e.to_string().starts_with("the kernel refused to"), "{e}"),
+            Err(other) => panic!("{other}"),
+        }
+        refused += 1;
+    };
+    KERNEL.relent();
+    // The buffer, the list and what is shared are reserved and committed; then there is the thread.
+    assert!(refused >= 7, "{refused}");
+    kept.store(unreferenced(&heap, &m), Ordering::Relaxed);
+    m.collect().unwrap();
+    assert!(is_alive(&heap, kept.load(Ordering::Relaxed)));
+    assert!(heap.remove_root(token));
+    // Another test's heap may lie there next.
+    kept.store(0, Ordering::Relaxed);
+    assert!(matches!(refused_heap(&KERNEL), HeapError::Kernel(_)));
+}
+
+/// Why no heap is made with all libraries where nothing is granted.
+fn refused_heap(kernel: &'static Faulty) -> HeapError {
+    kernel.refuse_from(0);
+    let refused = Heap::create(kernel, PRECISE.library_roots(true)).err().unwrap();
+    kernel.relent();
+    refused
 }

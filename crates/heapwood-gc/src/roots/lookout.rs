@@ -155,3 +155,43 @@ unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
         wake(&shared.answered, 1);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use heapwood_os::SYSTEM;
+    use heapwood_os::loaded::for_each_library;
+
+    #[test]
+    fn there_is_no_answer_while_another_has_the_loaders_lock() {
+        let mut lookout = Lookout::start(&SYSTEM).unwrap();
+        lookout.look(&SYSTEM);
+        assert!(lookout.look_for(Duration::from_secs(1000)), "nobody has the lock for long");
+        let held = AtomicU32::new(0);
+        let change = |to: u32| {
+            held.store(to, Ordering::Release);
+            wake(&held, i32::MAX);
+        };
+        let await_at_least = |least: u32| {
+            while held.load(Ordering::Acquire) < least {
+                wait(&held, least - 1);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for_each_library(|_| {
+                    change(1);
+                    await_at_least(2);
+                    false
+                });
+            });
+            await_at_least(1);
+            assert!(!lookout.look_for(Duration::from_millis(1)));
+            // The answer that is owed comes when the lock is free.
+            scope.spawn(|| change(2));
+            lookout.look(&SYSTEM);
+            assert_eq!(held.load(Ordering::Acquire), 2);
+        });
+        assert!(lookout.look_for(Duration::from_secs(1000)));
+    }
+}
