@@ -222,6 +222,10 @@ typedef struct hw_options {
        made still happens at those that are not the heap's. Range: 1 to 64, or a name such as SIGUSR1. Default: 0,
        SIGURG, at which nothing happens by default. */
     uint32_t stop_signal;
+    /* Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it
+       looks like one, as libraries come and go. Thread-local variables are not among them. Each collection reads
+       all of it, while threads are stopped. Default: off. */
+    uint32_t library_roots;
 } hw_options;
 /* end: options */
 
@@ -342,6 +346,16 @@ hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n, hw_error *why)
 
 /* The aligned words from lo up to hi, whatever they hold. */
 hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi, hw_error *why);
+
+/* The writable data of the shared library that holds address (of a function or a variable of its own, not of one that it
+ * took from another), or of the program if it is in that: every aligned word of them, whatever it holds. They are roots
+ * until hw_root_remove, or until the library is closed: once dlclose has unloaded it, the next collection removes the root,
+ * which need not be removed then, and is not (HW_EINVAL). Each call makes a root of its own. What the library keeps
+ * elsewhere is not among them: thread-local variables, what it has from malloc. libheapwood.so's own data refer to no
+ * objects. HW_EINVAL if address is in no library that is loaded, HW_ENOMEM if there is no thread for it either: a heap
+ * with such roots has one more thread, which asks the dynamic loader what is loaded. A callback of dl_iterate_phdr must not
+ * allocate in such a heap or collect it: it has the loader's lock. Libraries opened by dlmopen are not seen. */
+hw_root hw_roots_add_dso(hw_heap *heap, const void *address, hw_error *why);
 
 /* HW_EINVAL if the root was removed before. */
 hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);

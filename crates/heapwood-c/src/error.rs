@@ -80,7 +80,8 @@ impl Error {
             | Error::NoSlot(_)
             | Error::SlotCount(_)
             | Error::Range(..)
-            | Error::NoRoot(_) => Status::EINVAL,
+            | Error::NoRoot(_)
+            | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
             Error::Root(RootError::Full { .. }) | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Error::TooManyTypes(_) => Status::EFULL,

@@ -126,6 +126,17 @@ fn threads() {
 }
 
 #[test]
+fn what_a_plugin_keeps_lives_until_it_is_closed() {
+    let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
+    let source = Path::new(CRATE).join("tests/c/plugin.c");
+    run(compiler("CC", "cc").args(["-std=c11", "-O2", "-shared", "-fPIC", "-o"]).arg(&plugin).arg(source));
+    let path = plugin.to_str().expect("the target directory's path is text");
+    let text = passes("tests/c/libraries.c", &[&[path], &[path, "verify"]]);
+    assert_eq!(text, "kept while it was open\n");
+    std::fs::remove_file(plugin).expect("the plugin was just used");
+}
+
+#[test]
 fn misuse_is_refused() {
     assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
 }

@@ -338,8 +338,13 @@ pub enum RootError {
     },
     /// The addresses are none of a stack: the end is not above the beginning.
     NoStack,
-    /// The kernel gave no memory for more.
+    /// The kernel gave no memory for more, or no thread to keep up with libraries.
     Kernel(OsError),
+    /// No library holds the address.
+    NoLibrary {
+        /// What was to be in one.
+        address: usize,
+    },
 }
 
 impl fmt::Display for RootError {
@@ -359,6 +364,11 @@ impl fmt::Display for RootError {
                  keep objects in an array that one root leads to"
             ),
             RootError::Kernel(e) => e.fmt(f),
+            RootError::NoLibrary { address } => write!(
+                f,
+                "{address:#x} is in no library that is loaded, nor in the program: name one by the address of a function or \
+                 a variable of its own"
+            ),
         }
     }
 }

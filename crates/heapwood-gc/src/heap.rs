@@ -121,6 +121,9 @@ impl Heap {
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        if config.library_roots {
+            roots.use_libraries(kernel, true)?;
+        }
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         // Where every collection is full and finds all threads stopped stores need no barrier.
         let needs_barrier = config.stop == Stop::Polls;
@@ -331,6 +334,16 @@ impl Heap {
     /// 1. This heap registered it.
     pub unsafe fn remove_stack(&self, stack: StackRef) -> Result<(), StackError> {
         self.collector.roots().stacks().lock().remove(stack)
+    }
+
+    /// Makes the writable data of a library ambiguous roots: of that which holds the address, of a function or a variable of its
+    /// own, or of the program. They are until the root is removed, or the library is closed: the next collection removes
+    /// the root of one that is not loaded any more. Thread-local variables are not among them.
+    ///
+    /// # Errors
+    /// No library holds the address; or as [`Heap::add_root_slots`], or the kernel starts no thread.
+    pub fn add_library_roots(&self, address: usize) -> Result<RootToken, RootError> {
+        self.collector.roots().add_library(self.kernel, address)
     }
 
     /// Removes a root; false if the token names none.

@@ -25,6 +25,9 @@
 //! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
+//! | [`late`] | why a thread does not answer a signal |
+//! | [`loaded`] | what the dynamic loader has loaded |
+//! | [`peek`] | memory that may be unmapped at any moment |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`signal`] | signals to single threads, and what a handler needs to know |
@@ -51,8 +54,10 @@ mod file;
 pub mod fork;
 pub mod futex;
 pub mod kernel;
+pub mod late;
 mod limits;
 pub mod linux;
+pub mod loaded;
 pub mod lock;
 pub mod mapped_box;
 pub mod mapped_index;
@@ -60,6 +65,7 @@ pub mod membarrier;
 pub mod message;
 pub mod page;
 pub mod pagemap;
+pub mod peek;
 pub mod region;
 pub mod request;
 pub mod signal;
@@ -80,6 +86,7 @@ pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
+pub use peek::Peek;
 pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;

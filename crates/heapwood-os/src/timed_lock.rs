@@ -62,6 +62,13 @@ impl<T> TimedLock<T> {
         TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total }
     }
 
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<TimedGuard<'_, T>> {
+        let guard = self.lock.try_lock()?;
+        Some(TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total })
+    }
+
     /// As [`Lock::held`].
     ///
     /// # Safety

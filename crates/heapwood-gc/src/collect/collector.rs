@@ -26,6 +26,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
+use heapwood_os::late::why_late;
 use heapwood_os::message::write_line;
 use heapwood_os::signal;
 use heapwood_os::task::describe_task;
@@ -105,6 +106,38 @@ struct Task(u32);
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_task(self.0, f)
+    }
+}
+
+/// Why a thread may not have answered a signal.
+struct Why(u32, c_int);
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if process::is_replaced(self.1) {
+            return f.write_str(": the signal has another handler now, which does not call ours");
+        }
+        let mut cause = WithColon { begun: false, f };
+        why_late(self.0, self.1, &mut cause)?;
+        match cause.begun {
+            true => Ok(()),
+            false => f.write_str(": is it on a stack that was not registered?"),
+        }
+    }
+}
+
+/// Writes a colon before a cause, if there is one.
+struct WithColon<'a, 'f> {
+    begun: bool,
+    f: &'a mut fmt::Formatter<'f>,
+}
+
+impl fmt::Write for WithColon<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if !core::mem::replace(&mut self.begun, true) {
+            self.f.write_str(": ")?;
+        }
+        self.f.write_str(text)
     }
 }
 
@@ -303,11 +336,11 @@ impl Collector {
             return;
         }
         if let Some(signal) = self.signal {
-            let (name, replaced) = (signal::name(signal).unwrap_or("signal"), process::is_replaced(signal));
+            let name = signal::name(signal).unwrap_or("signal");
             write_line(format_args!(
                 "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
                 Task(mutator.thread()),
-                if replaced { ", which has another handler now" } else { "" }
+                Why(mutator.thread(), signal)
             ));
         } else if self.verify.is_some() {
             write_line(format_args!(

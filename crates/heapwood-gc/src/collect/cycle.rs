@@ -8,6 +8,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::growth::Spent;
+use super::halt::Halted;
 use super::nursery::{Nursery, Yield};
 use super::pace::Bounds;
 use super::stepped::Stepping;
@@ -18,7 +19,6 @@ use crate::observe::{Collected, Moment, RootBytes, Times};
 use crate::roots::{LockedRoots, Source};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
-use crate::state::fork_gate::{REGISTRY, ROOTS};
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Collection, Space, Stopped, Sweeping};
 use heapwood_os::clock;
@@ -54,7 +54,7 @@ impl Collector {
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
+        stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
         let (began, reclaimed) = (Moment::now(), space.reclaim_clock().times());
@@ -73,24 +73,9 @@ impl Collector {
             work.marking.prepare(space);
         }
 
-        let requested = Moment::now();
-        let members = self.registry().lock();
-        // A thread that a signal stops may hold the roots' locks; one that polls may wait for them and not poll. So they are
-        // taken before the one is asked, and after the other has stopped.
-        let early = self.stops_by_signals().then(|| self.roots().lock());
-        gate.set_held(REGISTRY | if early.is_some() { ROOTS } else { 0 });
         drop(piece);
-        let stops = stop(&members);
-        let piece = gate.piece();
-        if let Err(why) = stops {
-            gate.set_held(0);
-            return Err(why);
-        }
+        let Halted { requested, members, roots, piece } = self.halt(state, stop)?;
         let stopped = Moment::now();
-        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
-        // nothing from one handle to another.
-        let roots = early.unwrap_or_else(|| self.roots().lock());
-        gate.set_held(REGISTRY | ROOTS);
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
         let stepping = work.stepping.is_concerned(cause);

@@ -159,7 +159,15 @@ impl<M: Member> Registry<M> {
 
     /// The attached mutators.
     pub(crate) fn lock(&self) -> Members<'_, M> {
-        let mut lists = self.lists.lock();
+        Self::members(self.lists.lock())
+    }
+
+    /// The same if nobody holds the lock, as a collection does as long as it lasts.
+    pub(crate) fn try_lock(&self) -> Option<Members<'_, M>> {
+        self.lists.try_lock().map(Self::members)
+    }
+
+    fn members(mut lists: TimedGuard<'_, Lists<M>>) -> Members<'_, M> {
         if !lists.orphans.is_null() {
             // SAFETY: their threads are not in this process.
             unsafe { lists.forget_orphans() };
