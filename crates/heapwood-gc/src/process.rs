@@ -90,7 +90,12 @@ struct Heaps(*const Forker);
 // SAFETY: what it leads to is used by whoever holds the list's lock.
 unsafe impl Send for Heaps {}
 
+#[cfg(not(loom))]
 static HEAPS: Lock<Heaps> = Lock::new(Heaps(core::ptr::null()));
+// Loom's parts are made as the program runs. Its models use neither of the two locks.
+#[cfg(loom)]
+static HEAPS: std::sync::LazyLock<Lock<Heaps>> =
+    std::sync::LazyLock::new(|| Lock::new(Heaps(core::ptr::null())));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
 /// The word that is not 0 while the process forks.
@@ -199,7 +204,10 @@ unsafe impl Sync for Handled {}
 static HANDLED: [Handled; signal::LAST as usize + 1] =
     [const { Handled { is_ours: AtomicBool::new(false), before: UnsafeCell::new(MaybeUninit::uninit()) } };
         signal::LAST as usize + 1];
+#[cfg(not(loom))]
 static INSTALLING: Lock<()> = Lock::new(());
+#[cfg(loom)]
+static INSTALLING: std::sync::LazyLock<Lock<()>> = std::sync::LazyLock::new(|| Lock::new(()));
 
 /// Threads can be stopped by this signal from now on.
 ///

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// How many children each test forks.
 fn children() -> usize {
     let long = std::env::var_os("HEAPWOOD_LONG").is_some_and(|long| long == "1");
-    if long { 1250 } else { 40 }
+    if long { 2500 } else { 40 }
 }
 
 /// Forks a child that runs `f` and ends; whether all went well there.

@@ -92,7 +92,6 @@ impl<T> Lock<T> {
     }
 }
 
-#[cfg(not(loom))]
 impl<T: Default> Default for Lock<T> {
     fn default() -> Self {
         Lock::new(T::default())
