@@ -315,7 +315,9 @@ fn the_fibers() {
     };
     let expected = check("stop=polls");
     assert!(expected.starts_with("check ") && expected.ends_with(" of 384 switches"), "{expected}");
-    for more in ["", "verify=on", "verify=on,stress=on", "generational=off", "conservative_stacks=on,stress=on"] {
+    for more in
+        ["", "verify=on", "verify=on,stress=on", "generational=off", "conservative_stacks=on,stress=on"]
+    {
         assert_eq!(check(&format!("stop=signals,{more}")), expected, "{more}");
         assert_eq!(check(&format!("stop=polls,{more}")), expected, "{more}");
     }
