@@ -343,7 +343,7 @@ hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
  *   does that on another stack, after the switch.
  * - Until a fiber has begun nothing of its stack is in use. What makecontext passes to it is seen by no collection: let a root
  *   lead to it, or the stack of whoever starts it, until the fiber runs.
- * - A collection runs on the stack of the thread that allocates, in at most 32 KiB.
+ * - A collection runs on the stack of the thread that allocates, in at most 32 KiB beside what trace functions take.
  * - Of a stack that is used again for another fiber the words that its last one had in use are scanned until the next leaves it.
  * - Frames (hw_frame_push) are linked through the mutator, so with frames each switch saves m->frames and stores that of the
  *   stack that is gone to. Those of a fiber that waits are not seen as frames: its stack is scanned.

@@ -25,6 +25,10 @@ pub enum StackGiven {
     Bounds(usize, usize),
 }
 
+/// Where a handler may have interrupted its thread: on one of the stacks that it switches to, or (none) on that of the attachment,
+/// and the lowest address there that was found.
+type Below = (Option<StackRef>, usize);
+
 /// The stacks of one attached thread.
 #[derive(Debug)]
 pub(crate) struct ThreadStack {
@@ -44,7 +48,7 @@ pub(crate) struct ThreadStack {
     alternate: Cell<(usize, usize)>,
     /// Where a handler on that may have interrupted the thread, on each of its stacks: the words from there on are in use beside
     /// whatever else of that stack is.
-    below: Cell<[Option<(Option<StackRef>, usize)>; 3]>,
+    below: Cell<[Option<Below>; 3]>,
 }
 
 impl ThreadStack {
