@@ -106,7 +106,7 @@ pub enum MisuseError {
     Detached,
     /// It is another thread's.
     OtherThread,
-    /// Its thread runs on another stack than that it was attached with.
+    /// Its thread runs on a stack that the heap does not know.
     OtherStack,
 }
 
@@ -122,7 +122,8 @@ impl fmt::Display for MisuseError {
             MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
             MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
-                 attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
+                 attached with, and did not announce it: register the stack and announce the switch, or collect on the \
+                 thread's own"
             }
         })
     }
