@@ -52,7 +52,9 @@ fn play(settings: &Settings) {
     assert!(all.allocations >= share);
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
     assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
-    assert!(settings.threads == 1 || passed > all.allocations / 100, "clusters went from thread to thread");
+    // Threads that are stopped all the time find each other's boxes full more often.
+    let few = all.allocations / if settings.disturbed() { 1000 } else { 100 };
+    assert!(settings.threads == 1 || passed > few, "clusters went from thread to thread");
     assert!(settings.companion.is_none() || all.visits > all.allocations / 10_000, "both heaps were used");
     assert!(!settings.disturbed() || all.answered > 0, "signals stopped threads that computed");
     assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");

@@ -8,6 +8,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_os::TimedLock;
+use heapwood_os::clock::monotonic_ns;
 use heapwood_os::timed_lock::TimedGuard;
 
 /// How many mutators a heap keeps for the threads to come.
@@ -80,13 +81,16 @@ impl<M: Member> Members<'_, M> {
             self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
         }
         for mutator in self.iter() {
-            let (mut waited, mut told) = (Duration::ZERO, 0);
+            let (began, mut told) = (monotonic_ns(), 0);
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
+            let mut send_after = patience;
             while !mutator.gate().await_stopped_for(patience) {
-                waited += patience;
-                if by_signals {
+                // A signal of the program's may have cut the wait short.
+                let waited = Duration::from_nanos(monotonic_ns() - began);
+                if by_signals && waited >= send_after {
                     mutator.interrupt();
                     patience = (patience * 2).min(SEND_SELDOM);
+                    send_after = waited + patience;
                 }
                 if waited.as_secs() > told {
                     told = waited.as_secs();
