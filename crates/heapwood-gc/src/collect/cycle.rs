@@ -68,7 +68,7 @@ impl Collector {
         }
 
         let requested = Moment::now();
-        let members = self.registry().lock();
+        let mut members = self.registry().lock();
         // A thread that a signal stops may hold the roots' locks; one that polls may wait for them and not poll. So they are
         // taken before the one is asked, and after the other has stopped.
         let early = self.stops_by_signals().then(|| self.roots().lock());
@@ -156,6 +156,9 @@ impl Collector {
         drop(world);
         drop(roots);
         members.resume();
+        if self.stops_by_signals() {
+            self.registry().remove_gone(&mut members);
+        }
         drop(members);
         let ended = Moment::now();
         work.ended = ended.wall;

@@ -369,6 +369,10 @@ impl Member for Mutator {
         self.send_signal();
     }
 
+    fn is_gone(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) == 0
+    }
+
     fn retire(&self) -> bool {
         self.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, either.

@@ -35,6 +35,10 @@ pub(crate) trait Member: Sized {
     /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
     /// mutator has stopped.
     fn interrupt(&self) {}
+    /// Its thread is no more, and has not told: it has stopped for good.
+    fn is_gone(&self) -> bool {
+        false
+    }
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
     fn retire(&self) -> bool;
     /// Its memory goes.
@@ -198,8 +202,24 @@ impl<M: Member> Registry<M> {
     /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
     pub(crate) unsafe fn remove(&self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
+        unsafe { self.take_out(&mut self.lists.lock(), mutator) };
+    }
+
+    /// Detaches those whose threads are no more. None is stopped for anybody.
+    pub(crate) fn remove_gone(&self, members: &mut Members<'_, M>) {
+        loop {
+            let gone = members.iter().find(|m| m.is_gone()).map(NonNull::from);
+            let Some(gone) = gone else { return };
+            // SAFETY: it is attached, and no thread uses it.
+            unsafe { self.take_out(&mut members.0, gone) };
+        }
+    }
+
+    /// # Safety
+    /// 1. As [`Registry::remove`].
+    unsafe fn take_out(&self, lists: &mut Lists<M>, mutator: NonNull<M>) {
+        // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
-        let mut lists = self.lists.lock();
         m.flush();
         let mut link = &raw mut lists.attached;
         // SAFETY: the list holds attached mutators, of which this is one, and the lock is held.
