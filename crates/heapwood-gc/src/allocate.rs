@@ -92,7 +92,15 @@ impl Mutator {
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
         let owner = self.owned();
-        let large = self.retry(bytes, || owner.take_large(shape, bytes, zeroed))?;
+        // Pages that are not zeroed are counted nowhere before they are an object: no stop may come between.
+        let taken = self.retry(bytes, || {
+            let large = owner.take_large(shape, bytes, zeroed)?;
+            Ok(if large.bytes_to_zero() == 0 { Ok(large.finish()) } else { Err(large) })
+        })?;
+        let large = match taken {
+            Ok(object) => return Ok(object),
+            Err(large) => large,
+        };
         if large.bytes_to_zero() < LONG_TO_ZERO {
             large.zero();
         } else if self.blocking(|| large.zero()).is_err() {
