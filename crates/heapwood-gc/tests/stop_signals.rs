@@ -82,7 +82,7 @@ fn with_alternate_stack(f: impl FnOnce()) {
 
 /// What thread `t` does: some are attached to both heaps all the time and play in the first, others go from one to the other.
 fn play(t: usize, heaps: &[HeapBox; 2], rounds: usize, steps: &AtomicUsize) {
-    let beside = (t % 3 == 0).then(|| attach(&heaps[1]));
+    let beside = t.is_multiple_of(3).then(|| attach(&heaps[1]));
     for round in 0..rounds {
         let heap = if beside.is_some() { &heaps[0] } else { &heaps[(t + round) % 2] };
         build_and_check(heap, t << 8 | round, 3, 2 + t);
@@ -191,7 +191,8 @@ fn child_gets_its_own_signals() {
     for signal in [libc::SIGUSR2, libc::SIGRTMIN() + 5] {
         handle_by(signal, receive, 0);
         let heap = heap(BY_SIGNALS.stop_signal(signal as u32));
-        (RECEIVED.store(0, Ordering::SeqCst), SUM.store(0, Ordering::SeqCst));
+        RECEIVED.store(0, Ordering::SeqCst);
+        SUM.store(0, Ordering::SeqCst);
         while_threads_stop(&heap, || {
             for n in 1..=500 {
                 let value = libc::sigval { sival_ptr: n as *mut c_void };
@@ -268,6 +269,54 @@ fn child_is_ended_by_a_signal() {
         // SAFETY: takes numbers.
         unsafe { libc::kill(libc::getpid(), libc::SIGUSR2) };
         std::thread::sleep(core::time::Duration::from_secs(60));
+    });
+}
+
+/// One that stops programs stops this, as often as it comes, and it goes on when it is told to, with the same handler.
+#[test]
+fn a_signal_that_stops_programs_stops_this() {
+    use std::io::{BufRead, BufReader};
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["child_is_stopped", "--exact", "--ignored", "--nocapture"])
+        .env(CHILD, "1")
+        .env_remove("HEAPWOOD");
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let (process, mut lines) = (child.id() as i32, BufReader::new(child.stdout.take().unwrap()).lines());
+    for _ in 0..2 {
+        let begun = lines.find(|line| line.as_ref().unwrap().contains("collecting"));
+        assert!(begun.is_some(), "the child has ended");
+        let mut status = 0;
+        // SAFETY: the process is this one's child, and the word the call's to write.
+        unsafe {
+            assert_eq!(libc::kill(process, libc::SIGTSTP), 0);
+            assert_eq!(libc::waitpid(process, &mut status, libc::WUNTRACED), process);
+            assert!(libc::WIFSTOPPED(status), "{status:#x}");
+            assert_eq!(libc::kill(process, libc::SIGCONT), 0);
+        }
+    }
+    assert!(lines.any(|line| line.unwrap().contains("1 passed")) && child.wait().unwrap().success());
+}
+
+static CONTINUED: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn go_on(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    CONTINUED.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+#[ignore = "stops its process: run by the test above"]
+fn child_is_stopped() {
+    handle_by(libc::SIGCONT, go_on, 0);
+    let heap = heap(BY_SIGNALS.stop_signal(libc::SIGTSTP as u32));
+    while_threads_stop(&heap, || {
+        for time in 0..2 {
+            println!("collecting");
+            while CONTINUED.load(Ordering::SeqCst) == time {
+                heap.collect().unwrap();
+            }
+            (0..50).for_each(|_| heap.collect().unwrap());
+        }
     });
 }
 
