@@ -16,8 +16,9 @@ use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use heapwood_os::ThreadValue;
 use heapwood_os::signal::{self, Action, Interrupted};
-use heapwood_os::{Lock, ThreadValue};
+use std::sync::{Mutex, PoisonError};
 
 // SAFETY: what is stored are records of the storing thread, which is what `thread_ends` takes.
 static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
@@ -71,14 +72,15 @@ unsafe impl Sync for Handled {}
 static HANDLED: [Handled; signal::LAST as usize + 1] =
     [const { Handled { is_ours: AtomicBool::new(false), before: UnsafeCell::new(MaybeUninit::uninit()) } };
         signal::LAST as usize + 1];
-static INSTALLING: Lock<()> = Lock::new(());
+// The standard library's, since loom's locks cannot be made at compile time; it allocates nothing either.
+static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// Threads can be stopped by this signal from now on.
 ///
 /// # Errors
 /// There is no such signal.
 pub(crate) fn handle(signal: c_int) -> Result<(), HeapError> {
-    let _one = INSTALLING.lock();
+    let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let handled = &HANDLED[signal as usize];
     if handled.is_ours.load(Ordering::Relaxed) {
         return Ok(());
