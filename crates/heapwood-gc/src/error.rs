@@ -162,6 +162,8 @@ pub enum HeapError {
     },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
+    /// Only the end is known of the stack, which is not the thread's own, and a signal may come when it is on another.
+    StackBounds,
     /// The thread is attached to the heap already.
     AttachedAlready,
     /// The process has no key for a thread-specific value left.
@@ -206,6 +208,10 @@ impl fmt::Display for HeapError {
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }
+            HeapError::StackBounds => write!(
+                f,
+                "the stack is not the thread's own, and signals stop threads of this heap: give both of its ends"
+            ),
             HeapError::AttachedAlready => write!(f, "the thread is attached to this heap already"),
             HeapError::ThreadKeys => write!(
                 f,

@@ -74,7 +74,7 @@ impl Collector {
         }
 
         drop(piece);
-        let Halted { requested, members, roots, piece } = self.halt(state, stop)?;
+        let Halted { requested, mut members, roots, piece } = self.halt(state, stop)?;
         let stopped = Moment::now();
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
@@ -158,6 +158,9 @@ impl Collector {
         drop(world);
         drop(roots);
         members.resume();
+        if self.stops_by_signals() {
+            self.registry().remove_gone(&mut members);
+        }
         drop(members);
         gate.set_held(0);
         drop(piece);

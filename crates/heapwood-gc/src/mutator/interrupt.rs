@@ -122,12 +122,12 @@ impl Mutator {
         self.stack.note_interrupted(at, handler)
     }
 
-    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on.
+    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on;
+    /// when the collection has ended it is detached.
     pub(super) fn send_signal(&self) {
         let Some(signal) = self.shared().stop_signal() else { return };
         if signal::send(self.thread(), signal, mark()) == Sent::NoThread {
-            self.owner.store(0, Ordering::Relaxed);
-            self.stack.clear(0);
+            self.stack.clear(self.owner.swap(0, Ordering::Relaxed));
             self.frames.clear();
             self.gate().leave(Rest::Blocked);
         }

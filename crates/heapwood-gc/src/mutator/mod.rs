@@ -391,6 +391,10 @@ impl Member for Mutator {
         self.owner.load(Ordering::Relaxed) == thread
     }
 
+    fn is_gone(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) == 0
+    }
+
     fn retire(&self) -> bool {
         self.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, either.

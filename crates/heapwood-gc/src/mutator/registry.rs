@@ -7,6 +7,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use heapwood_os::clock::monotonic_ns;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, TimedLock};
 
@@ -34,6 +35,10 @@ pub(crate) trait Member: Sized {
     /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
     /// mutator has stopped.
     fn interrupt(&self) {}
+    /// Its thread is no more, and has not told: it has stopped for good.
+    fn is_gone(&self) -> bool {
+        false
+    }
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
     fn retire(&self) -> bool;
     /// Whether it is the thread's with this pointer.
@@ -90,13 +95,16 @@ impl<M: Member> Members<'_, M> {
             self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
         }
         for mutator in self.iter() {
-            let (mut waited, mut told) = (Duration::ZERO, 0);
+            let (began, mut told) = (monotonic_ns(), 0);
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
+            let mut send_after = patience;
             while !mutator.gate().await_stopped_for(patience) {
-                waited += patience;
-                if by_signals {
+                // A signal of the program's may have cut the wait short.
+                let waited = Duration::from_nanos(monotonic_ns() - began);
+                if by_signals && waited >= send_after {
                     mutator.interrupt();
                     patience = (patience * 2).min(SEND_SELDOM);
+                    send_after = waited + patience;
                 }
                 if waited.as_secs() > told {
                     told = waited.as_secs();
@@ -251,8 +259,24 @@ impl<M: Member> Registry<M> {
     /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
     pub(crate) unsafe fn remove(&self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
+        unsafe { self.take_out(&mut self.lists.lock(), mutator) };
+    }
+
+    /// Detaches those whose threads are no more. None is stopped for anybody.
+    pub(crate) fn remove_gone(&self, members: &mut Members<'_, M>) {
+        loop {
+            let gone = members.iter().find(|m| m.is_gone()).map(NonNull::from);
+            let Some(gone) = gone else { return };
+            // SAFETY: it is attached, and no thread uses it.
+            unsafe { self.take_out(&mut members.0, gone) };
+        }
+    }
+
+    /// # Safety
+    /// 1. As [`Registry::remove`].
+    unsafe fn take_out(&self, lists: &mut Lists<M>, mutator: NonNull<M>) {
+        // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
-        let mut lists = self.lists.lock();
         m.flush();
         let mut link = &raw mut lists.attached;
         // SAFETY: the list holds attached mutators, of which this is one, and the lock is held.

@@ -75,6 +75,11 @@ impl ThreadStack {
         })
     }
 
+    /// Whether both ends of the stack of the attachment are known.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.bounds.get().is_some()
+    }
+
     /// The stacks that it may be on beside that of the attachment.
     fn others(&self) -> impl Iterator<Item = (StackRef, &OtherStack)> {
         // SAFETY: records stay readable as long as the heap; one that was removed, or is another stack now, covers no address of
