@@ -57,8 +57,10 @@
  *      back after the jump. Nothing can jump out of hw_call_blocking or a trace function.
  *   6. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
  *      store with release order. No function may be called from a signal handler. A thread that ends attached is detached
- *      as it ends: what it kept only in its stack or frames is kept no more. After fork, the child does not use heaps it
- *      inherited.
+ *      as it ends: what it kept only in its stack or frames is kept no more. A process may fork, whatever
+ *      its threads and heaps are doing: fork waits until no thread is between two steps of the library, not for collections. The child
+ *      has the thread that forked, attached as it was; the other threads are detached there, and what only they kept is kept no more.
+ *      It can use its heaps, attach threads, and end them. (A trace function that forks has its child call exec.)
  *
  * Stops by signals: the option stop = HW_STOP_SIGNALS
  *
@@ -93,8 +95,8 @@
  *     and 4 KiB: the thread's own, fibers', and alternate ones. A handler of the program's on an alternate stack (SA_ONSTACK)
  *     may be interrupted, and what it had interrupted is scanned; not so with SS_AUTODISARM, where it is waited for. So is every
  *     handler that interrupted the library itself: it must not wait for another attached thread.
- *   - A thread that was attached with the end of a stack that is not its own (stack_hi) does not leave it: hw_attach_bounds is
- *     for those that do.
+ *   - A stack that is not the thread's own is attached with both bounds, by hw_attach_bounds: hw_attach refuses one of which only
+ *     the end is given.
  */
 #ifndef HEAPWOOD_H
 #define HEAPWOOD_H

@@ -146,6 +146,11 @@ fn signals_are_the_programs() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }
 
+#[test]
+fn children_use_the_heaps_they_inherit() {
+    passes("tests/c/fork.c", &[&["polls"], &["signals"]]);
+}
+
 /// Fibers that are resumed by other threads than have left them, while somebody collects all the time.
 #[test]
 fn fibers_migrate() {

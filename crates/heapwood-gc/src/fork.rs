@@ -27,7 +27,7 @@ impl Heap {
         collector.for_each_lock(&mut |lock| f(lock, false));
         state.for_each_lock(&mut |lock| f(lock, false));
         f(self.client_lock(), false);
-        self.space().for_each_lock(&mut |lock| f(lock, false));
+        self.space().fork_locks(&mut |lock| f(lock, false));
     }
 }
 

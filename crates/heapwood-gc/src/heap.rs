@@ -170,9 +170,11 @@ impl Heap {
     }
 
     /// A lock for what its client keeps of it and threads share: one that a process holds while it forks, so that it is free in
-    /// the child, and what it guards is whole.
+    /// the child, and what it guards is whole. As long as it is held no signal stops the thread.
     pub fn lock_for_client(&self) -> impl Sized {
-        self.client.lock()
+        // The section comes first: who begins one may have to wait until the process has forked.
+        let section = record().section();
+        (self.client.lock(), section)
     }
 
     pub(crate) fn client_lock(&self) -> &Lock<()> {

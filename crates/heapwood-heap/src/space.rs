@@ -338,7 +338,7 @@ impl Space {
 
     /// Calls `f` with each lock of the space, in the order in which a process that forks takes them, which is that of all who
     /// take several.
-    pub fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+    pub fn fork_locks(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         self.shape_table().for_each_lock(f);
         f(self.sweeper().fork_lock());
         f(self.heap().pages().fork_lock());
