@@ -1,7 +1,7 @@
 /* How long threads take to stop for a collection, by polls, by signals, and in libgc: the same program for all three. So many threads
  * allocate lists, each keeping the last hundred nodes; the main thread collects, and notes each time from the request until all
- * had stopped. With FORKS it forks that often beside so many threads in blocking regions instead, and notes what that takes
- * with a heap and without.
+ * had stopped. With FORKS it forks that often beside so many threads in blocking regions instead, and notes what the heap's
+ * handlers take.
  *
  *     cc -O2 -pthread stop_time.c -lheapwood && HEAPWOOD=stop=signals ./a.out THREADS COLLECTIONS [FORKS]
  *     cc -O2 -pthread -DLIBGC stop_time.c -lgc && ./a.out THREADS COLLECTIONS
@@ -65,6 +65,7 @@ static void *work(void *arg) {
 
 static uint64_t collect(void *heap, void *m) {
     (void)heap, (void)m;
+    usleep(1000);
     GC_gcollect();
     return took;
 }
@@ -89,7 +90,17 @@ static void *work(void *arg) {
     return NULL;
 }
 
+static void nap(void *arg) {
+    (void)arg;
+    usleep(1000);
+}
+
+static void wait_until_ready(void *threads) {
+    while (ready < *(int *)threads) usleep(100);
+}
+
 static uint64_t collect(void *h, void *m) {
+    hw_call_blocking(m, nap, NULL);
     hw_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     hw_stats_get(h, &before);
     hw_collect(m);
@@ -100,7 +111,7 @@ static uint64_t collect(void *h, void *m) {
 
 static void wait_until_done(void *arg) {
     (void)arg;
-    while (!done) usleep(1000);
+    while (!done) sleep(1);
 }
 
 static void *wait_in_region(void *arg) {
@@ -114,27 +125,30 @@ static void *wait_in_region(void *arg) {
     return NULL;
 }
 
-/* What a fork takes the thread that forks, and the child until it runs. */
-static void forks(size_t n, const char *what) {
-    uint64_t *parent = malloc(n * sizeof *parent), *child = malloc(n * sizeof *child);
+/* Handlers registered before the heap's and after them: what lies between is the heap's. */
+static uint64_t first, last, prepare_ns, parent_ns, child_ns;
+static void before_inner(void) { first = now(); }
+static void before_outer(void) { prepare_ns = now() - first; }
+static void parent_outer(void) { last = now(); }
+static void parent_inner(void) { parent_ns = now() - last; }
+static void child_outer(void) { last = now(); }
+static void child_inner(void) { child_ns = now() - last; }
+
+/* What the heap's handlers take, in the thread that forks and in the child. */
+static void forks(size_t n) {
+    uint64_t *before = malloc(n * sizeof *before), *parent = malloc(n * sizeof *parent), *child = malloc(n * sizeof *child);
     for (size_t i = 0; i < n; i++) {
         int pipes[2];
         if (pipe(pipes)) abort();
-        uint64_t began = now();
         pid_t pid = fork();
-        uint64_t ns = now() - began;
-        if (pid == 0) {
-            if (write(pipes[1], &ns, sizeof ns) < 0) _exit(1);
-            _exit(0);
-        }
-        parent[i] = ns;
-        if (read(pipes[0], &child[i], sizeof ns) != sizeof ns) abort();
+        if (pid == 0) _exit(write(pipes[1], &child_ns, sizeof child_ns) < 0);
+        before[i] = prepare_ns, parent[i] = parent_ns;
+        if (read(pipes[0], &child[i], sizeof *child) != sizeof *child) abort();
         close(pipes[0]), close(pipes[1]);
         waitpid(pid, NULL, 0);
     }
-    printf("%s: ", what);
+    tell("before", before, n);
     tell("parent", parent, n);
-    printf("%s: ", what);
     tell("child", child, n);
 }
 #endif
@@ -156,24 +170,26 @@ int main(int argc, char **argv) {
     size_t n = argc > 3 ? (size_t)atoi(argv[3]) : 0;
     if (n > 0) {
         run = wait_in_region;
-        forks(n, "without a heap");
+        pthread_atfork(before_outer, parent_outer, child_outer);
     }
     if (hw_heap_create(&options, &heap, NULL) != HW_OK) return 1;
+    if (n > 0) pthread_atfork(before_inner, parent_inner, child_inner);
     uint64_t mask = 1;
     if (hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) != HW_OK) return 1;
     if (hw_attach(heap, NULL, (hw_mutator **)&m, NULL) != HW_OK) return 1;
     h = heap;
 #endif
     for (int i = 0; i < threads; i++) pthread_create(&all[i], NULL, run, NULL);
+#ifdef LIBGC
     while (ready < threads) usleep(100);
-#ifndef LIBGC
+#else
+    hw_call_blocking(m, wait_until_ready, &threads);
     if (n > 0) {
-        forks(n, "with a heap");
+        forks(n);
         collections = 0;
     }
 #endif
     for (int i = 0; i < collections; i++) {
-        usleep(1000);
         ns[i] = collect(h, m);
     }
     if (collections > 0) tell("time to stop", ns, (size_t)collections);
