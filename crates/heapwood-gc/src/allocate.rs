@@ -7,6 +7,7 @@ use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
 use crate::mutator::Mutator;
 use crate::types::ObjectType;
+use core::ops::ControlFlow;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::Bump;
@@ -92,7 +93,18 @@ impl Mutator {
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
         let owner = self.owned();
-        let large = self.retry(bytes, || owner.take_large(shape, bytes, zeroed))?;
+        let taken = self.retry(bytes, || {
+            let large = owner.take_large(shape, bytes, zeroed)?;
+            // Where there is nothing to zero no stop may come between.
+            Ok(match large.bytes_to_zero() {
+                0 => ControlFlow::Break(large.finish()),
+                _ => ControlFlow::Continue(large),
+            })
+        })?;
+        let large = match taken {
+            ControlFlow::Break(object) => return Ok(object),
+            ControlFlow::Continue(large) => large,
+        };
         if large.bytes_to_zero() < LONG_TO_ZERO {
             large.zero();
         } else if self.blocking(|| large.zero()).is_err() {
