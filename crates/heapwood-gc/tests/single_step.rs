@@ -154,6 +154,11 @@ mod x86_64 {
         assert!(report.stopped() >= n && report.collections as usize >= report.stopped());
     }
 
+    /// Asserts that the thread was stopped at all of them.
+    fn always(report: &Report) {
+        assert_eq!(report.stopped(), report.steps());
+    }
+
     /// Lists whose heads are in a register or on the stack, and nowhere else.
     #[test]
     fn cells_that_are_written_before_they_are_taken() {
@@ -161,7 +166,7 @@ mod x86_64 {
         let reports = hows(1).map(|how| {
             let heap = heap(STEPPED);
             let (node, large) = (node_type(&heap), masked(&heap, 256, &[0, 1]));
-            let n = times(100);
+            let n = times(60);
             let report = attached(&heap, how, "reserve and commit", |m, go| {
                 let (mut head, mut large_head) = (0, 0);
                 go(&mut || {
@@ -217,12 +222,12 @@ mod x86_64 {
             let heap = heap(STEPPED);
             let (kinds, bytes) = (kinds(&heap), pointer_free(&heap, 72));
             let report = attached(&heap, how, "allocate", |m, go| {
-                let (mut heads, mut strings) = ([0; 8], [0; 30]);
+                let (mut heads, mut strings) = ([0; 8], [0; 8]);
                 for round in 0..times(1) {
                     go(&mut || {
-                        for i in 0..30 {
-                            for (k, kind) in kinds.iter().enumerate().take(if i < 3 { 8 } else { 5 }) {
-                                let object = stepped_allocate(m, *kind);
+                        for i in 0..8 {
+                            for (k, kind) in kinds.iter().enumerate().take(if i == 5 { 8 } else { 5 }) {
+                                let object = if k < 5 { stepped_allocate(m, *kind) } else { new(m, *kind) };
                                 put(object, 0, heads[k]);
                                 put(object, 2, i);
                                 heads[k] = object;
@@ -232,10 +237,10 @@ mod x86_64 {
                         }
                     });
                     for (k, head) in heads.iter_mut().enumerate() {
-                        check_list(*head, if k < 5 { 30 } else { 3 }, 0);
+                        check_list(*head, if k < 5 { 8 } else { 1 }, if k < 5 { 0 } else { 5 });
                         *head = 0;
                     }
-                    assert!((0..30).all(|i| (0..9).all(|word| get(strings[i], word) == i ^ word)), "{round}");
+                    assert!((0..8).all(|i| (0..9).all(|word| get(strings[i], word) == i ^ word)), "{round}");
                 }
             });
             often(&report, 500);
@@ -250,7 +255,7 @@ mod x86_64 {
         hows(2).map(|how| {
             let heap = heap(STEPPED);
             let (node, large) = (node_type(&heap), masked(&heap, 5000, &[0]));
-            let n = times(20);
+            let n = times(12);
             let report = attached(&heap, how, "free", |m, go| {
                 let (mut kept, mut last) = (0, [0; 4]);
                 go(&mut || {
@@ -369,7 +374,7 @@ mod x86_64 {
             let node = node_type(&heap);
             let report = attached(&heap, how, "blocking regions", |m, go| {
                 let mut head = 0;
-                let n = times(5);
+                let n = times(2);
                 go(&mut || {
                     for i in 0..n {
                         let object = stepped_allocate(m, node);
@@ -505,7 +510,7 @@ mod x86_64 {
                 // SAFETY: this heap registered it.
                 unsafe { m.heap().remove_stack(stack) }.unwrap();
             });
-            often(&report, 500);
+            always(&report);
         });
     }
 
@@ -575,7 +580,7 @@ mod x86_64 {
 
     fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Report {
         let node = node_type(heap);
-        attached(heap, how, name, |m, _| {
+        let report = attached(heap, how, name, |m, _| {
             before();
             for i in 0..times(20) {
                 let hidden = new_and_hidden(m, node, i);
@@ -588,7 +593,9 @@ mod x86_64 {
                 assert_eq!((get(!hidden, 2), errno), (i, 77));
             }
             after();
-        })
+        });
+        always(&report);
+        report
     }
 
     #[test]

@@ -24,9 +24,9 @@ const MOST: usize = 1 << 21;
 /// At an instruction that repeats itself the collector is asked once in so many times.
 const SELDOM: usize = 1021;
 
-/// After a collection that had to wait for the thread nobody asks for some steps, another number each time, and fewer than this: else
-/// the thread, on its way out of where it waited, would be asked again before it is out, for ever.
-const PAUSES: usize = 509;
+/// After a collection that had to wait for the thread nobody asks for some steps, and for so many more each time, until it has been
+/// stopped: else the thread, on its way out of where it waited, would be asked again before it is out, for ever.
+const PATIENCE: usize = 7;
 
 /// While a collection waits for the thread, it is looked at closely only once in so many steps.
 const LOOKS: usize = 16;
@@ -70,11 +70,16 @@ struct Window {
     too_long: AtomicBool,
     /// The last address, and how often it came in a row.
     last: Cell<(usize, usize)>,
-    /// The collection under way waits for the thread; how many have; steps until the next may be asked for.
+    /// The collection under way waits for the thread; how many have.
     waits: Cell<bool>,
     waited: Cell<usize>,
+    /// One was asked for, when there were so many lines.
+    asks: Cell<Option<usize>>,
+    /// Steps until the next may be asked for, and how many that will be after the next that waits.
     pause: Cell<usize>,
+    next_pause: Cell<usize>,
     heap: *const Heap,
+    ring: &'static [AtomicUsize],
 }
 
 // SAFETY: the steps and the last of them are the stepped thread's until it has been joined; the heap is shared by nature.
@@ -141,8 +146,11 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
         last: Cell::new((0, 0)),
         waits: Cell::new(false),
         waited: Cell::new(0),
+        asks: Cell::new(None),
         pause: Cell::new(0),
+        next_pause: Cell::new(0),
         heap,
+        ring,
     };
     install();
     std::thread::scope(|scope| {
@@ -247,52 +255,82 @@ impl Window {
         self.last.set((at, times));
         let repeats = times >= 2 && !times.is_multiple_of(SELDOM);
         let waits = self.waits.get() && (repeats || !number.is_multiple_of(LOOKS));
-        let began_with =
-            match waits && self.done.load(Ordering::Acquire) != self.asked.load(Ordering::Relaxed) {
-                true => Began::Waiting,
-                false => self.ask(number.is_multiple_of(self.every) && !repeats),
-            };
+        let began_with = match waits && self.is_under_way() {
+            true => Began::Waiting,
+            false => self.ask(number.is_multiple_of(self.every) && !repeats),
+        };
         if number == MOST {
             self.too_long.store(true, Ordering::Relaxed);
             return;
         }
-        // SAFETY: the heap lives as long as the window, and the steps are this thread's.
-        unsafe {
-            let noted = (*self.heap).interruptions() as u32;
-            (&mut *self.steps.get())[number] = Step { at, noted, began_with };
-        }
+        let step = Step { at, noted: self.noted() as u32, began_with };
+        // SAFETY: the steps are this thread's.
+        unsafe { (&mut *self.steps.get())[number] = step };
         self.len.store(number + 1, Ordering::Relaxed);
     }
 
     /// Asks for a collection, unless one is under way, and waits until it has done what it can without this thread.
     fn ask(&self, wants: bool) -> Began {
-        let mut asked = self.asked.load(Ordering::Relaxed);
-        if self.done.load(Ordering::Acquire) == asked {
-            if self.waits.replace(false) {
-                self.waited.set(self.waited.get() + 1);
-                self.pause.set(self.waited.get() % PAUSES);
+        if self.is_under_way() {
+            // One for which this thread has stopped may have a little left to do.
+            let began_with = self.wait();
+            if began_with != Began::Collected {
+                return began_with;
             }
-            if self.pause.get() > 0 {
-                self.pause.set(self.pause.get() - 1);
-                return Began::Quiet;
-            }
-            if !wants {
-                return Began::Quiet;
-            }
-            if self.is_pending() {
-                self.take_signal();
-            }
-            asked += 1;
-            self.asked.store(asked, Ordering::Release);
         }
+        if let Some(before) = self.asks.take() {
+            let waited = self.waits.replace(false);
+            match self.last_note(before) {
+                Some(Interruption::Stopped) if !waited => self.next_pause.set(self.waited.get() % PATIENCE),
+                None if !waited => {}
+                _ => {
+                    self.waited.set(self.waited.get() + 1);
+                    self.pause.set(self.next_pause.get());
+                    self.next_pause.set(self.next_pause.get() + PATIENCE);
+                }
+            }
+        }
+        if self.pause.get() > 0 {
+            self.pause.set(self.pause.get() - 1);
+            return Began::Quiet;
+        }
+        if !wants {
+            return Began::Quiet;
+        }
+        if self.is_pending() {
+            self.take_signal();
+        }
+        self.asked.fetch_add(1, Ordering::Release);
+        self.asks.set(Some(self.noted()));
+        self.wait()
+    }
+
+    /// How many lines there are about signals.
+    fn noted(&self) -> usize {
+        // SAFETY: the heap lives as long as the window.
+        unsafe { (*self.heap).interruptions() }
+    }
+
+    /// The last of them, if there were fewer before.
+    fn last_note(&self, before: usize) -> Option<Interruption> {
+        let last = (self.noted() > before).then(|| self.ring[self.noted() - 1].load(Ordering::Relaxed))?;
+        Some(Interruption::of_word(last)?.1)
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.done.load(Ordering::Acquire) != self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the collection has ended, or waits for this thread.
+    fn wait(&self) -> Began {
         for turn in 0usize.. {
             if self.is_pending() {
                 return Began::Pending;
             }
-            if self.done.load(Ordering::Acquire) == asked {
+            if !self.is_under_way() {
                 return Began::Collected;
             }
-            let begun = self.begun.load(Ordering::Acquire) == asked;
+            let begun = self.begun.load(Ordering::Acquire) == self.asked.load(Ordering::Relaxed);
             let looks = begun && (turn % 16 == 15 || self.waits.get());
             if looks && self.collector_sleeps() && !self.is_pending() {
                 self.waits.set(true);
