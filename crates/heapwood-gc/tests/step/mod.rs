@@ -26,7 +26,7 @@ const SELDOM: usize = 1021;
 
 /// After a collection that had to wait for the thread nobody asks for some steps, and for so many more each time, until it has been
 /// stopped: else the thread, on its way out of where it waited, would be asked again before it is out, for ever.
-const PATIENCE: usize = 7;
+const PATIENCE: usize = 13;
 
 /// While a collection waits for the thread, it is looked at closely only once in so many steps.
 const LOOKS: usize = 16;
