@@ -20,9 +20,8 @@
  *   What allocates, collects, detaches or begins a blocking region is refused with HW_ESTATE, and hw_last_error says why,
  *   inside a trace function, on another thread than the mutator's, and after hw_detach (where that can be told; with
  *   verify it always can); inside hw_call_blocking, of whichever of the thread's heaps, what allocates or collects is; and what
- *   collects or begins a
- *   blocking region is on another stack than that of hw_attach. Allocation looks where a run of cells is used up: the
- *   inline functions go on until then, but with verify a blocking region leaves them no run.
+ *   collects or begins a blocking region is on a stack that the heap does not know (promise 5). Allocation looks where a run of
+ *   cells is used up: the inline functions go on until then, but with verify a blocking region leaves them no run.
  *
  * What a program promises
  *
@@ -44,20 +43,60 @@
  *      such as a pointer with a tag. A store that goes around this loses objects: verify finds it.
  *      Plain stores to root slots, ranges, frame slots and local variables are always right; so each collection, young ones
  *      included, looks at all of them. Of handles young ones look at those made or set since the last.
- *   4. Polls. A collection waits until every attached thread calls hw_safepoint, uses up a run of cells, or is inside
- *      hw_call_blocking. So a loop that can go on for long with few allocations polls, and whatever waits (system
- *      calls, locks that another attached thread may hold, sleep, pthread_join) happens inside hw_call_blocking.
- *   5. Stacks. A thread uses the heap on the stack that it was attached with. On another (a fiber, a coroutine, an
- *      alternate signal stack) hw_write and allocation may be used, but what would collect, and hw_call_blocking, is
- *      refused with HW_ESTATE; hw_safepoint does nothing there, so a collection that another thread began waits until
- *      this one is back; and a stack that is not running is not scanned: what only it refers to is gone at the next
- *      collection, unless the words are a registered range or linked frames. After longjmp, or an exception, frames of
- *      functions that were left must not be linked any more: save m->frames at setjmp, and store it back after the jump.
- *      Nothing can jump out of hw_call_blocking or a trace function.
+ *   4. Polls. Unless the heap stops threads by signals (below), a collection waits until every attached thread calls
+ *      hw_safepoint, uses up a run of cells, or is inside hw_call_blocking. So a loop that can go on for long with few
+ *      allocations polls, and whatever waits (system calls, locks that another attached thread may hold, sleep, pthread_join)
+ *      happens inside hw_call_blocking.
+ *   5. Stacks. A thread uses the heap on the stack that it was attached with, and on stacks that are registered
+ *      (hw_stack_range_add) and to which it switches by announcement (hw_stack_switch): those of fibers and coroutines. A
+ *      registered stack is scanned, whether or not a thread is on it. On a stack that the heap does not know hw_write and
+ *      allocation may be used, but what would collect, and hw_call_blocking, is refused with HW_ESTATE; no thread is
+ *      stopped there, so a collection that another thread began waits until this one is back; and what only such a stack refers to
+ *      is gone at the next collection, unless the words are a registered range or linked frames. After longjmp, or an
+ *      exception, frames of functions that were left must not be linked any more: save m->frames at setjmp, and store it
+ *      back after the jump. Nothing can jump out of hw_call_blocking or a trace function.
  *   6. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
  *      store with release order. No function may be called from a signal handler. A thread that ends attached is detached
- *      as it ends: what it kept only in its stack or frames is kept no more. After fork, the child does not use heaps it
- *      inherited.
+ *      as it ends: what it kept only in its stack or frames is kept no more. A process may fork, whatever
+ *      its threads and heaps are doing: fork waits until no thread is between two steps of the library, not for collections. The child
+ *      has the thread that forked, attached as it was; the other threads are detached there, and what only they kept is kept no more.
+ *      It can use its heaps, attach threads, and end them. (A trace function that forks has its child call exec.)
+ *
+ * Stops by signals: the option stop = HW_STOP_SIGNALS
+ *
+ *   A collection sends each attached thread that is not inside hw_call_blocking a signal, SIGURG unless the option
+ *   stop_signal names another, whose handler waits until the collection is over. So it waits for no loop and no system call, and
+ *   no code needs to know of it: foreign code that never polls, or code of a compiler without barriers. In exchange:
+ *
+ *   - Between any two instructions of an attached thread a collection may happen; "may collect" can be read into every line. What
+ *     registers and stack hold keeps objects alive, as always; what is kept elsewhere must be in a root before the last copy in
+ *     a register is gone. Slots hold what promise 2 says at every moment, not only at polls.
+ *   - Promise 3 falls away: objects may be filled and changed by plain stores at any time, and hw_write, hw_copy and hw_cas are
+ *     not needed, though right. (Handles are still changed with hw_handle_set.) There are no young collections: generational
+ *     is off or auto, which then means off; always is refused with HW_EINVAL.
+ *   - Promise 4 falls away: hw_safepoint is not needed, and costs its load and branch. Blocking regions are still good: no
+ *     signal is sent into them, so system calls there are not interrupted; what the thread has set aside goes back while it waits;
+ *     and a heap is collected when idle only if all threads are in one.
+ *   - Stacks are scanned: conservative_stacks = 0 is refused with HW_EINVAL.
+ *   - Trace functions see objects at every point of their initialisation: each word is zero or what was written there, in
+ *     whatever order the compiler has left. They must not allocate, take locks or print with stdio: a thread that was stopped may
+ *     hold the lock of malloc, or of stdout, and they would wait for it for good.
+ *   - System calls that the kernel cannot restart return EINTR, as for any handler; the others go on (SA_RESTART). signal(7) lists
+ *     those that are never restarted: accept, connect, recv, send and theirs on sockets with a timeout (SO_RCVTIMEO, SO_SNDTIMEO);
+ *     pause, sigsuspend, sigtimedwait, sigwaitinfo; epoll_wait, epoll_pwait, poll, ppoll, select, pselect; msgrcv, msgsnd,
+ *     semop, semtimedop; clock_nanosleep, nanosleep, usleep; io_getevents; and sleep, which returns the seconds that are left.
+ *     Call them inside hw_call_blocking, or again.
+ *   - The signal is not blocked for long by attached threads, nor taken by sigwait or signalfd, and its handler is not replaced;
+ *     what the program had wanted of the signal before the heap was made still happens when others send it. When a thread has not
+ *     answered for a second, standard error says so by its name, that of the signal, and whether that has another handler now:
+ *     "heapwood: a collection waits for ...: for 1 s it has not answered SIGURG (23)"; again after 2, 4, 8.. seconds, and the
+ *     collection goes on waiting.
+ *   - Every stack has room for one signal frame (sysconf(_SC_MINSIGSTKSZ), up to 12 KiB on processors with large registers)
+ *     and 4 KiB: the thread's own, fibers', and alternate ones. A handler of the program's on an alternate stack (SA_ONSTACK)
+ *     may be interrupted, and what it had interrupted is scanned; not so with SS_AUTODISARM, where it is waited for. So is every
+ *     handler that interrupted the library itself: it must not wait for another attached thread.
+ *   - A stack that is not the thread's own is attached with both bounds, by hw_attach_bounds: hw_attach refuses one of which only
+ *     the end is given.
  */
 #ifndef HEAPWOOD_H
 #define HEAPWOOD_H
@@ -83,6 +122,7 @@ uint32_t hw_version(void);
 
 typedef struct hw_heap hw_heap;       /* a heap */
 typedef struct hw_mutator hw_mutator; /* a thread's part in a heap; its beginning is given below */
+typedef struct hw_stack hw_stack;     /* a registered stack */
 typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees it */
 typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
 typedef uint64_t hw_root;             /* a registered root, never 0 */
@@ -97,7 +137,7 @@ typedef enum hw_status {
     HW_EDESC = -4,  /* a type's description is wrong */
     HW_ESTATE = -5, /* not now, or not here: see above; threads are attached; the thread is attached already */
     HW_ENOSYS = -7, /* the system does not tell where the thread's stack ends, or its pages have more than 64 KiB */
-    HW_EFULL = -10  /* a table of the heap is full: types, layouts, programs, roots, handles */
+    HW_EFULL = -10  /* a table of the heap is full: types, layouts, programs, roots, stacks, handles */
 } hw_status;
 
 /* Why something was refused. The text is a sentence without its full stop. */
@@ -222,6 +262,10 @@ typedef struct hw_options {
        made still happens at those that are not the heap's. Range: 1 to 64, or a name such as SIGUSR1. Default: 0,
        SIGURG, at which nothing happens by default. */
     uint32_t stop_signal;
+    /* Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it
+       looks like one, as libraries come and go. Thread-local variables are not among them. Each collection reads
+       all of it, while threads are stopped. Default: off. */
+    uint32_t library_roots;
 } hw_options;
 /* end: options */
 
@@ -256,6 +300,22 @@ hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
  * that uses one of them for long without allocating polls the others, too. */
 hw_status hw_attach(hw_heap *heap, void *stack_hi, hw_mutator **out, hw_error *why);
 
+/* The same on a stack from stack_lo (its lowest byte) to stack_hi (one past the highest word that may hold pointers), which need
+ * not be one that the system knows: a fiber's, one that another library's runtime has allocated. HW_EINVAL if the calling
+ * function is not on it. */
+hw_status hw_attach_bounds(hw_heap *heap, void *stack_lo, void *stack_hi, hw_mutator **out, hw_error *why);
+
+/* The mutator of the calling thread, which is attached (on the stack that the system gave it) if it was not: for callbacks on
+ * threads that the program did not start. Nobody needs to detach it: that happens as the thread ends. In between it is an
+ * attached thread like all, which with stops by polls is waited for: one that may go on for long elsewhere detaches itself
+ * before it returns, or waits in hw_call_blocking. HW_ESTATE inside hw_call_blocking and trace functions, where a mutator cannot
+ * be used; otherwise as hw_attach. */
+hw_status hw_attach_if_needed(hw_heap *heap, hw_mutator **out, hw_error *why);
+
+/* The mutator of the calling thread; NULL if it is not attached to this heap. A few steps: a thread keeps its mutator where it
+ * can, but code that fibers run asks again after each switch. */
+hw_mutator *hw_self(hw_heap *heap);
+
 /* Detaches the calling thread, and ends the mutator: it must be the last use of it, for another thread may get it next.
  * Its frames are dropped; objects live on as other roots demand. A thread that ends without it is detached then. HW_ESTATE
  * on any other thread, and inside a trace function. */
@@ -269,6 +329,53 @@ hw_heap *hw_mutator_heap(const hw_mutator *m);
  * thread's mutators, except that it may call this again, and attach to another heap, which it may use. With HW_ESTATE fn
  * was not called. May collect. */
 hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
+
+/* ------------------------------------------------------------------------------------------- stacks of fibers -- */
+
+/* A fiber's stack is registered when it has been allocated, and removed before its memory is freed. Each switch is announced, with
+ * the thread's registers on the stack that it leaves; so the words in use of a stack that was left are known, and are
+ * scanned like those of the stacks that threads are on, conservatively (with conservative_stacks = 0, too). With ucontext:
+ *
+ *     struct swap { ucontext_t *from, *to; };
+ *     static void jump(void *arg) { struct swap *s = arg; swapcontext(s->from, s->to); }
+ *
+ *     hw_stack_range_add(heap, memory, memory + size, &fiber->stack, &why);
+ *     ...
+ *     hw_stack_switch(m, fiber->stack, jump, &(struct swap){&here, &fiber->context});    // to the fiber
+ *     hw_stack_switch(m, NULL, jump, &(struct swap){&fiber->context, &here});            // on it: back to the thread's own
+ *
+ * - A fiber may be left by one thread and resumed by another, which is attached, too: then its code goes on with the other's
+ *   mutator (hw_self). Nobody resumes a fiber before the thread that leaves it has left it: so who puts it on a list for others
+ *   does that on another stack, after the switch.
+ * - Until a fiber has begun nothing of its stack is in use. What makecontext passes to it is seen by no collection: let a root
+ *   lead to it, or the stack of whoever starts it, until the fiber runs.
+ * - A collection runs on the stack of the thread that allocates, in at most 32 KiB beside what trace functions take.
+ * - Of a stack that is used again for another fiber the words that its last one had in use are scanned until the next leaves it.
+ * - Frames (hw_frame_push) are linked through the mutator, so with frames each switch saves m->frames and stores that of the
+ *   stack that is gone to. Those of a fiber that waits are not seen as frames: its stack is scanned.
+ * - A thread that is attached to several heaps announces each switch to each whose objects it uses there: hw_stack_switch to one,
+ *   and in jump hw_stack_announce to the others, with an address of jump's frame.
+ * - Exceptions and longjmp do not leave a stack; and a thread does not detach or end on a registered one. */
+
+/* Registers the stack from low to high, which stays readable until it is removed. Nothing of it is in use yet. HW_EINVAL if high
+ * is not above low, HW_EFULL if there are too many (1048576 where addresses are plenty), HW_ENOMEM. Any thread may call this. */
+hw_status hw_stack_range_add(hw_heap *heap, void *low, void *high, hw_stack **out, hw_error *why);
+
+/* Removes a stack: nothing of it is scanned any more. HW_ESTATE while a thread is on it or has announced that it goes there;
+ * HW_EINVAL if it was removed before. (Once its name is another stack's, that is what is removed.) Any thread may call this. */
+hw_status hw_stack_range_remove(hw_heap *heap, hw_stack *stack, hw_error *why);
+
+/* Pushes the registers onto the stack, announces that the thread goes to another (NULL: the one that it was attached with), and
+ * calls jump(arg), which does nothing but go there: it holds no objects of its own. Returns when somebody has switched back to
+ * this stack, perhaps on another thread: so m is not used afterwards unless the fiber stays on its thread. With another status
+ * than HW_OK jump was not called. HW_ESTATE: another thread is on that stack, or this one is not on the stack that it was said to be
+ * on; HW_EINVAL: it was removed. It does not collect. */
+hw_status hw_stack_switch(hw_mutator *m, hw_stack *to, void (*jump)(void *arg), void *arg);
+
+/* The same for runtimes that push the registers and switch themselves (compilers, assembly): announces that the thread is about
+ * to go to another stack, and that of the one it is on the words from sp on are in use, among them all registers that it wants
+ * back. What follows is the switch, and no other use of the heap. */
+hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
 
 /* ------------------------------------------------------------------------------------------------------- types -- */
 
@@ -316,7 +423,7 @@ hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_erro
  * each mixture (a count that is raised after the slot was written, or an end that is read once and tested), and read
  * each pointer once, in one piece: hw_visit does, given the address of the slot; a tagged pointer may be read into a
  * variable, cleared of its tag there, and that variable's address given. It calls only the two functions below, and
- * returns in the ordinary way. */
+ * returns in the ordinary way. With stops by signals it takes no lock and calls neither malloc nor stdio. */
 typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);
 hw_status hw_type_trace(hw_heap *heap, size_t size, hw_trace_fn trace, hw_type *out, hw_error *why);
 
@@ -342,6 +449,16 @@ hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n, hw_error *why)
 
 /* The aligned words from lo up to hi, whatever they hold. */
 hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi, hw_error *why);
+
+/* The writable data of the shared library that holds address (of a function or a variable of its own, not of one that it
+ * took from another), or of the program if it is in that: every aligned word of them, whatever it holds. They are roots
+ * until hw_root_remove, or until the library is closed: once dlclose has unloaded it, the next collection removes the root,
+ * which need not be removed then, and is not (HW_EINVAL). Each call makes a root of its own. What the library keeps
+ * elsewhere is not among them: thread-local variables, what it has from malloc. libheapwood.so's own data refer to no
+ * objects. HW_EINVAL if address is in no library that is loaded, HW_ENOMEM if there is no thread for it either: a heap
+ * with such roots has one more thread, which asks the dynamic loader what is loaded. A callback of dl_iterate_phdr must not
+ * allocate in such a heap or collect it: it has the loader's lock. Libraries opened by dlmopen are not seen. */
+hw_root hw_roots_add_dso(hw_heap *heap, const void *address, hw_error *why);
 
 /* HW_EINVAL if the root was removed before. */
 hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
@@ -436,7 +553,7 @@ static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) {
 }
 
 /* Lets a collection that waits for this thread go on: a load and a branch if there is none. May collect. Where the thread
- * cannot stop (HW_ESTATE above) it does nothing. */
+ * cannot stop (HW_ESTATE above) it does nothing. With stops by signals nobody waits for it. */
 static inline void hw_safepoint(hw_mutator *m) {
     if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
 }
@@ -444,8 +561,8 @@ static inline void hw_safepoint(hw_mutator *m) {
 /* -------------------------------------------------------------------------------------------------- allocation -- */
 
 /* All of these may collect, and return NULL if there is no memory or an argument is wrong (hw_last_error tells). The
- * object they return is the collector's to free: it is safe until this thread's next poll or allocation, and after
- * that only if a root leads to it. It is aligned to 16 bytes. */
+ * object they return is the collector's to free: it is safe until this thread's next poll or allocation (with stops by signals:
+ * as long as a register or its stack holds it), and after that only if a root leads to it. It is aligned to 16 bytes. */
 
 /* Takes a cell: one store, which the compiler neither moves over what was stored before nor merges with the next. */
 static inline void hw_bump_commit(hw_bump *bump, uintptr_t cell) {

@@ -4,7 +4,7 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, TypeError,
+    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, StackError, TypeError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -22,6 +22,8 @@ pub enum Error {
     UnknownOption,
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
+    /// The calling function's frame is not between the bounds of the stack.
+    StackBounds(usize, usize),
     /// The heap has no type with this number.
     NoType(u32),
     /// The heap has as many types as it can.
@@ -44,6 +46,8 @@ pub enum Error {
     NoRoot(u64),
     /// From a crate below.
     Root(RootError),
+    /// From a crate below.
+    Stack(StackError),
     /// From a crate below.
     Handle(HandleError),
     /// From a crate below.
@@ -74,14 +78,17 @@ impl Error {
             | Error::OptionsSize(_)
             | Error::UnknownOption
             | Error::StackEnd(_)
+            | Error::StackBounds(..)
             | Error::NoType(_)
             | Error::NoObject(_)
             | Error::NoHandle(_)
             | Error::NoSlot(_)
             | Error::SlotCount(_)
             | Error::Range(..)
-            | Error::NoRoot(_) => Status::EINVAL,
-            Error::Root(RootError::Full { .. }) | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
+            | Error::NoRoot(_)
+            | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
+            Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
+            | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Error::TooManyTypes(_) => Status::EFULL,
             Error::ArraySize(..) => Status::ELIMIT,
@@ -93,6 +100,7 @@ impl Error {
             Error::Misuse(_) | Error::Alloc(AllocError::Misuse(_)) | Error::Free(FreeError::Misuse(_)) => {
                 Status::ESTATE
             }
+            Error::Stack(StackError::Busy | StackError::NotOnIt | StackError::Misuse(_)) => Status::ESTATE,
             Error::Free(FreeError::Refused(heapwood_heap::FreeError::Kernel(_))) => Status::ENOMEM,
             Error::Free(_) => Status::EINVAL,
             Error::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
@@ -109,9 +117,12 @@ impl Error {
             },
             Error::Os(_) => Status::ENOMEM,
             // Reasons that the crates below may learn and this one does not know yet.
-            Error::Root(_) | Error::Handle(_) | Error::Alloc(_) | Error::Heap(_) | Error::Type(_) => {
-                Status::EINVAL
-            }
+            Error::Root(_)
+            | Error::Stack(_)
+            | Error::Handle(_)
+            | Error::Alloc(_)
+            | Error::Heap(_)
+            | Error::Type(_) => Status::EINVAL,
         }
     }
 }
@@ -130,6 +141,11 @@ impl fmt::Display for Error {
                     "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
                 )
             }
+            Error::StackBounds(lo, hi) => write!(
+                f,
+                "the stack from {lo:#x} to {hi:#x} is not that of the calling function: lo is its lowest byte, and hi one past its \
+                 highest"
+            ),
             Error::NoType(number) => write!(f, "{number:#x} is not the number of a type of this heap"),
             Error::TooManyTypes(most) => {
                 write!(
@@ -156,6 +172,7 @@ impl fmt::Display for Error {
                 write!(f, "{root:#x} is no root of this heap: has it been removed before?")
             }
             Error::Root(e) => e.fmt(f),
+            Error::Stack(e) => e.fmt(f),
             Error::Handle(e) => e.fmt(f),
             Error::Alloc(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
@@ -206,6 +223,12 @@ impl From<RootError> for Error {
     }
 }
 
+impl From<StackError> for Error {
+    fn from(e: StackError) -> Self {
+        Error::Stack(e)
+    }
+}
+
 impl From<HandleError> for Error {
     fn from(e: HandleError) -> Self {
         Error::Handle(e)
@@ -232,6 +255,7 @@ mod tests {
     fn full_tables_have_one_status_and_say_how_many_they_hold() {
         let full = [
             (Error::Root(RootError::Full { most: 65536 }), "65536 roots"),
+            (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),
             (Error::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Error::TooManyTypes(262143), "262143 different types"),
             (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16075 different layouts"),

@@ -13,13 +13,14 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("alloc.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
     include_str!("heap.rs"),
     include_str!("options.rs"),
     include_str!("roots.rs"),
+    include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
 const MORE_SOURCES: [&str; 3] =

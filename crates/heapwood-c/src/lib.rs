@@ -12,6 +12,7 @@
 //! | [`handle`] | what stands behind a heap's handle |
 //! | [`heap`] | heaps: creating, destroying |
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
+//! | [`stacks`] | stacks that threads switch to |
 //! | [`types`], [`type_table`] | types as C describes them, and the table of them |
 //! | [`trace`] | what trace functions call |
 //! | [`alloc`] | allocation's slow paths, arrays, looking up |
@@ -28,6 +29,7 @@ pub mod handle;
 pub mod heap;
 pub mod options;
 pub mod roots;
+pub mod stacks;
 pub mod status;
 pub mod threads;
 pub mod trace;

@@ -1,4 +1,4 @@
-//! Roots that C registers: slots, ranges, handles. Frames need no function: the header links them inline.
+//! Roots that C registers: slots, ranges, libraries, handles. Frames need no function: the header links them inline.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -78,6 +78,27 @@ pub unsafe extern "C" fn hw_root_range(
         };
         // SAFETY: contract 2, for the aligned words of the range.
         Ok(unsafe { heap.heap.add_root_range(start, (hi & !(WORD - 1)).max(start)) }?)
+    };
+    // SAFETY: contract 1.
+    unsafe { root_or_zero(register(), why) }
+}
+
+/// Registers the data of the library that holds an address; 0 if refused.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_roots_add_dso(
+    heap: Option<&HeapHandle>,
+    address: usize,
+    why: *mut ErrorReport,
+) -> u64 {
+    let register = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        if address == 0 {
+            return Err(Error::Null("address"));
+        }
+        Ok(heap.heap.add_library_roots(address)?)
     };
     // SAFETY: contract 1.
     unsafe { root_or_zero(register(), why) }

@@ -9,7 +9,7 @@ use crate::handle::HeapHandle;
 use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Attached, Client, MisuseError, Mutator};
+use heapwood_gc::{Attached, Client, MisuseError, Mutator, StackGiven};
 use std::sync::OnceLock;
 
 /// What this crate keeps of an attached thread.
@@ -57,20 +57,58 @@ pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Error>) -> *mut u
     }
 }
 
-fn attach(heap: &HeapHandle, stack_hi: *mut c_void) -> Result<NonNull<Mutator>, Error> {
+/// Attaches the calling thread, whose stack is given; the mutator is its until it detaches, or ends.
+fn attach(heap: &HeapHandle, stack: StackGiven) -> Result<NonNull<Mutator>, Error> {
     let here = 0u8;
-    let stack_end = (!stack_hi.is_null()).then_some(stack_hi as usize);
-    if let Some(end) = stack_end
-        && end <= &raw const here as usize
-    {
-        return Err(Error::StackEnd(end));
+    let here = &raw const here as usize;
+    match stack {
+        StackGiven::End(end) if end <= here => return Err(Error::StackEnd(end)),
+        StackGiven::Bounds(0, _) => return Err(Error::Null("stack_lo")),
+        StackGiven::Bounds(low, high) if !(low..high).contains(&here) => {
+            return Err(Error::StackBounds(low, high));
+        }
+        _ => {}
     }
-    let mutator = Mutator::attach(&heap.heap, stack_end)?;
+    let mutator = Mutator::attach_on(&heap.heap, stack)?;
     // SAFETY: the thread was just attached, and its client's room is this crate's.
     unsafe {
         record(&mutator).write(ThreadRecord { heap: NonNull::from(heap), report: ErrorReport::NONE });
     }
     Ok(mutator.into_raw())
+}
+
+/// The mutator of the calling thread, which is attached if it was not.
+fn attach_if_needed(heap: &HeapHandle) -> Result<NonNull<Mutator>, Error> {
+    match Mutator::here(&heap.heap) {
+        None => attach(heap, StackGiven::Own),
+        Some(mutator) => {
+            // SAFETY: it is this thread's, and attached.
+            unsafe { mutator.as_ref() }.check()?;
+            Ok(mutator)
+        }
+    }
+}
+
+/// Tells C of a mutator: the status to return.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
+unsafe fn tell_mutator(
+    heap: Option<&HeapHandle>,
+    out: *mut *mut Mutator,
+    why: *mut ErrorReport,
+    mutator: impl FnOnce(&HeapHandle) -> Result<NonNull<Mutator>, Error>,
+) -> Status {
+    let result = match heap {
+        None => Err(Error::Null("heap")),
+        Some(_) if out.is_null() => Err(Error::Null("out")),
+        Some(heap) => mutator(heap).map(|m| {
+            // SAFETY: contract 1.
+            unsafe { out.write(m.as_ptr()) }
+        }),
+    };
+    // SAFETY: contract 1.
+    unsafe { ErrorReport::tell(result, why) }
 }
 
 /// Attaches the calling thread.
@@ -86,16 +124,54 @@ pub unsafe extern "C" fn hw_attach(
     out: *mut *mut Mutator,
     why: *mut ErrorReport,
 ) -> Status {
-    let result = match heap {
-        None => Err(Error::Null("heap")),
-        Some(_) if out.is_null() => Err(Error::Null("out")),
-        Some(heap) => attach(heap, stack_hi).map(|m| {
-            // SAFETY: contract 1.
-            unsafe { out.write(m.as_ptr()) }
-        }),
+    let stack = match stack_hi as usize {
+        0 => StackGiven::Own,
+        end => StackGiven::End(end),
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(result, why) }
+    unsafe { tell_mutator(heap, out, why, |heap| attach(heap, stack)) }
+}
+
+/// Attaches the calling thread, which is on the stack from `stack_lo` to `stack_hi`.
+///
+/// # Safety
+/// 1. `heap` is NULL or a heap that exists until the thread is detached; `out` and `why` are NULL or may be written.
+/// 2. The words of the stack from the thread's stack pointer up stay readable while it is attached, and it uses the heap on that
+///    stack, and on those that it announces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_attach_bounds(
+    heap: Option<&HeapHandle>,
+    stack_lo: *mut c_void,
+    stack_hi: *mut c_void,
+    out: *mut *mut Mutator,
+    why: *mut ErrorReport,
+) -> Status {
+    let stack = StackGiven::Bounds(stack_lo as usize, stack_hi as usize);
+    // SAFETY: contract 1.
+    unsafe { tell_mutator(heap, out, why, |heap| attach(heap, stack)) }
+}
+
+/// Attaches the calling thread, unless it is attached.
+///
+/// # Safety
+/// 1. `heap` is NULL or a heap that exists until the thread is detached, or has ended; `out` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_attach_if_needed(
+    heap: Option<&HeapHandle>,
+    out: *mut *mut Mutator,
+    why: *mut ErrorReport,
+) -> Status {
+    // SAFETY: contract 1.
+    unsafe { tell_mutator(heap, out, why, attach_if_needed) }
+}
+
+/// The mutator of the calling thread, NULL if it is not attached.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_self(heap: Option<&HeapHandle>) -> *mut Mutator {
+    heap.and_then(|heap| Mutator::here(&heap.heap)).map_or(null_mut(), NonNull::as_ptr)
 }
 
 /// Detaches the calling thread.

@@ -130,6 +130,8 @@ impl TypeTable {
 
     /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
     pub fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Error> {
+        // A process that forks holds this, so that the other is free and its table whole in the child.
+        let _one = heap.lock_for_client();
         let Adding { committed, index: known } = &mut *self.adding.lock();
         let same = |number| self.entry(number).description == description;
         if let Some(index) = known.find(description.hash(), same) {

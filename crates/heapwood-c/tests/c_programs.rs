@@ -126,6 +126,17 @@ fn threads() {
 }
 
 #[test]
+fn what_a_plugin_keeps_lives_until_it_is_closed() {
+    let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
+    let source = Path::new(CRATE).join("tests/c/plugin.c");
+    run(compiler("CC", "cc").args(["-std=c11", "-O2", "-shared", "-fPIC", "-o"]).arg(&plugin).arg(source));
+    let path = plugin.to_str().expect("the target directory's path is text");
+    let text = passes("tests/c/libraries.c", &[&[path], &[path, "verify"]]);
+    assert_eq!(text, "kept while it was open\n");
+    std::fs::remove_file(plugin).expect("the plugin was just used");
+}
+
+#[test]
 fn misuse_is_refused() {
     assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
 }
@@ -176,6 +187,29 @@ fn a_signal_stops_at_every_instruction_of_the_inline_code() {
         }
         std::fs::remove_file(program).expect("the program was just run");
     }
+}
+
+#[test]
+fn children_use_the_heaps_they_inherit() {
+    passes("tests/c/fork.c", &[&["polls"], &["signals"]]);
+}
+
+/// Fibers that are resumed by other threads than have left them, while somebody collects all the time.
+#[test]
+fn fibers_migrate() {
+    let text = passes("tests/c/migrate.c", &[&["polls"], &["signals"]]);
+    assert!(text.starts_with("12 fibers moved 2400 times, "), "{text}");
+}
+
+/// What is under a handler on an alternate stack is found.
+#[test]
+fn handlers_on_an_alternate_stack_are_interrupted() {
+    passes("tests/c/alternate.c", &[&[]]);
+}
+
+#[test]
+fn threads_of_others_attach_as_they_need_it() {
+    assert_eq!(passes("tests/c/foreign.c", &[&["polls"], &["signals"]]), "300 callbacks\n");
 }
 
 #[test]
@@ -326,6 +360,29 @@ fn the_lisp() {
             "t",
         ]
     );
+}
+
+/// The fibers find the same, however threads are stopped and however often the heap is collected.
+#[test]
+fn the_fibers() {
+    let program = compile("examples/fibers.c", Link::Static, "-O2");
+    let check = |variable: &str| {
+        let output = run(Command::new(&program).arg("300").env("HEAPWOOD", variable));
+        assert!(output.stderr.is_empty(), "{variable}: {output:?}");
+        let text = String::from_utf8(output.stdout).expect("programs print text");
+        text.split(',').next().unwrap().to_string()
+    };
+    let expected = check("stop=polls");
+    assert!(expected.starts_with("check ") && expected.ends_with(" of 384 switches"), "{expected}");
+    for more in
+        ["", "verify=on", "verify=on,stress=on", "generational=off", "conservative_stacks=on,stress=on"]
+    {
+        assert_eq!(check(&format!("stop=signals,{more}")), expected, "{more}");
+        assert_eq!(check(&format!("stop=polls,{more}")), expected, "{more}");
+    }
+    std::fs::remove_file(program).expect("the program was just run");
+    let text = passes("examples/fibers.c", &[&["20000"]]);
+    assert!(text.contains(" of 20064 switches, "), "{text}");
 }
 
 #[test]

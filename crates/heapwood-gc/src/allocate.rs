@@ -7,11 +7,10 @@ use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
 use crate::mutator::Mutator;
 use crate::types::ObjectType;
-use core::ops::ControlFlow;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::Bump;
-use heapwood_heap::{Collection, ScanKind, ShapeId, SpaceError};
+use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -20,6 +19,11 @@ const LONG_TO_ZERO: usize = 64 << 10;
 const MOST_COLLECTIONS: u32 = 8;
 /// How many collections it waits for in all: after those of others it may be long until it runs, and all is taken by then.
 const MOST_WAITED_FOR: u32 = 64;
+
+fn zeroed_object(large: LargePages<'_>) -> NonNull<u8> {
+    large.zero();
+    large.finish()
+}
 
 impl Mutator {
     /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
@@ -93,21 +97,16 @@ impl Mutator {
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
         let owner = self.owned();
+        // Pages that no stop knows of become an object in the section in which they are taken.
         let taken = self.retry(bytes, || {
             let large = owner.take_large(shape, bytes, zeroed)?;
-            // Where there is nothing to zero no stop may come between.
-            Ok(match large.bytes_to_zero() {
-                0 => ControlFlow::Break(large.finish()),
-                _ => ControlFlow::Continue(large),
-            })
+            Ok(if large.bytes_to_zero() < LONG_TO_ZERO { Err(zeroed_object(large)) } else { Ok(large) })
         })?;
         let large = match taken {
-            ControlFlow::Break(object) => return Ok(object),
-            ControlFlow::Continue(large) => large,
+            Ok(large) => large,
+            Err(object) => return Ok(object),
         };
-        if large.bytes_to_zero() < LONG_TO_ZERO {
-            large.zero();
-        } else if self.blocking(|| large.zero()).is_err() {
+        if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.
             large.zero();
         }

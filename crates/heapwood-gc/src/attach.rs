@@ -40,13 +40,16 @@ impl Mutator {
     /// [`Mutator::attach`], with what is known of the stack.
     ///
     /// # Errors
-    /// As [`Mutator::attach`].
+    /// As [`Mutator::attach`]; or only the end is known of a stack that is not the thread's own, and signals stop threads.
     pub fn attach_on(heap: &Heap, stack: StackGiven) -> Result<Attached<'_>, HeapError> {
         let record = record();
         if Self::here(heap).is_some() {
             return Err(HeapError::AttachedAlready);
         }
         let (stack, beside) = (ThreadStack::here(stack)?, ThreadStack::here(stack)?);
+        if heap.state().stop_signal().is_some() && !stack.has_bounds() {
+            return Err(HeapError::StackBounds);
+        }
         notice_end(thread_ends)?;
         // A collection holds the registry's lock: while the thread waits for that, those of its other heaps go on.
         record.elsewhere(Some(&beside), |left| {

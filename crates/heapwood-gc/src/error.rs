@@ -106,7 +106,7 @@ pub enum MisuseError {
     Detached,
     /// It is another thread's.
     OtherThread,
-    /// Its thread runs on another stack than that it was attached with.
+    /// Its thread runs on a stack that the heap does not know.
     OtherStack,
 }
 
@@ -122,7 +122,8 @@ impl fmt::Display for MisuseError {
             MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
             MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
-                 attached with, and a collection cannot scan both: allocate and collect on the thread's own stack"
+                 attached with, and did not announce it: register the stack and announce the switch, or collect on the \
+                 thread's own"
             }
         })
     }
@@ -161,6 +162,8 @@ pub enum HeapError {
     },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
+    /// Only the end is known of the stack, which is not the thread's own, and a signal may come when it is on another.
+    StackBounds,
     /// The thread is attached to the heap already.
     AttachedAlready,
     /// The process has no key for a thread-specific value left.
@@ -205,6 +208,10 @@ impl fmt::Display for HeapError {
             HeapError::UnknownStack => {
                 write!(f, "the system does not say where this thread's stack ends: give its address")
             }
+            HeapError::StackBounds => write!(
+                f,
+                "the stack is not the thread's own, and signals stop threads of this heap: give both of its ends"
+            ),
             HeapError::AttachedAlready => write!(f, "the thread is attached to this heap already"),
             HeapError::ThreadKeys => write!(
                 f,
@@ -338,8 +345,13 @@ pub enum RootError {
     },
     /// The addresses are none of a stack: the end is not above the beginning.
     NoStack,
-    /// The kernel gave no memory for more.
+    /// The kernel gave no memory for more, or no thread to keep up with libraries.
     Kernel(OsError),
+    /// No library holds the address.
+    NoLibrary {
+        /// What was to be in one.
+        address: usize,
+    },
 }
 
 impl fmt::Display for RootError {
@@ -359,6 +371,11 @@ impl fmt::Display for RootError {
                  keep objects in an array that one root leads to"
             ),
             RootError::Kernel(e) => e.fmt(f),
+            RootError::NoLibrary { address } => write!(
+                f,
+                "{address:#x} is in no library that is loaded, nor in the program: name one by the address of a function or \
+                 a variable of its own"
+            ),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! there is no global state. Invariant: it lives in mapped memory at a fixed address, since mutators point to it, and its
 //! first field is what they read of it.
 
-use crate::background::{Background, BackgroundThread};
+use crate::background::Background;
 use crate::collect::{Cause, Collector, Pacer, Room, Work, hold_margin, window};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
 use crate::mark::Marking;
@@ -10,7 +10,7 @@ use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{Stats, Verify};
 use crate::options::{Config, Stop};
-use crate::process::{handle, record};
+use crate::process::{Forker, Forks, forking, handle, record};
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
@@ -29,7 +29,7 @@ use heapwood_heap::{
 };
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{KernelRef, MOST_KERNEL_PAGE, MappedBox};
+use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
 #[cfg(feature = "inspect")]
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
@@ -46,6 +46,9 @@ pub struct Heap {
     config: Config,
     kernel: KernelRef,
     ticks: TickClock,
+    /// For what its client shares among threads.
+    client: Lock<()>,
+    forker: Forker,
 }
 
 const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it");
@@ -53,7 +56,6 @@ const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it"
 /// A heap that its owner keeps in place. Dropping it releases all its memory at once; but if a thread is attached (whose
 /// guard was forgotten) that memory stays, for the thread may use it until it ends.
 pub struct HeapBox {
-    thread: Option<BackgroundThread>,
     heap: ManuallyDrop<MappedBox<Heap>>,
 }
 
@@ -66,8 +68,9 @@ impl Deref for HeapBox {
 
 impl Drop for HeapBox {
     fn drop(&mut self) {
-        // The thread uses the heap.
-        self.thread = None;
+        // Both use the heap.
+        self.heap.background.end(&self.heap.state);
+        self.heap.forker.end();
         self.heap.collector.tracing().end();
         if self.heap.mutators() == 0 {
             // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
@@ -120,32 +123,35 @@ impl Heap {
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        if config.library_roots {
+            roots.use_libraries(kernel, true)?;
+        }
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         // Where every collection is full and finds all threads stopped stores need no barrier.
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, goal, &config, stores, remembered),
+            state: State::new(space, goal, &config, stores, remembered, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::default(),
             config,
             kernel,
             ticks: TickClock::start(),
+            client: Lock::new(()),
+            forker: Forker::new(),
         };
         heap.state.set_barrier(YOUNG, remembers);
         let heap = ManuallyDrop::new(MappedBox::new(kernel, heap)?);
         drop(margin);
         // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
         unsafe { heap.collector.tracing().begin(heap.state.space()) };
-        let start = || {
-            let (background, collects) = (&heap.background, config.idle_collection);
-            // SAFETY: the box keeps the heap in place, and HeapBox drops the thread first.
-            unsafe { BackgroundThread::start(kernel, background, &heap.state, &heap.collector, collects) }
-                .ok()
-        };
-        // Without the thread a heap goes on: it gives memory back when it is asked to.
-        let thread = config.background_release.then(start).flatten();
-        Ok(HeapBox { thread, heap })
+        if config.background_release {
+            // SAFETY: the box keeps the heap in place, and HeapBox ends the thread first.
+            unsafe { heap.background.start(kernel, &heap.state, &heap.collector, config.idle_collection) };
+        }
+        // SAFETY: as above.
+        unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
+        Ok(HeapBox { heap })
     }
 
     /// The settings it was made with.
@@ -165,7 +171,22 @@ impl Heap {
         self.state.space()
     }
 
-    #[cfg(all(test, not(loom)))]
+    /// A lock for what its client keeps of it and threads share: one that a process holds while it forks, so that it is free in
+    /// the child, and what it guards is whole. As long as it is held no signal stops the thread.
+    pub fn lock_for_client(&self) -> impl Sized {
+        // The section comes first: who begins one may have to wait until the process has forked.
+        let section = record().section();
+        (self.client.lock(), section)
+    }
+
+    pub(crate) fn client_lock(&self) -> &Lock<()> {
+        &self.client
+    }
+
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
     pub(crate) fn collector(&self) -> &Collector {
         &self.collector
     }
@@ -198,6 +219,7 @@ impl Heap {
     ) -> Result<bool, MisuseError> {
         let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
         if collected {
+            self.background.is_wanted(self.kernel);
             self.state.wakeup().collected();
         }
         Ok(collected)
@@ -212,6 +234,7 @@ impl Heap {
     /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
+        self.background.is_wanted(self.kernel);
         self.state.wakeup().collected();
         turn
     }
@@ -317,6 +340,16 @@ impl Heap {
         self.collector.roots().stacks().lock().remove(stack)
     }
 
+    /// Makes the writable data of a library ambiguous roots: of that which holds the address, of a function or a variable of its
+    /// own, or of the program. They are until the root is removed, or the library is closed: the next collection removes
+    /// the root of one that is not loaded any more. Thread-local variables are not among them.
+    ///
+    /// # Errors
+    /// No library holds the address; or as [`Heap::add_root_slots`], or the kernel starts no thread.
+    pub fn add_library_roots(&self, address: usize) -> Result<RootToken, RootError> {
+        self.collector.roots().add_library(self.kernel, address)
+    }
+
     /// Removes a root; false if the token names none.
     pub fn remove_root(&self, token: RootToken) -> bool {
         self.collector.roots().table().lock().remove(token)
@@ -363,13 +396,12 @@ impl Heap {
     }
 
     fn release_all(&self) -> usize {
-        let (space, thread) = (self.space(), record());
-        // In pieces, between which the thread may be stopped.
-        let piece = || (thread.section(), space.sweep_some(Sweeping::Collector)).1;
-        while piece() {}
-        drop((thread.section(), space.finish_sweep()));
-        let piece = || (thread.section(), space.release_some(Effort::Full)).1;
-        core::iter::from_fn(piece).map_while(|(bytes, given)| given.then_some(bytes)).sum()
+        let (space, gate, thread) = (self.space(), self.state.fork_gate(), record());
+        // In pieces, between which the thread may be stopped and the process may fork.
+        while (gate.piece(), thread.section_in_piece(), space.sweep_some(Sweeping::Collector)).2 {}
+        drop((gate.piece(), thread.section_in_piece(), space.finish_sweep()));
+        let release = || (gate.piece(), thread.section_in_piece(), space.release_some(Effort::Full)).2;
+        core::iter::from_fn(release).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }
 
     /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.

@@ -40,6 +40,8 @@ pub enum Fault {
     CellUnscanned = 13,
     /// A signal stops a thread in a section.
     StopInSection = 14,
+    /// What the dynamic loader has loaded since is not looked at.
+    LibrariesNotUpdated = 15,
     /// A store overwrites what is not shaded for the marking under way.
     ShadeSkipped = 16,
     /// A store shades what it has stored instead of what was there.

@@ -20,6 +20,7 @@
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
+//! | `fork` | what a heap does when its process forks |
 //! | `process` | what there is once a process: threads' records, handlers of signals |
 //! | `state` | what mutators and the collector share |
 //! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
@@ -35,6 +36,7 @@ mod background;
 mod collect;
 mod environment;
 pub mod error;
+mod fork;
 mod free;
 mod heap;
 pub mod inject;

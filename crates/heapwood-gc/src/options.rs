@@ -106,6 +106,10 @@ macro_rules! options_list {
             /// The signal that stops threads, by its number or name. What the program had wanted of it before the heap was
             /// made still happens at those that are not the heap's.
             stop_signal: Option<u32> = None, Signal 1..=64, Everyone, "SIGURG, at which nothing happens by default";
+            /// Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it looks
+            /// like one, as libraries come and go. Thread-local variables are not among them. Each collection reads all of
+            /// it, while threads are stopped.
+            library_roots: bool = false, Switch 0..=1, Everyone;
         }
     };
 }

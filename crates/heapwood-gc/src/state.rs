@@ -3,6 +3,7 @@
 //! mutator's pointer to it leads to both.
 
 pub(crate) mod barrier_bits;
+pub(crate) mod fork_gate;
 mod interruptions;
 mod marking_log;
 pub(crate) mod remembered;
@@ -21,7 +22,9 @@ use barrier_bits::VERIFY;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(feature = "inspect")]
 use core::time::Duration;
+use fork_gate::ForkGate;
 use heapwood_heap::{Collection, Space};
+use heapwood_os::ForkLock;
 use heapwood_os::stack::thread_pointer;
 use remembered::RememberedSet;
 
@@ -59,6 +62,7 @@ pub(crate) struct State {
     barrier: AtomicU32,
     /// What the heap's own thread sleeps on.
     wakeup: Wakeup,
+    fork_gate: ForkGate,
     faults: FaultInjector,
     /// Young collections have so many nanoseconds, unless it is the most.
     #[cfg(feature = "inspect")]
@@ -73,6 +77,7 @@ impl State {
         config: &Config,
         stores: Option<StoreLog>,
         remembered: RememberedSet,
+        forking: &'static AtomicU32,
     ) -> Self {
         State {
             barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
@@ -93,6 +98,7 @@ impl State {
             interruptions: Interruptions::default(),
             stores,
             wakeup: Wakeup::default(),
+            fork_gate: ForkGate::new(forking),
             faults: FaultInjector::default(),
             #[cfg(feature = "inspect")]
             young_ns: AtomicU64::new(u64::MAX),
@@ -143,6 +149,26 @@ impl State {
     /// The `number`-th helper has ended.
     pub(crate) fn end_helping(&self, number: usize) {
         self.helping[number].store(0, Ordering::Relaxed);
+    }
+
+    /// What a process that forks waits for.
+    pub(crate) fn fork_gate(&self) -> &ForkGate {
+        &self.fork_gate
+    }
+
+    /// Calls `f` with the locks of what mutators and the collector share.
+    pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        f(self.remembered.fork_lock());
+        f(self.marking_log.fork_lock());
+        if let Some(stores) = &self.stores {
+            f(stores.fork_lock());
+        }
+    }
+
+    /// In a forked child: nobody marks.
+    pub(crate) fn forget_markers(&self) {
+        self.marking.store(0, Ordering::Relaxed);
+        self.helping.iter().for_each(|helper| helper.store(0, Ordering::Relaxed));
     }
 
     /// How many collections have ended.

@@ -5,7 +5,8 @@
 mod common;
 
 use common::*;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heapwood_gc::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_os::usage::resident_memory;
 use heapwood_os::{Kernel, SYSTEM};
@@ -121,8 +122,18 @@ fn blocked_threads_hand_back_what_they_hold() {
 /// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
 #[test]
 fn a_thousand_blocked_threads_are_small() {
+    // What their stacks may refer to is in use.
+    blocked_threads_are_small(FULL, 256 << 10);
+}
+
+#[test]
+fn a_thousand_blocked_threads_that_signals_stop_are_small() {
+    blocked_threads_are_small(BY_SIGNALS, 20 * MIB);
+}
+
+fn blocked_threads_are_small(config: Config, left: usize) {
     let threads = 1000;
-    let heap = heap(FULL.min_heap(1 << 30));
+    let heap = heap(config.min_heap(1 << 30));
     with_blocked_threads(&heap, threads, |mutators| {
         let all = || mutators.iter().map(|&m| written(m)).sum::<usize>();
         let before = all();
@@ -131,9 +142,76 @@ fn a_thousand_blocked_threads_are_small() {
         std::thread::sleep(Duration::from_millis(1000));
         println!("{} KiB after {took:?} and a second", all() >> 10);
         attach(&heap).collect().unwrap();
-        within_a_minute("nothing else is left of them", || heap.stats().in_use_bytes < 256 << 10);
+        within_a_minute("nothing else is left of them", || heap.stats().in_use_bytes < left);
         assert!(all() < 32 * MIB);
     });
+}
+
+/// Threads that sleep in the kernel without having said so are stopped by signals, and sleep on. Nobody knows that they do nothing:
+/// what they have set aside stays theirs, and so does what they hold.
+#[test]
+fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
+    let threads = 1000;
+    let heap = heap(BY_SIGNALS.min_heap(1 << 30));
+    let types = thirty_shapes(&heap);
+    let (all, tids) = (Barrier::new(threads + 1), Mutex::new(Vec::new()));
+    let mut pipe = [0; 2];
+    // SAFETY: the array is the call's to write.
+    assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+    let awake = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for t in 0..threads {
+            let (heap, types, all, tids, awake) = (&heap, &types, &all, &tids, &awake);
+            let body = move || {
+                let mutator = attach(heap);
+                // Nothing but this refers to it.
+                let held = new(&mutator, types[0]);
+                put(held, 9, t);
+                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
+                tids.lock().unwrap().push(mutator.thread());
+                all.wait();
+                if t % 2 == 0 {
+                    let mut byte = 0u8;
+                    // SAFETY: the byte is the call's to write. The other end is closed in the end.
+                    let read = unsafe { libc::read(pipe[0], (&raw mut byte).cast(), 1) };
+                    assert_eq!(read, 0, "the call was interrupted: {}", std::io::Error::last_os_error());
+                } else {
+                    while awake.load(Ordering::SeqCst) == 0 {
+                        heapwood_os::futex::wait(awake, 0);
+                    }
+                }
+                assert_eq!(get(std::hint::black_box(held), 9), t);
+                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
+                assert_eq!(get(std::hint::black_box(held), 9), t);
+            };
+            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap();
+        }
+        all.wait();
+        within_a_minute("all sleep", || tids.lock().unwrap().iter().all(|&tid| is_asleep(tid)));
+        let mutator = attach(&heap);
+        for _ in 0..5 {
+            mutator.collect().unwrap();
+            // What was lost would be handed out again.
+            (0..threads).for_each(|i| put(new(&mutator, types[i % types.len()]), 9, usize::MAX));
+        }
+        assert_eq!(heap.stats().collections, 5);
+        assert!(heap.stats().live_objects >= threads);
+        // Each has taken a span or a page of each of its shapes, which are not given back.
+        // SAFETY: the others sleep.
+        assert!(unsafe { heap.owned_unused_bytes() } > threads * types.len() * 4096);
+        awake.store(1, Ordering::SeqCst);
+        heapwood_os::futex::wake(&awake, i32::MAX);
+        // SAFETY: nobody writes there.
+        assert_eq!(unsafe { libc::close(pipe[1]) }, 0);
+    });
+    assert_eq!(heap.mutators(), 0);
+    heap.space().finish_sweep();
+    assert_valid(&heap);
+}
+
+fn is_asleep(tid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
 }
 
 /// Threads come and go, 64 at a time, and half of them do not detach.
@@ -143,10 +221,25 @@ fn threads_that_came_and_went_leave_nothing() {
 }
 
 #[test]
+fn threads_that_came_and_went_and_were_stopped_by_signals_leave_nothing() {
+    passes_alone("child_attaches_many_threads_that_signals_stop");
+}
+
+#[test]
 #[ignore = "measures its process: run by the test above"]
 fn child_attaches_many_threads() {
+    many_threads_leave_nothing(Config::DEFAULT);
+}
+
+#[test]
+#[ignore = "measures its process: run by the test above"]
+fn child_attaches_many_threads_that_signals_stop() {
+    many_threads_leave_nothing(Config::DEFAULT.stop(Stop::Signals));
+}
+
+fn many_threads_leave_nothing(config: Config) {
     let (rounds, alive) = (if is_long() { 1600 } else { 60 }, 64);
-    let heap = heap(Config::DEFAULT.huge_pages(false).min_heap(4 << 20));
+    let heap = heap(config.huge_pages(false).min_heap(4 << 20));
     let types = thirty_shapes(&heap);
     let round = |n: usize| {
         let all = Barrier::new(alive);

@@ -2,6 +2,8 @@
 //! can see it; with nothing planted both are content.
 
 mod common;
+#[path = "common/library.rs"]
+mod library;
 #[path = "oracle/mod.rs"]
 mod shadow;
 
@@ -123,6 +125,29 @@ fn objects_in_the_place_of_freed_ones_that_are_not_remembered_are_caught() {
 #[test]
 fn handles_that_are_not_noted_are_caught() {
     is_caught_in_young_collections(Fault::HandleNotNoted, 1, 20_000);
+}
+
+/// Whether what only a library's data refer to outlives a collection, if that was opened after one.
+fn library_holds_what_it_keeps(what: Option<Fault>, file: &library::File) -> bool {
+    let heap = heap(PRECISE.library_roots(true));
+    let mutator = attach(&heap);
+    mutator.collect().unwrap();
+    if let Some(what) = what {
+        heap.faults().inject(what, 1);
+    }
+    let library = file.open();
+    let object = new(&mutator, node_type(&heap));
+    library.keep(0, object);
+    mutator.collect().unwrap();
+    assert_eq!(heap.faults().injected() > 0, what.is_some());
+    heap.find(object).is_some()
+}
+
+#[test]
+fn libraries_that_are_not_looked_at_are_caught() {
+    let Some(file) = library::File::new() else { return };
+    assert!(library_holds_what_it_keeps(None, &file));
+    assert!(!library_holds_what_it_keeps(Some(Fault::LibrariesNotUpdated), &file));
 }
 
 /// An old object that refers to a new one, under verify mode with an error planted, and a young collection.

@@ -19,7 +19,7 @@ fn play(settings: &Settings) {
     let round = if settings.config.stress { 2_000 } else { 20_000 };
     let mut seed = number("HEAPWOOD_ORACLE_SEED").unwrap_or(1);
     let (mut left, mut collections, mut overflows, mut limits, mut verified) = (total, 0, 0, 0, 0);
-    let (mut seen, mut young, mut late, mut frees, mut reused) = (0, 0, 0, 0, 0);
+    let (mut seen, mut young, mut late, mut frees, mut reused, mut answered) = (0, 0, 0, 0, 0, 0);
     while left > 0 {
         let done =
             shadow::program::run(settings, seed, left.min(round)).unwrap_or_else(|what| panic!("{what}"));
@@ -33,14 +33,16 @@ fn play(settings: &Settings) {
         late += done.late;
         frees += done.frees;
         reused += done.reused;
+        answered += done.answered;
         seed += 1;
     }
     println!(
         "{}: {total} steps, {collections} collections, {young} checked that were young, {late} late, {overflows} \
-         overflows, {limits} limits, {frees} freed, {reused} in their places, {} alive",
+         overflows, {limits} limits, {frees} freed, {reused} in their places, {answered} stops where it computed, {} alive",
         settings.name,
         seen / collections as usize
     );
+    assert!(!settings.disturbed() || answered > total / 1000, "signals stopped the program");
     if total < 10_000 {
         return;
     }
@@ -86,10 +88,14 @@ heaps! {
     young_under_stress = 20;
     young_conservative_small_mark_stack_verified = 21;
     young_any_number_of_markers = 22;
+    stopped_by_signals = 23;
+    stopped_by_signals_all_mixed = 24;
+    stopped_by_signals_small_mark_stack_verified = 25;
+    stopped_by_signals_any_number_of_markers = 26;
 }
 
 #[test]
 fn the_shares_are_all_the_steps_and_every_heap_is_played() {
     assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 23);
+    assert_eq!(ALL.len(), 27);
 }

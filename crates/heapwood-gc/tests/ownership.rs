@@ -26,9 +26,11 @@ fn thirty_shapes(heap: &Heap) -> Vec<ObjectType> {
         .collect()
 }
 
-/// What mutators may own without use.
+/// What mutators may own without use: a twentieth of the heap, which is as large as it may become before its next collection, or
+/// is still if that is more.
 fn bound(threads: usize, heap: &Heap) -> usize {
-    (threads * (256 << 10)).max(heap.stats().in_use_bytes / 20)
+    let stats = heap.stats();
+    (threads * (256 << 10)).max(stats.in_use_bytes.max(stats.goal_bytes) / 20)
 }
 
 /// What they do own without use. All other threads are blocked.

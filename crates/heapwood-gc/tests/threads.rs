@@ -5,37 +5,9 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heapwood_gc::{Config, Heap};
+use heapwood_gc::Config;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Builds lists and checks them, polling and collecting on the way.
-fn build_and_check(heap: &Heap, seed: usize, rounds: usize, collect_every: usize) {
-    let mutator = attach(heap);
-    let node = node_type(heap);
-    let wide = masked(heap, 90, &[0, 70]);
-    let data = pointer_free(heap, 40 + seed % 100);
-    let mut frame = Framed::<2>::new(&mutator);
-    for round in 0..rounds {
-        frame.set(0, 0);
-        let n = 200 + (seed * 31 + round * 17) % 300;
-        extend_list(&mutator, if round % 4 == 0 { wide } else { node }, n, seed << 32 | round, |h| {
-            if let Some(h) = h {
-                frame.set(0, h);
-            }
-            frame.get(0)
-        });
-        new(&mutator, data);
-        mutator.safepoint();
-        if round % collect_every == 0 {
-            mutator.collect().unwrap();
-        }
-        // The list before stays for one round more, reached from the other slot.
-        check_list(frame.get(0), n, seed << 32 | round);
-        frame.set(1, frame.get(0));
-        assert_eq!(heap.find(0), None);
-    }
-}
 
 fn crowd(config: Config, threads: usize, rounds: usize) {
     let heap = heap(config);

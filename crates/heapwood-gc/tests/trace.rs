@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use heapwood_gc::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
+use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;
 use heapwood_os::exit::at_exit;
 use regex::Regex;
@@ -107,7 +108,7 @@ fn sweeps_are_counted_by_who_sweeps() {
     garbage(&heap, 20_000);
     attach(&heap).collect().unwrap();
     let before = heap.stats();
-    while heap.space().sweep_some() {}
+    while heap.space().sweep_some(Sweeping::Background) {}
     let after = heap.stats();
     assert!(after.swept_by_background > 0 && after.sweep_background_ns > 0, "{after:?}");
     assert_eq!(after.swept_by_collector, before.swept_by_collector);

@@ -5,41 +5,33 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Heap, MisuseError, Mutator};
+use heapwood_gc::{AllocError, Attached, Config, Heap, MisuseError, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
-use std::process::abort;
 use std::sync::mpsc::channel;
-use std::time::Duration;
-
-/// Ends the process if what is counted does not change for a minute: threads that wait for each other never fail a test.
-fn watched<R>(steps: &AtomicUsize, f: impl FnOnce() -> R) -> R {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watchdog = scope.spawn(|| {
-            let (mut seen, mut since) = (0, 0);
-            while !done.load(Ordering::Relaxed) {
-                std::thread::park_timeout(Duration::from_millis(100));
-                let now = steps.load(Ordering::Relaxed);
-                since = if now == seen { since + 1 } else { 0 };
-                seen = now;
-                if since == 600 {
-                    eprintln!("no thread has gone on for a minute, after {now} steps");
-                    abort();
-                }
-            }
-        });
-        let result = f();
-        done.store(true, Ordering::Relaxed);
-        watchdog.thread().unpark();
-        result
-    })
-}
 
 /// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between.
 #[test]
 fn two_threads_that_collect_two_heaps() {
     for (stacks, verify) in [(false, false), (true, false), (true, true)] {
-        let heaps = [(); 2].map(|()| heap(PRECISE.conservative_stacks(stacks).verify(verify)));
+        let config = PRECISE.conservative_stacks(stacks).verify(verify);
+        two_threads_collect([config, config]);
+    }
+}
+
+/// One that stops threads by polls and one that does by signals, or both by signals, the same or different ones.
+#[test]
+fn two_threads_that_collect_two_heaps_of_which_signals_stop_them() {
+    let polls = PRECISE.conservative_stacks(true);
+    let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
+    for pair in [[polls, BY_SIGNALS], [BY_SIGNALS, BY_SIGNALS], [BY_SIGNALS, another]] {
+        two_threads_collect(pair);
+        two_threads_collect(pair.map(|config| config.verify(true)));
+    }
+}
+
+fn two_threads_collect(configs: [Config; 2]) {
+    {
+        let (heaps, verify) = (configs.map(heap), configs[0].verify);
         let (steps, rounds) = (AtomicUsize::new(0), if verify { 100 } else { 2000 });
         watched(&steps, || {
             std::thread::scope(|scope| {
@@ -93,7 +85,18 @@ fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: 
 /// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.
 #[test]
 fn threads_that_attach_while_two_heaps_are_collected() {
-    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    attach_while_both_are_collected(PRECISE, PRECISE);
+}
+
+#[test]
+fn threads_that_attach_while_two_heaps_that_signal_are_collected() {
+    attach_while_both_are_collected(PRECISE, BY_SIGNALS);
+    attach_while_both_are_collected(BY_SIGNALS, PRECISE);
+    attach_while_both_are_collected(BY_SIGNALS, BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32));
+}
+
+fn attach_while_both_are_collected(config: Config, others: Config) {
+    let (one, other) = (heap(config), heap(others));
     let steps = AtomicUsize::new(0);
     watched(&steps, || {
         std::thread::scope(|scope| {

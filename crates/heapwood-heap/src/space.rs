@@ -27,7 +27,7 @@ use crate::spans::span::Span;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{ForkLock, KernelRef, OsError};
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
 #[cfg(feature = "inspect")]
 use heapwood_pages::{ChunkIndex, Snapshot};
@@ -334,6 +334,29 @@ impl Space {
     /// the kernel took them. `None` if there is nothing that `effort` would release.
     pub fn release_some(&self, effort: Effort) -> Option<(usize, bool)> {
         self.heap().release_some(effort)
+    }
+
+    /// Calls `f` with each lock of the space, in the order in which a process that forks takes them, which is that of all who
+    /// take several.
+    pub fn fork_locks(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        self.shape_table().for_each_lock(f);
+        f(self.sweeper().fork_lock());
+        f(self.heap().pages().fork_lock());
+    }
+
+    /// In a forked child: a thread that had stopped the space is no more, and nobody sweeps.
+    pub fn go_on_after_fork(&self) {
+        self.sweeper().resume();
+    }
+
+    /// A marking was given up: its marks are forgotten.
+    ///
+    /// # Safety
+    /// 1. No marking is under way, and nobody sweeps.
+    pub unsafe fn forget_marks(&self) {
+        let (marks, base) = (self.heap().marks(), self.base().get());
+        // SAFETY: contract 1; the marks of the extent are committed.
+        unsafe { marks.clear_marks(base, base + self.extent()) };
     }
 
     /// Sets how many bytes may be handed out before the next collection is due.

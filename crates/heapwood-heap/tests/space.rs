@@ -3,8 +3,8 @@
 
 use heapwood_heap::{
     Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner,
-    Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
-    ValidationError,
+    Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
+    ThreadCache, ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -600,10 +600,10 @@ fn nobody_sweeps_for_others_while_that_is_suspended() {
     let objects: Vec<usize> = (0..100_000).map(|_| heap.allocate(shape, 64).unwrap()).collect();
     heap.cycle(objects.iter().copied().step_by(500));
     let stopped = heap.stopped();
-    assert!(!heap.space.sweep_some());
+    assert!(!heap.space.sweep_some(Sweeping::Background));
     drop(stopped);
-    assert!(heap.space.sweep_some());
-    while heap.space.sweep_some() {}
+    assert!(heap.space.sweep_some(Sweeping::Background));
+    while heap.space.sweep_some(Sweeping::Background) {}
     assert!(heap.space.stats().swept_by_background > 700);
     heap.check().unwrap();
 }

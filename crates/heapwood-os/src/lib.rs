@@ -19,11 +19,15 @@
 //! | [`cache_padded`] | values on cache lines of their own |
 //! | [`pagemap`] | which pages of a range were ever written to |
 //! | [`page`] | sizes of pages |
+//! | [`fork`] | what is to be done when the process forks |
 //! | [`futex`] | threads that sleep until a word changes |
 //! | [`sync`] | atomics and futexes, or loom's in their place |
 //! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
+//! | [`late`] | why a thread does not answer a signal |
+//! | [`loaded`] | what the dynamic loader has loaded |
+//! | [`peek`] | memory that may be unmapped at any moment |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`signal`] | signals to single threads, and what a handler needs to know |
@@ -35,6 +39,7 @@
 //! | [`cgroup`] | what control groups allow |
 //! | [`cores`] | how many processor cores a process may use |
 //! | `file` | small files read into fixed buffers |
+//! | [`membarrier`] | a fence for all threads at once |
 //! | [`message`] | writing to standard error without allocating |
 
 pub mod cache_padded;
@@ -46,16 +51,21 @@ pub mod error;
 pub mod exit;
 pub mod faulty;
 mod file;
+pub mod fork;
 pub mod futex;
 pub mod kernel;
+pub mod late;
 mod limits;
 pub mod linux;
+pub mod loaded;
 pub mod lock;
 pub mod mapped_box;
 pub mod mapped_index;
+pub mod membarrier;
 pub mod message;
 pub mod page;
 pub mod pagemap;
+pub mod peek;
 pub mod region;
 pub mod request;
 pub mod signal;
@@ -71,11 +81,12 @@ pub use cache_padded::CachePadded;
 pub use error::{OsError, ThreadValueError};
 pub use kernel::{Kernel, KernelRef};
 pub use linux::{SYSTEM, System};
-pub use lock::{Lock, LockGuard};
+pub use lock::{ForkLock, Lock, LockGuard};
 pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
+pub use peek::Peek;
 pub use region::{MappedArray, Reservation};
 pub use request::Request;
 pub use thread::Thread;

@@ -52,6 +52,15 @@ impl<T> Lock<T> {
             .map(|_| LockGuard { lock: self })
     }
 
+    /// The value, for who holds the lock without a guard.
+    ///
+    /// # Safety
+    /// 1. This thread holds the lock, by [`ForkLock::hold`], as long as the reference is used, and changes nothing meanwhile.
+    pub unsafe fn held(&self) -> &T {
+        // SAFETY: contract 1.
+        unsafe { &*self.value() }
+    }
+
     /// The value, through exclusive access to the lock.
     pub fn get_mut(&mut self) -> &mut T {
         // SAFETY: the borrow of the lock is exclusive.
@@ -80,6 +89,52 @@ impl<T> Lock<T> {
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
             sync::wait(&self.word, CONTENDED);
         }
+    }
+}
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Lock::new(T::default())
+    }
+}
+
+/// A lock, as a process that forks sees it: it holds all that a child needs, so that what they guard is whole there.
+pub trait ForkLock {
+    /// Takes it if it is free; whether it has.
+    fn try_hold(&self) -> bool;
+
+    /// Waits until it is free and takes it.
+    fn hold(&self);
+
+    /// Frees it again.
+    ///
+    /// # Safety
+    /// 1. This thread holds it by [`hold`](Self::hold) or [`try_hold`](Self::try_hold).
+    unsafe fn let_go(&self);
+
+    /// It is free in a forked child, whoever held it before.
+    ///
+    /// # Safety
+    /// 1. The process has no other thread, and this one has no guard of the lock.
+    /// 2. What it guards is whole.
+    unsafe fn free_in_child(&self);
+}
+
+impl<T> ForkLock for Lock<T> {
+    fn try_hold(&self) -> bool {
+        self.try_lock().map(core::mem::forget).is_some()
+    }
+
+    fn hold(&self) {
+        core::mem::forget(self.lock());
+    }
+
+    unsafe fn let_go(&self) {
+        drop(LockGuard { lock: self });
+    }
+
+    unsafe fn free_in_child(&self) {
+        self.word.store(FREE, Ordering::Relaxed);
     }
 }
 

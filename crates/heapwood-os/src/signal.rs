@@ -108,6 +108,11 @@ fn is_ignored_by_default(signal: c_int) -> bool {
     [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT].contains(&signal)
 }
 
+/// Whether a signal that nobody handles stops the process, until it is told to go on.
+fn stops_by_default(signal: c_int) -> bool {
+    [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
+}
+
 /// What the kernel is told with a signal of this process: siginfo_t as far as it is used here, which libc does not show whole.
 #[repr(C)]
 struct Sending {
@@ -213,8 +218,12 @@ pub unsafe fn pass_on(action: &Action, signal: c_int, info: *mut Info, context: 
     match action.sa_sigaction {
         libc::SIG_IGN => {}
         libc::SIG_DFL if is_ignored_by_default(signal) => {}
+        // SAFETY: takes a number. The handler stays: when the program goes on, what it is for goes on, too.
+        libc::SIG_DFL if stops_by_default(signal) => unsafe {
+            libc::raise(libc::SIGSTOP);
+        },
         // SAFETY: what happens at a signal that nobody handles happens when this handler returns, and the signal is open again:
-        // the process ends, or stops.
+        // the process ends.
         libc::SIG_DFL => unsafe {
             libc::sigaction(signal, action, core::ptr::null_mut());
             libc::raise(signal);

@@ -15,8 +15,7 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
         write_plain(name, f)?;
         f.write_char(')')?;
     }
-    let mut text = [0; 256];
-    let Some(state) = read(number, "stat", &mut text).and_then(state) else {
+    let Some(state) = state_of(number) else {
         // Without /proc nobody can tell whether there is such a thread.
         return match read(std::process::id(), "stat", &mut [0; 1]) {
             Some(_) => f.write_str(", which has ended"),
@@ -33,8 +32,7 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
         b'I' => "idle",
         _ => "in an unknown state",
     })?;
-    let mut text = [0; 128];
-    if let Some(call) = read(number, "syscall", &mut text).and_then(leading_number) {
+    if let Some(call) = call_of(number) {
         write!(f, " in system call {call}")?;
     }
     let mut text = [0; 64];
@@ -48,18 +46,39 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
+/// The letter of a thread's state, if there is the thread.
+pub(crate) fn state_of(number: u32) -> Option<u8> {
+    state(read(number, "stat", &mut [0; 256])?)
+}
+
+/// The number of the system call that a thread waits in.
+pub(crate) fn call_of(number: u32) -> Option<u32> {
+    leading_number(read(number, "syscall", &mut [0; 128])?)
+}
+
 /// The beginning of a file about a thread, up to a line's end.
 fn read<'b>(number: u32, name: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let mut path = Path { bytes: [0; 64], len: 0 };
-    write!(path, "/proc/self/task/{number}/{name}").ok()?;
-    let text = file::read(CStr::from_bytes_until_nul(&path.bytes).ok()?, buffer)?;
+    let text = file::read(Path::of_task(number, name)?.as_c_str(), buffer)?;
     text.split(|&byte| byte == b'\n').next()
 }
 
 /// A path, and the zero byte behind it.
-struct Path {
+pub(crate) struct Path {
     bytes: [u8; 64],
     len: usize,
+}
+
+impl Path {
+    /// That of a file about a thread.
+    pub(crate) fn of_task(number: u32, name: &str) -> Option<Path> {
+        let mut path = Path { bytes: [0; 64], len: 0 };
+        write!(path, "/proc/self/task/{number}/{name}").ok()?;
+        Some(path)
+    }
+
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).expect("one byte stays zero")
+    }
 }
 
 impl Write for Path {

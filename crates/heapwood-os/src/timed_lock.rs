@@ -2,7 +2,7 @@
 //! not anybody did. It is read in ticks of the processor's counter, which cost a few nanoseconds, and told in nanoseconds by a
 //! [`TickClock`]. Invariant: only who holds the lock writes the times.
 
-use crate::lock::{Lock, LockGuard};
+use crate::lock::{ForkLock, Lock, LockGuard};
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -62,6 +62,22 @@ impl<T> TimedLock<T> {
         TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total }
     }
 
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<TimedGuard<'_, T>> {
+        let guard = self.lock.try_lock()?;
+        Some(TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total })
+    }
+
+    /// As [`Lock::held`].
+    ///
+    /// # Safety
+    /// 1. As there.
+    pub unsafe fn held(&self) -> &T {
+        // SAFETY: contract 1.
+        unsafe { self.lock.held() }
+    }
+
     /// The value, through exclusive access to the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.lock.get_mut()
@@ -75,6 +91,27 @@ impl<T> TimedLock<T> {
     /// All the time that it was held, in [`ticks`].
     pub fn total_hold(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
+    }
+}
+
+/// The time that it is held for a fork is nobody's work, and not counted.
+impl<T> ForkLock for TimedLock<T> {
+    fn try_hold(&self) -> bool {
+        self.lock.try_hold()
+    }
+
+    fn hold(&self) {
+        self.lock.hold();
+    }
+
+    unsafe fn let_go(&self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.lock.let_go() };
+    }
+
+    unsafe fn free_in_child(&self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.lock.free_in_child() };
     }
 }
 

@@ -14,7 +14,7 @@ use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::timed_lock::TimedGuard;
-use heapwood_os::{KernelRef, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
@@ -131,6 +131,11 @@ impl<G: Geometry> SharedPages<G> {
         let mut locked = self.locked.lock();
         locked.lock_acquisitions += 1;
         Held { locked, glance: &self.glance }
+    }
+
+    /// The lock, for a process that forks.
+    pub fn fork_lock(&self) -> &impl ForkLock {
+        &self.locked
     }
 
     /// The longest that the lock was held, in ticks ([`heapwood_os::timed_lock`]).

@@ -60,7 +60,10 @@ impl Heap {
     ///    thread was attached to when that began.
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
     /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
-    ///    holds a `Gc`.
+    ///    holds a `Gc`, unless they are [registered](Heap::add_stack) and each switch is
+    ///    [announced](Mutator::switch_stack).
+    /// 5. With stops by signals ([`Config::stop`]) all this holds between any two instructions, not only where a thread allocates or
+    ///    polls.
     ///
     /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {

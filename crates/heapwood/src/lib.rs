@@ -37,6 +37,7 @@
 //! | `buffer` | [`Buffer`]: memory without pointers that nobody has written yet |
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
+//! | `stack` | [`Stack`]: of fibers |
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
 //! | `shared` | [`Shared`](trait@Shared) |
 
@@ -52,6 +53,7 @@ mod mutator;
 mod root;
 mod shared;
 mod slice;
+mod stack;
 mod trace;
 
 pub use attach::Attached;
@@ -64,17 +66,19 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[cfg(feature = "inspect")]
 pub use heapwood_gc::PageSnapshot;
 #[doc(inline)]
-pub use heapwood_gc::options::Generational;
+pub use heapwood_gc::options::{Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, Config, FreeError, HandleError, HeapError, OPTIONS, OptionError, OptionInfo,
+    AllocError, Config, FreeError, HandleError, HeapError, MisuseError, OPTIONS, OptionError, OptionInfo,
+    RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;
+pub use stack::Stack;
 pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
 
 /// The README's example compiles and runs.

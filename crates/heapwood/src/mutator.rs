@@ -7,6 +7,7 @@ use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
+use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, FreeError};
@@ -301,7 +302,7 @@ impl Mutator {
     /// thread is attached to; but `f` may attach it to another, and use that.
     ///
     /// # Panics
-    /// On another stack than that the thread was attached with.
+    /// On a stack that the heap does not know.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
         match self.raw().blocking(f) {
             Ok(result) => result,
@@ -312,8 +313,8 @@ impl Mutator {
     /// Collects now.
     ///
     /// # Panics
-    /// Inside [`Mutator::blocking`], and on another stack than that the thread was attached with (a coroutine's, or one
-    /// that was switched to for depth), which cannot be scanned.
+    /// Inside [`Mutator::blocking`], and on a stack that the heap does not know (a coroutine's that was not
+    /// [registered](Heap::add_stack), or one that was switched to for depth), which cannot be scanned.
     pub fn collect(&self) {
         if let Err(misuse) = self.raw().collect() {
             panic!("{misuse}");
@@ -345,6 +346,12 @@ impl Mutator {
             Arc::increment_strong_count(inner);
             Arc::from_raw(inner)
         }
+    }
+
+    /// How many calls of [`Heap::with_mutator`] use it: in the second word of the room for clients.
+    pub(crate) fn users(&self) -> &Cell<usize> {
+        // SAFETY: a word of the mutator's own thread, to which the mutator is confined; it is zero at first.
+        unsafe { &*self.0.client().get().cast::<Cell<usize>>().add(1) }
     }
 
     pub(crate) fn is_of(&self, inner: &Arc<Inner>) -> bool {

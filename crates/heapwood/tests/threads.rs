@@ -166,31 +166,10 @@ fn a_thread_is_attached_to_a_heap_once_at_a_time() {
     assert_eq!((one.stats().collections, other.stats().collections), (2, 1));
 }
 
-/// Calls `f` on a stack of its own, as `stacker` and coroutines do.
+/// Calls `f` on a stack of its own.
 #[cfg(target_arch = "x86_64")]
 fn on_another_stack(f: &mut dyn FnMut()) {
-    extern "C" fn call(f: *mut &mut dyn FnMut()) {
-        // SAFETY: the pointer is the argument below.
-        unsafe { (*f)() }
-    }
-    let mut stack = vec![0u128; 1 << 16];
-    // Whoever walks this stack, as for a backtrace, finds zeros where callers would be, and ends.
-    let (mut f, top) = (f, &raw mut stack[(1 << 16) - 1024]);
-    // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
-    // pointer comes back in a register that a callee preserves.
-    unsafe {
-        core::arch::asm!(
-            "mov r12, rsp",
-            "mov rsp, {top}",
-            "call {call}",
-            "mov rsp, r12",
-            top = in(reg) top,
-            call = sym call,
-            in("rdi") &raw mut f,
-            out("r12") _,
-            clobber_abi("C"),
-        );
-    }
+    on_stack(&mut vec![0u128; 1 << 16], f);
 }
 
 #[test]
@@ -215,4 +194,93 @@ fn a_collection_on_another_stack_is_refused_with_words() {
     });
     m.collect();
     m.blocking(|| ());
+}
+
+#[test]
+fn a_callback_attaches_its_thread_if_needed_and_for_the_call_only() {
+    let heap = heap(VERIFY);
+    for _ in 0..3 {
+        let length = heap.with_mutator(|m| {
+            let kept = list(m, 100);
+            // The same mutator, in a call inside the call.
+            heap.with_mutator(|inner| assert!(std::ptr::eq(inner, m))).unwrap();
+            m.collect();
+            assert_list(kept, 100);
+            heap.stats().threads
+        });
+        assert_eq!((length.unwrap(), heap.stats().threads), (1, 0));
+    }
+    let m = heap.attach().unwrap();
+    heap.with_mutator(|same| assert!(std::ptr::eq(same, &*m))).unwrap();
+    assert_eq!(heap.stats().threads, 1);
+    let theirs = heap.clone();
+    let thread = thread::spawn(move || theirs.with_mutator(|m| *m.alloc(7u64)).unwrap());
+    assert_eq!(m.blocking(|| thread.join()).unwrap(), 7);
+}
+
+#[test]
+fn what_a_callback_uses_stays_attached_until_it_ends() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    heap.with_mutator(|used| {
+        drop(m);
+        let kept = list(used, 100);
+        used.collect();
+        assert_list(kept, 100);
+        heap.with_mutator(|same| same.collect()).unwrap();
+        assert_eq!(heap.stats().threads, 1);
+    })
+    .unwrap();
+    assert_eq!(heap.stats().threads, 0);
+    heap.attach().unwrap().collect();
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn stacks_that_are_announced_are_scanned() {
+    for stop in [heapwood::Stop::Polls, heapwood::Stop::Signals] {
+        let heap = heap(VERIFY.stop(stop));
+        let m = heap.attach().unwrap();
+        let mut memory = vec![0u128; 1 << 16];
+        let range = memory.as_mut_ptr_range();
+        // SAFETY: the memory is used until the end of the turn.
+        let stack = unsafe { heap.add_stack(range.start.cast()..range.end.cast()) }.unwrap();
+        let (own, ended) = (list(&m, 100), AtomicBool::new(false));
+        let mut on_it = || {
+            let theirs = list(&m, 200);
+            for _ in 0..3 {
+                m.collect();
+                m.blocking(scrub);
+            }
+            assert_list(own, 100);
+            assert_list(theirs, 200);
+            // SAFETY: what follows is the return to the thread's own stack.
+            unsafe { m.announce_stack(None, (&raw const theirs).cast()) }.unwrap();
+        };
+        thread::scope(|scope| {
+            let collector = scope.spawn(|| {
+                let m = heap.attach().unwrap();
+                while !ended.load(Ordering::Relaxed) {
+                    m.collect();
+                }
+            });
+            for _ in 0..20 {
+                // SAFETY: `on_it` announces the way back.
+                unsafe { m.switch_stack(Some(&stack), || on_stack(&mut memory, &mut on_it)) }.unwrap();
+                m.collect();
+                assert_list(own, 100);
+            }
+            ended.store(true, Ordering::Relaxed);
+            m.blocking(|| collector.join()).unwrap();
+        });
+        let other = common::heap(VERIFY);
+        let theirs = other.attach().unwrap();
+        // SAFETY: it is refused, and nothing is jumped to.
+        let refused = panic_message(|| unsafe { theirs.switch_stack(Some(&stack), || ()) }.unwrap());
+        assert!(refused.contains("another heap"), "{refused}");
+        // SAFETY: it stays where it is, and the memory outlives the heap's last collection.
+        unsafe { m.announce_stack(Some(&stack), (&raw const refused).cast()) }.unwrap();
+        let refused = panic_message(|| drop(stack));
+        assert!(refused.contains("a thread is on the stack"), "{refused}");
+    }
 }

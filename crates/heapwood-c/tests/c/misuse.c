@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "check.h"
+#include "fiber.h"
 #include <heapwood.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -56,7 +57,7 @@ static void *ends_attached(void *arg) {
     return arg;
 }
 
-static ucontext_t thread_stack, fiber;
+static ucontext_t thread_stack, unknown;
 static int on_fiber;
 
 static void runs_on_a_fiber(void) {
@@ -71,12 +72,12 @@ static void runs_on_a_fiber(void) {
 static void fibers(void) {
     enum { SIZE = 256 << 10 };
     void *stack = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(stack != MAP_FAILED && getcontext(&fiber) == 0);
-    fiber.uc_stack.ss_sp = stack;
-    fiber.uc_stack.ss_size = SIZE;
-    fiber.uc_link = &thread_stack;
-    makecontext(&fiber, runs_on_a_fiber, 0);
-    CHECK(swapcontext(&thread_stack, &fiber) == 0 && on_fiber == 1);
+    CHECK(stack != MAP_FAILED && getcontext(&unknown) == 0);
+    unknown.uc_stack.ss_sp = stack;
+    unknown.uc_stack.ss_size = SIZE;
+    unknown.uc_link = &thread_stack;
+    makecontext(&unknown, runs_on_a_fiber, 0);
+    CHECK(swapcontext(&thread_stack, &unknown) == 0 && on_fiber == 1);
     on_fiber = 0;
     munmap(stack, SIZE);
 }
@@ -86,6 +87,52 @@ static void *fibers_of_a_thread(void *arg) {
     fibers();
     CHECK(hw_collect(me) == HW_OK && hw_detach(me) == HW_OK);
     return arg;
+}
+
+/* A stack that the heap knows, and two threads that would be on it. */
+static struct fiber known;
+
+static void not_called(void *arg) { ++*(int *)arg; }
+
+static void *would_be_on_it_too(void *arg) {
+    hw_mutator *m;
+    int calls = 0;
+    CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK);
+    CHECK(hw_stack_switch(m, known.stack, not_called, &calls) == HW_ESTATE && calls == 0);
+    CHECK(strstr(hw_last_error(m)->text, "a thread is on the stack") != NULL);
+    CHECK(hw_stack_announce(m, known.stack, &calls) == HW_ESTATE);
+    CHECK(hw_stack_announce(me, known.stack, &calls) == HW_ESTATE); /* not its own mutator */
+    CHECK(hw_detach(m) == HW_OK);
+    return arg;
+}
+
+static void run_thread(hw_mutator *m, void *(*f)(void *));
+
+static void runs_on_a_known_stack(void) {
+    hw_error why;
+    struct swap swap = {&known.context, &known.back};
+    CHECK(hw_collect(me) == HW_OK);
+    run_thread(me, would_be_on_it_too);
+    CHECK(hw_stack_range_remove(heap, known.stack, &why) == HW_ESTATE && strstr(why.text, "a thread is on the stack") != NULL);
+    fiber_leave(me, &known);
+    /* Back without an announcement, the thread is not where it was said to be. */
+    CHECK(hw_stack_switch(me, NULL, swap_contexts, &swap) == HW_ESTATE && said("each switch is announced"));
+    swap_contexts(&swap);
+    abort();
+}
+
+static void on_a_known_stack(void) {
+    hw_error why;
+    int calls = 0;
+    struct swap swap = {&known.back, &known.context};
+    fiber_make(&known, heap, runs_on_a_known_stack);
+    CHECK(hw_stack_announce(me, known.stack, known.memory) == HW_ESTATE && said("not on the stack that it was said to be on"));
+    fiber_enter(me, &known);
+    swap_contexts(&swap);
+    CHECK(hw_stack_range_remove(heap, known.stack, &why) == HW_OK);
+    CHECK(hw_stack_range_remove(heap, known.stack, &why) == HW_EINVAL && strstr(why.text, "was removed") != NULL);
+    CHECK(hw_stack_switch(me, known.stack, not_called, &calls) == HW_EINVAL && said("was removed") && calls == 0);
+    fiber_unmake(&known, NULL);
 }
 
 static void join(void *arg) { pthread_join(*(pthread_t *)arg, NULL); }
@@ -132,6 +179,9 @@ int main(int argc, char **argv) {
 
     /* On another stack, of the first thread and of another. */
     fibers();
+    CHECK(hw_collect(me) == HW_OK);
+
+    on_a_known_stack();
     CHECK(hw_collect(me) == HW_OK);
 
     /* Attached twice, detached twice, used after that. */

@@ -44,7 +44,11 @@ impl Emptier {
 
     /// Goes through the mutators until it has held the lock for long; whether it has. `again` if one is worth another look.
     fn look_for_a_while(&self, clock: &impl Clock, registry: &Registry<Mutator>, again: &mut bool) -> bool {
-        let members = registry.lock();
+        // A collection holds the lock as long as it lasts, and in a piece of work that is not waited for.
+        let Some(members) = registry.try_lock() else {
+            *again = true;
+            return false;
+        };
         let began = clock.now();
         for mutator in members.iter() {
             let regions = mutator.regions();

@@ -25,4 +25,4 @@ mod sweeper;
 mod thread;
 mod worker;
 
-pub(crate) use thread::{Background, BackgroundThread};
+pub(crate) use thread::Background;

@@ -50,7 +50,7 @@ impl Sweeper {
         if !owed.is_zero() {
             return Some(owed);
         }
-        if self.pacing.work_slice(clock, || collector.sweep_some(state.space())) {
+        if self.pacing.work_slice(clock, || collector.sweep_some(state)) {
             return Some(self.pacing.owed(clock));
         }
         self.done = now;

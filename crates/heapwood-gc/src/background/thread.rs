@@ -1,4 +1,5 @@
-//! The heap's own thread: how it is started and ended, and what it tells. Invariant: it ends before its heap does.
+//! The heap's own thread: how it is started and ended, and what it tells. A forked child starts its own. Invariant: it ends before
+//! its heap does.
 
 use super::figures::Figures;
 use super::worker::Worker;
@@ -7,7 +8,7 @@ use crate::state::State;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use heapwood_os::{KernelRef, OsError, Thread};
+use heapwood_os::{ForkLock, KernelRef, Lock, Thread};
 use heapwood_pages::Clock;
 
 /// Bytes of its stack. Trace functions may run on it.
@@ -21,6 +22,9 @@ pub(crate) struct Background {
     state: AtomicPtr<State>,
     collector: AtomicPtr<Collector>,
     collects: AtomicBool,
+    thread: Lock<Option<Thread>>,
+    /// The process was forked, and the thread is the parent's.
+    is_missing: AtomicBool,
 }
 
 impl Background {
@@ -28,49 +32,56 @@ impl Background {
     pub(crate) fn figures(&self) -> &Figures {
         &self.figures
     }
-}
 
-/// The thread, which ends when this is dropped.
-pub(crate) struct BackgroundThread {
-    state: *const State,
-    thread: Option<Thread>,
-}
-
-// SAFETY: the pointer is used to reach the wakeup only, which is atomics.
-unsafe impl Send for BackgroundThread {}
-// SAFETY: as above; the handle is used by `drop` only.
-unsafe impl Sync for BackgroundThread {}
-
-impl BackgroundThread {
-    /// Starts the thread, for the heap with this state and this collector; it collects when that is idle if it `collects`.
-    ///
-    /// # Errors
-    /// The system starts no thread.
+    /// Starts the thread, for the heap with this state and this collector; it collects when that is idle if it `collects`. Without
+    /// it a heap goes on, and gives memory back when it is asked to.
     ///
     /// # Safety
-    /// 1. What is passed stays where it is until this has been dropped.
+    /// 1. What is passed, and this, stays where it is until [`Background::end`] has returned.
     pub(crate) unsafe fn start(
+        &self,
         kernel: KernelRef,
-        background: &Background,
         state: &State,
         collector: &Collector,
         collects: bool,
-    ) -> Result<BackgroundThread, OsError> {
-        background.state.store(core::ptr::from_ref(state).cast_mut(), Ordering::Relaxed);
-        background.collector.store(core::ptr::from_ref(collector).cast_mut(), Ordering::Relaxed);
-        background.collects.store(collects, Ordering::Relaxed);
-        let argument = core::ptr::from_ref(background).cast_mut().cast();
-        // SAFETY: contract 1; the thread is joined before the heap goes. What unwinds out of it ends the process.
-        let thread = unsafe { kernel.start_thread(c"heapwood-backgr", STACK, entry, argument) }?;
-        Ok(BackgroundThread { state, thread: Some(thread) })
+    ) {
+        self.state.store(core::ptr::from_ref(state).cast_mut(), Ordering::Relaxed);
+        self.collector.store(core::ptr::from_ref(collector).cast_mut(), Ordering::Relaxed);
+        self.collects.store(collects, Ordering::Relaxed);
+        // SAFETY: contract 1.
+        unsafe { self.start_thread(kernel) };
     }
-}
 
-impl Drop for BackgroundThread {
-    fn drop(&mut self) {
-        // SAFETY: contract 1 of `start`.
-        unsafe { &*self.state }.wakeup().stop();
-        if let Some(thread) = self.thread.take() {
+    /// # Safety
+    /// 1. As [`Background::start`]'s, with which this was started before.
+    unsafe fn start_thread(&self, kernel: KernelRef) {
+        let argument = core::ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: contract 1; the thread is joined before the heap goes. What unwinds out of it ends the process.
+        let thread = unsafe { kernel.start_thread(c"heapwood-backgr", STACK, entry, argument) };
+        *self.thread.lock() = thread.ok();
+    }
+
+    /// In a forked child: the thread is not here. It is started when it is next of use.
+    pub(crate) fn forget_thread(&self) {
+        // SAFETY: the process has one thread, which has no guard of the lock; the handle is whole whoever held it.
+        unsafe { self.thread.free_in_child() };
+        let had_one = self.thread.lock().take().is_some();
+        self.is_missing.fetch_or(had_one, Ordering::Relaxed);
+    }
+
+    /// A collection has ended: the thread is of use.
+    pub(crate) fn is_wanted(&self, kernel: KernelRef) {
+        if self.is_missing.load(Ordering::Relaxed) && self.is_missing.swap(false, Ordering::Relaxed) {
+            // SAFETY: it was missing, so it had been started before; the heap is being used, and has not ended.
+            unsafe { self.start_thread(kernel) };
+        }
+    }
+
+    /// Ends the thread, if there is one.
+    pub(crate) fn end(&self, state: &State) {
+        state.wakeup().stop();
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread {
             thread.join();
         }
     }

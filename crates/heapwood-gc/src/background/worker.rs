@@ -49,14 +49,15 @@ impl<'h> Worker<'h> {
         // Who leaves the heap after this tells, and who has left before is seen.
         let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
         wakeup.ask(if waits { Tells::Everybody } else { Tells::Holders });
-        let emptied = self.emptier.step(clock, collector.registry());
+        let gate = state.fork_gate();
+        let emptied = (gate.piece(), self.emptier.step(clock, collector.registry())).1;
         if emptied.is_some() {
             // It looks again soon.
             wakeup.ask(Tells::Nobody);
         }
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);
-        let released = self.scavenger.step(clock, (space, state.goal(), figures));
+        let released = (gate.piece(), self.scavenger.step(clock, (space, state.goal(), figures))).1;
         [emptied, collected, swept, released].into_iter().flatten().min()
     }
 }

@@ -23,13 +23,15 @@ use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
+use heapwood_os::late::why_late;
 use heapwood_os::message::write_line;
 use heapwood_os::signal;
 use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{Lock, LockGuard, clock};
+use heapwood_os::{ForkLock, Lock, LockGuard, clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -89,6 +91,8 @@ pub(crate) struct Collector {
     stacks: bool,
     /// The signal that stops threads, unless they poll.
     signal: Option<c_int>,
+    /// A collection was, as the process forked, and has left marks.
+    was_given_up: AtomicBool,
     record: Lock<Record>,
     tracing: Tracing,
     verify: Option<Verify>,
@@ -102,6 +106,38 @@ struct Task(u32);
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_task(self.0, f)
+    }
+}
+
+/// Why a thread may not have answered a signal.
+struct Why(u32, c_int);
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if process::is_replaced(self.1) {
+            return f.write_str(": the signal has another handler now, which does not call ours");
+        }
+        let mut cause = WithColon { begun: false, f };
+        why_late(self.0, self.1, &mut cause)?;
+        match cause.begun {
+            true => Ok(()),
+            false => f.write_str(": is it on a stack that was not registered?"),
+        }
+    }
+}
+
+/// Writes a colon before a cause, if there is one.
+struct WithColon<'a, 'f> {
+    begun: bool,
+    f: &'a mut fmt::Formatter<'f>,
+}
+
+impl fmt::Write for WithColon<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if !core::mem::replace(&mut self.begun, true) {
+            self.f.write_str(": ")?;
+        }
+        self.f.write_str(text)
     }
 }
 
@@ -121,6 +157,7 @@ impl Collector {
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
             signal: config.signal(),
+            was_given_up: AtomicBool::new(false),
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
             verify,
@@ -157,6 +194,36 @@ impl Collector {
     /// Whether stacks are scanned.
     pub(super) fn scans_stacks(&self) -> bool {
         self.stacks
+    }
+
+    /// Calls `f` with the locks of the statistics and what is told.
+    pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        f(&self.record);
+        f(self.tracing.fork_lock());
+        #[cfg(feature = "inspect")]
+        f(self.snapshots.fork_lock());
+    }
+
+    /// In a forked child: no collection is under way; one that had stopped threads is given up.
+    ///
+    /// # Safety
+    /// 1. The process has no other thread, and this one has no guard of these locks.
+    pub(crate) unsafe fn free_in_child(&self, gives_up: bool) {
+        // SAFETY: contract 1; the work is changed in pieces and in markings, which are given up.
+        unsafe {
+            self.work.free_in_child();
+            self.sweeping.free_in_child();
+        }
+        self.was_given_up.fetch_or(gives_up, Ordering::Relaxed);
+    }
+
+    /// Forgets what a collection had marked that was given up as the process forked.
+    pub(crate) fn forget_given_up(&self, space: &Space, work: &mut Work) {
+        if self.was_given_up.swap(false, Ordering::Relaxed) {
+            work.marking.give_up();
+            // SAFETY: this process has never marked, and what was to be swept has been.
+            unsafe { space.forget_marks() };
+        }
     }
 
     /// Whether threads are stopped by signals.
@@ -258,8 +325,9 @@ impl Collector {
     }
 
     /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
-    pub(crate) fn sweep_some(&self, space: &Space) -> bool {
-        self.sweeping.try_lock().is_some_and(|_hand| space.sweep_some(Sweeping::Background))
+    pub(crate) fn sweep_some(&self, state: &State) -> bool {
+        let _piece = state.fork_gate().piece();
+        self.sweeping.try_lock().is_some_and(|_hand| state.space().sweep_some(Sweeping::Background))
     }
 
     /// In verify mode a mutator is named that keeps a stop waiting: once, and now and then as long as it does.
@@ -268,11 +336,11 @@ impl Collector {
             return;
         }
         if let Some(signal) = self.signal {
-            let (name, replaced) = (signal::name(signal).unwrap_or("signal"), process::is_replaced(signal));
+            let name = signal::name(signal).unwrap_or("signal");
             write_line(format_args!(
                 "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
                 Task(mutator.thread()),
-                if replaced { ", which has another handler now" } else { "" }
+                Why(mutator.thread(), signal)
             ));
         } else if self.verify.is_some() {
             write_line(format_args!(

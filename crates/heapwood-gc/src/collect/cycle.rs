@@ -8,6 +8,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::growth::Spent;
+use super::halt::Halted;
 use super::nursery::{Nursery, Yield};
 use super::pace::Bounds;
 use super::stepped::Stepping;
@@ -19,7 +20,7 @@ use crate::roots::{LockedRoots, Source};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
 use core::sync::atomic::Ordering;
-use heapwood_heap::{Collection, Space, Stopped};
+use heapwood_heap::{Collection, Space, Stopped, Sweeping};
 use heapwood_os::clock;
 
 /// Even at the limit something can be tried before the next collection.
@@ -53,30 +54,28 @@ impl Collector {
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<(), E>,
+        stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
         let space = state.space();
         let (began, reclaimed) = (Moment::now(), space.reclaim_clock().times());
-        // What is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked.
+        let gate = state.fork_gate();
+        // What is left to sweep is swept before anyone waits, and the kernel is asked what it has to be asked. Between the pieces
+        // the process may fork.
+        while (gate.piece(), space.sweep_some(Sweeping::Collector)).1 {}
+        let piece = gate.piece();
         space.finish_sweep();
         // If the background sweeper has a pack in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
+        self.forget_given_up(space, work);
         let wants_young = cause.is_for_young(state, &work.nursery);
         let bounds = (!wants_young).then(|| self.bounds(space));
         if !wants_young {
             work.marking.prepare(space);
         }
 
-        let requested = Moment::now();
-        let members = self.registry().lock();
-        // A thread that a signal stops may hold the roots' locks; one that polls may wait for them and not poll. So they are
-        // taken before the one is asked, and after the other has stopped.
-        let early = self.stops_by_signals().then(|| self.roots().lock());
-        stop(&members)?;
+        drop(piece);
+        let Halted { requested, mut members, roots, piece } = self.halt(state, stop)?;
         let stopped = Moment::now();
-        // Many slots wait in ranges, so until nothing does, threads that are not stopped for this remove no root and move
-        // nothing from one handle to another.
-        let roots = early.unwrap_or_else(|| self.roots().lock());
         let stores = members.iter().map(Mutator::close_stores).sum();
         let overflowed = state.remembered().has_overflowed();
         let stepping = work.stepping.is_concerned(cause);
@@ -110,10 +109,13 @@ impl Collector {
         let late_at = marking.wall.saturating_add(time);
         let until = (work.nursery.is_on() && !overflowed).then_some(late_at);
         let with = (&mut work.marking, &mut work.stepping);
+        // A full marking may take long, and what it writes can be forgotten: the process may fork meanwhile.
+        let piece = (of == Collection::Young || stepping).then_some(piece);
         let marked = state.while_marking(|| match stepping {
             false => self.mark((state, &world), with.0, (&roots, &members), of, until),
             true => self.mark_stepped((state, &world), with, (&roots, &members), of, until),
         });
+        let piece = piece.unwrap_or_else(|| gate.piece());
         state.faults().forget_young_large(&world, of);
         let marked_at = Moment::now();
         let handed_out = world.handed_out(members.owners());
@@ -156,7 +158,12 @@ impl Collector {
         drop(world);
         drop(roots);
         members.resume();
+        if self.stops_by_signals() {
+            self.registry().remove_gone(&mut members);
+        }
         drop(members);
+        gate.set_held(0);
+        drop(piece);
         let ended = Moment::now();
         work.ended = ended.wall;
         let helped = (marked.helpers_cpu_ns, marked.helpers);

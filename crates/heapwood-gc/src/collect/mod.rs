@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `collector` | what collections of a heap need, and who may collect |
 //! | `cause` | why there is a collection, and of what |
+//! | `halt` | how the world stops: the order of locks, and what has to be known |
 //! | `cycle` | one collection, from the sweep before it to the resume |
 //! | `pace` | when the next is due |
 //! | `growth` | how much larger than what is alive the heap may become |
@@ -18,6 +19,7 @@ mod cause;
 mod collector;
 mod cycle;
 mod growth;
+mod halt;
 mod nursery;
 mod pace;
 mod room;

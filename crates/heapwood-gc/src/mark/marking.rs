@@ -107,6 +107,10 @@ impl Marking {
     pub(crate) fn prepare(&mut self, space: &Space) {
         let helps = self.markers > 1 && (self.always || self.speed.wants_help(space.resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
+        if self.workers.iter().flatten().any(Workers::are_gone) {
+            // A forked child starts its own.
+            self.workers = None;
+        }
         if self.helpers > 0 && self.workers.is_none() {
             let (kernel, edges, window) = (self.kernel, self.edges, space.window_bytes() / self.markers);
             let stacks = || MarkStacks::sized(kernel, edges, window);
@@ -194,6 +198,12 @@ impl Marking {
     #[cfg(feature = "stepped")]
     pub(crate) fn stepped(&self, state: &State) -> Result<SteppedMarking, OsError> {
         SteppedMarking::new(self.kernel, self.edges, state)
+    }
+
+    /// In a forked child: a marking was given up at whatever it was doing.
+    pub(crate) fn give_up(&mut self) {
+        self.stacks.clear();
+        self.flagged.forget();
     }
 
     /// Gives memory back after a deep marking.

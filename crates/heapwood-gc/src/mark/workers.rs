@@ -3,7 +3,8 @@
 //! thread that the kernel does not run.
 //!
 //! Invariants: a worker uses the heap only between joining a crew and leaving it, and a collection ends after all have left;
-//! workers end before their heap does; a forked child has none, does not look at what they share, and marks alone.
+//! workers end before their heap does; a forked child has none, does not look at what they share, and starts its own when it is
+//! worth it.
 
 use super::blocks::Blocks;
 use super::crew::Crew;
@@ -121,10 +122,18 @@ impl Workers {
         Ok(())
     }
 
+    fn is_one(&self, so: impl FnOnce(&Thread) -> bool) -> bool {
+        self.last.as_ref().and_then(|worker| worker.thread.as_ref()).is_some_and(so)
+    }
+
     /// Whether there are any: the process may be a forked child, which has none.
     pub(super) fn are_here(&self) -> bool {
-        let thread = self.last.as_ref().and_then(|worker| worker.thread.as_ref());
-        thread.is_some_and(Thread::is_here)
+        self.is_one(Thread::is_here)
+    }
+
+    /// Whether the process is a forked child, and they are another's.
+    pub(super) fn are_gone(&self) -> bool {
+        self.is_one(|thread| !thread.is_here())
     }
 
     /// Marks with at most so many workers; the calling thread takes part, and scans the roots by `roots`. Returns how many

@@ -49,6 +49,11 @@ impl ThreadRecord<Mutator> {
         Section { record: self, inside: Some(self.sections.begin()) }
     }
 
+    /// The same in a piece of work that who forks waits for: it does not wait for a fork.
+    pub(crate) fn section_in_piece(&self) -> Section<'_> {
+        Section { record: self, inside: Some(self.sections.defer()) }
+    }
+
     /// Whether a heap that stops threads by signals asks this one to stop.
     #[inline(always)]
     fn is_asked_by_signal(&self) -> bool {
@@ -123,12 +128,12 @@ impl Mutator {
         self.stack.note_interrupted(at, handler)
     }
 
-    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on.
+    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on;
+    /// when the collection has ended it is detached.
     pub(super) fn send_signal(&self) {
         let Some(signal) = self.shared().stop_signal() else { return };
-        if signal::send(self.thread, signal, mark()) == Sent::NoThread {
-            self.owner.store(0, Ordering::Relaxed);
-            self.stack.clear(0);
+        if signal::send(self.thread(), signal, mark()) == Sent::NoThread {
+            self.stack.clear(self.owner.swap(0, Ordering::Relaxed));
             self.frames.clear();
             self.gate().leave(Rest::Blocked);
         }

@@ -71,7 +71,7 @@ pub struct Mutator {
     // Private from here on.
     /// Whether this thread may touch the heap: see `stop`.
     state: Futex,
-    thread: u32,
+    thread: AtomicU32,
     /// The thread pointer of the thread it belongs to; 0 once that is detached.
     owner: AtomicUsize,
     /// The first field of its heap, by a pointer that may lead to all of that.
@@ -149,7 +149,7 @@ impl Mutator {
             (&raw mut (*place).barrier).write(AtomicU32::new(0));
             (&raw mut (*place).frames).write(Frames::new());
             (&raw mut (*place).state).write(Futex::new(0));
-            (&raw mut (*place).thread).write(thread_id());
+            (&raw mut (*place).thread).write(AtomicU32::new(thread_id()));
             (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
             (&raw mut (*place).stack).write(stack);
             (&raw mut (*place).record).write(record);
@@ -170,6 +170,24 @@ impl Mutator {
         self.record().quit(self);
         // Whoever waits for it to leave, or for memory that it had set aside to be free, looks again.
         self.shared().wakeup().tell(|| true);
+    }
+
+    /// Whether it is the calling thread's.
+    pub(crate) fn is_mine(&self) -> bool {
+        self.is_of(thread_pointer())
+    }
+
+    /// Whether its thread is in a section, or was a moment ago. The registry's lock is held, so that thread is there.
+    pub(crate) fn is_in_section(&self) -> bool {
+        // SAFETY: the record lives as long as its thread, whose end waits for the lock; 0 is the owner of one that is gone. What is
+        // read is atomic.
+        self.owner.load(Ordering::Relaxed) != 0 && unsafe { &*self.record }.is_in_section()
+    }
+
+    /// Its thread is the one of this forked process, whose number is another there. Nobody asks it to stop.
+    pub(crate) fn is_this_process(&self, thread: u32) {
+        self.thread.store(thread, Ordering::Relaxed);
+        self.poll.store(0, Ordering::Relaxed);
     }
 
     /// Its blocking regions.
@@ -212,7 +230,7 @@ impl Mutator {
 
     /// The system's number of the thread it belongs to.
     pub fn thread(&self) -> u32 {
-        self.thread
+        self.thread.load(Ordering::Relaxed)
     }
 
     /// Room for whoever attached the thread: nothing here reads it.
@@ -367,6 +385,14 @@ impl Member for Mutator {
 
     fn interrupt(&self) {
         self.send_signal();
+    }
+
+    fn is_of(&self, thread: usize) -> bool {
+        self.owner.load(Ordering::Relaxed) == thread
+    }
+
+    fn is_gone(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) == 0
     }
 
     fn retire(&self) -> bool {

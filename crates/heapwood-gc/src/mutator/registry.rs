@@ -7,8 +7,9 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_os::TimedLock;
+use heapwood_os::clock::monotonic_ns;
 use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::{ForkLock, TimedLock};
 
 /// How many mutators a heap keeps for the threads to come.
 const SPARE: usize = 16;
@@ -34,8 +35,16 @@ pub(crate) trait Member: Sized {
     /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
     /// mutator has stopped.
     fn interrupt(&self) {}
+    /// Its thread is no more, and has not told: it has stopped for good.
+    fn is_gone(&self) -> bool {
+        false
+    }
     /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
     fn retire(&self) -> bool;
+    /// Whether it is the thread's with this pointer.
+    fn is_of(&self, _thread: usize) -> bool {
+        true
+    }
     /// Its memory goes.
     ///
     /// # Safety
@@ -51,6 +60,8 @@ pub(crate) struct Registry<M: Member> {
 }
 
 struct Lists<M: Member> {
+    /// In a forked child, mutators of threads that are not here.
+    orphans: *const M,
     attached: *const M,
     spare: *const M,
     spares: usize,
@@ -62,15 +73,19 @@ unsafe impl<M: Member> Send for Lists<M> {}
 /// The attached mutators, none of which is attached or detached as long as this is held.
 pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, Lists<M>>);
 
+/// The mutators of a list, whose lock is held.
+fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
+    core::iter::from_fn(move || {
+        // SAFETY: the list holds attached mutators, and the lock is held.
+        let mutator = unsafe { at.as_ref() }?;
+        at = mutator.next().get();
+        Some(mutator)
+    })
+}
+
 impl<M: Member> Members<'_, M> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &M> + Clone {
-        let mut at = self.0.attached;
-        core::iter::from_fn(move || {
-            // SAFETY: the list holds attached mutators, and the lock is held.
-            let mutator = unsafe { at.as_ref() }?;
-            at = mutator.next().get();
-            Some(mutator)
-        })
+        iterate(self.0.attached)
     }
 
     /// Stops all, by signals if it says so. `waits` is told of one that has kept it waiting for so many seconds.
@@ -80,13 +95,16 @@ impl<M: Member> Members<'_, M> {
             self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
         }
         for mutator in self.iter() {
-            let (mut waited, mut told) = (Duration::ZERO, 0);
+            let (began, mut told) = (monotonic_ns(), 0);
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
+            let mut send_after = patience;
             while !mutator.gate().await_stopped_for(patience) {
-                waited += patience;
-                if by_signals {
+                // A signal of the program's may have cut the wait short.
+                let waited = Duration::from_nanos(monotonic_ns() - began);
+                if by_signals && waited >= send_after {
                     mutator.interrupt();
                     patience = (patience * 2).min(SEND_SELDOM);
+                    send_after = waited + patience;
                 }
                 if waited.as_secs() > told {
                     told = waited.as_secs();
@@ -142,14 +160,61 @@ impl<M: Member> Registry<M> {
     pub(crate) fn new() -> Self {
         let none = core::ptr::null();
         Registry {
-            lists: TimedLock::new(Lists { attached: none, spare: none, spares: 0 }),
+            lists: TimedLock::new(Lists { orphans: none, attached: none, spare: none, spares: 0 }),
             attached: AtomicUsize::new(0),
         }
     }
 
     /// The attached mutators.
     pub(crate) fn lock(&self) -> Members<'_, M> {
-        Members(self.lists.lock())
+        Self::members(self.lists.lock())
+    }
+
+    /// The same if nobody holds the lock, as a collection does as long as it lasts.
+    pub(crate) fn try_lock(&self) -> Option<Members<'_, M>> {
+        self.lists.try_lock().map(Self::members)
+    }
+
+    fn members(mut lists: TimedGuard<'_, Lists<M>>) -> Members<'_, M> {
+        if !lists.orphans.is_null() {
+            // SAFETY: their threads are not in this process.
+            unsafe { lists.forget_orphans() };
+        }
+        Members(lists)
+    }
+
+    /// The lock, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.lists
+    }
+
+    /// The attached mutators, for who holds that, or whose process has nobody who changes the list.
+    pub(crate) fn attached_list(&self) -> impl Iterator<Item = &M> {
+        // SAFETY: the list does not change meanwhile.
+        iterate(unsafe { self.lists.held() }.attached)
+    }
+
+    /// In a forked child: of the threads the one with this pointer is left. The mutators of others are looked at when the list is
+    /// next used: many children use none.
+    pub(crate) fn adopt(&self, survivor: usize) {
+        let mut lists = self.lists.lock();
+        let (mut link, mut mine) = (&raw mut lists.attached, core::ptr::null::<M>());
+        let mut count = 0;
+        // SAFETY: the list holds attached mutators, and the lock is held. Of those that stay in it nothing is written.
+        unsafe {
+            while let Some(mutator) = (*link).as_ref() {
+                if mutator.is_of(survivor) {
+                    *link = mutator.next().get();
+                    mutator.next().set(mine);
+                    mine = mutator;
+                    count += 1;
+                } else {
+                    link = mutator.next().as_ptr();
+                }
+            }
+        }
+        lists.orphans = core::mem::replace(&mut lists.attached, mine);
+        self.attached.store(count, Ordering::Relaxed);
     }
 
     /// How many mutators are attached at this moment, some of which may be about to leave.
@@ -194,8 +259,24 @@ impl<M: Member> Registry<M> {
     /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
     pub(crate) unsafe fn remove(&self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
+        unsafe { self.take_out(&mut self.lists.lock(), mutator) };
+    }
+
+    /// Detaches those whose threads are no more. None is stopped for anybody.
+    pub(crate) fn remove_gone(&self, members: &mut Members<'_, M>) {
+        loop {
+            let gone = members.iter().find(|m| m.is_gone()).map(NonNull::from);
+            let Some(gone) = gone else { return };
+            // SAFETY: it is attached, and no thread uses it.
+            unsafe { self.take_out(&mut members.0, gone) };
+        }
+    }
+
+    /// # Safety
+    /// 1. As [`Registry::remove`].
+    unsafe fn take_out(&self, lists: &mut Lists<M>, mutator: NonNull<M>) {
+        // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
-        let mut lists = self.lists.lock();
         m.flush();
         let mut link = &raw mut lists.attached;
         // SAFETY: the list holds attached mutators, of which this is one, and the lock is held.
@@ -220,6 +301,21 @@ impl<M: Member> Lists<M> {
         Some(mutator)
     }
 
+    /// What the mutators of threads that are not in this process had set aside goes back.
+    ///
+    /// # Safety
+    /// 1. No thread uses them.
+    unsafe fn forget_orphans(&mut self) {
+        let mut at = core::mem::replace(&mut self.orphans, core::ptr::null());
+        // SAFETY: the list holds mutators, which stay mapped.
+        while let Some(mutator) = unsafe { at.as_ref() } {
+            at = mutator.next().get();
+            mutator.flush();
+            // SAFETY: it is in no list now, and no thread's.
+            unsafe { self.keep(NonNull::from(mutator)) };
+        }
+    }
+
     /// Keeps a mutator for reuse, or lets its memory go.
     ///
     /// # Safety
@@ -240,6 +336,13 @@ impl<M: Member> Lists<M> {
 
 impl<M: Member> Drop for Lists<M> {
     fn drop(&mut self) {
+        let mut at = self.orphans;
+        // SAFETY: as in `forget_orphans`; the heap goes, and with it what they had.
+        while let Some(mutator) = unsafe { at.as_ref() } {
+            at = mutator.next().get();
+            // SAFETY: as above.
+            unsafe { M::release(NonNull::from(mutator)) };
+        }
         while let Some(mutator) = self.take_spare() {
             // SAFETY: it is in no list any more, and the heap goes.
             unsafe { M::release(mutator) };

@@ -32,8 +32,8 @@ impl Mutator {
         }
     }
 
-    /// The slow half of [`Mutator::safepoint`]. A thread that cannot stop here goes on: one that runs on another stack than
-    /// that it was attached with, or is inside a blocking region, or whose mutator this is not.
+    /// The slow half of [`Mutator::safepoint`]. A thread that cannot stop here goes on: one that runs on a stack that its
+    /// heap does not know, or is inside a blocking region, or whose mutator this is not.
     #[cold]
     pub fn safepoint_slow(&self) {
         if self.check().is_ok() {

@@ -60,6 +60,11 @@ impl Sections {
         Deferred(self)
     }
 
+    /// One that was begun and forgotten.
+    pub(super) fn forgotten(&self) -> Deferred<'_> {
+        Deferred(self)
+    }
+
     /// Begins a section.
     #[inline(always)]
     pub(crate) fn begin(&self) -> Deferred<'_> {

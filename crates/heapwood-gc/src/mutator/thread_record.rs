@@ -18,7 +18,7 @@
 //! who forks at its sections (`section`), which no signal stops.
 
 use super::registry::{Member, Registry};
-use super::section::Sections;
+use super::section::{Deferred, Sections};
 use super::stop::Rest;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
@@ -72,6 +72,22 @@ impl<M: Part> ThreadRecord<M> {
             depth: Cell::new(0),
             sections: Sections::new(forking),
         }
+    }
+
+    /// No signal stops the thread as long as what is returned exists.
+    pub(crate) fn defer(&self) -> Deferred<'_> {
+        self.sections.defer()
+    }
+
+    /// What `defer` returned was forgotten, and ends now.
+    pub(crate) fn end_deferred(&self) {
+        drop(self.sections.forgotten());
+        M::answer_late(self);
+    }
+
+    /// Whether the thread is in a section; for others, whether it was a moment ago.
+    pub(crate) fn is_in_section(&self) -> bool {
+        self.sections.is_inside()
     }
 
     /// The thread's mutators.

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Space, Stopped};
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, PageIndex, Snapshot};
 
 /// Pages of a word.
@@ -30,6 +30,11 @@ struct Kept {
 impl PageSnapshots {
     pub(crate) fn new() -> Self {
         PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(None) }
+    }
+
+    /// Their lock, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.kept
     }
 
     /// Keeps some from now on; none if the kernel gives no addresses for them.

@@ -7,9 +7,9 @@ use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
 use crate::options::GcTrace;
 use heapwood_heap::{Collection, ReclaimTimes, Space, SpaceStats};
-use heapwood_os::Lock;
 use heapwood_os::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::message::write_line;
+use heapwood_os::{ForkLock, Lock};
 
 /// What is to be told of a collection beside its times.
 pub(crate) struct Collected {
@@ -45,6 +45,11 @@ impl Tracing {
             made: (monotonic_ns(), process_cpu_ns()),
             last: Lock::new(Default::default()),
         }
+    }
+
+    /// The lock of what was told last, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.last
     }
 
     /// The heap is where it will stay.

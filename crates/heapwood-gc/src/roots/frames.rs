@@ -3,6 +3,7 @@
 
 use core::cell::Cell;
 use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`](crate::Mutator::push_frame) or inline.
@@ -34,6 +35,8 @@ impl Frames {
     pub(crate) unsafe fn push(&self, frame: NonNull<Frame>) {
         // SAFETY: contract 1.
         unsafe { (*frame.as_ptr()).prev = self.0.get() };
+        // A signal may stop the thread between any two instructions: a frame that is linked is whole.
+        compiler_fence(Ordering::Release);
         self.0.set(frame.as_ptr());
     }
 
@@ -45,6 +48,8 @@ impl Frames {
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: contract 1.
         self.0.set(unsafe { (*self.0.get()).prev });
+        // And its memory is used for nothing else before.
+        compiler_fence(Ordering::SeqCst);
     }
 
     /// Unlinks all.

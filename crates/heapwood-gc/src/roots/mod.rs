@@ -9,6 +9,9 @@
 //! | `stacks` | the words of a thread's stacks, which may or may not be pointers |
 //! | `other_stacks` | stacks that threads switch to |
 //! | `words_in_use` | how much of a stack is in use |
+//! | `libraries` | data of libraries, which come and go |
+//! | `library_list` | which there are, as the loader says |
+//! | `lookout` | a thread that asks it while others are stopped |
 //! | `visitor` | the walk over all of them |
 //!
 //! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
@@ -16,6 +19,9 @@
 mod changed_handles;
 mod frames;
 mod handles;
+mod libraries;
+mod library_list;
+mod lookout;
 mod other_stacks;
 mod stacks;
 mod table;
@@ -34,10 +40,12 @@ pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
-use crate::error::HandleError;
+use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
 use changed_handles::ChangedHandles;
-use heapwood_os::{KernelRef, Lock, OsError, TimedLock};
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_os::{ForkLock, KernelRef, Lock, OsError, TimedLock};
+use libraries::Libraries;
 
 /// The roots of a heap that are no thread's.
 pub(crate) struct Roots {
@@ -45,6 +53,9 @@ pub(crate) struct Roots {
     handles: TimedLock<Handles>,
     stacks: Lock<OtherStacks>,
     changed: ChangedHandles,
+    /// Libraries whose data are roots, once there are any.
+    libraries: Lock<Option<Libraries>>,
+    has_libraries: AtomicBool,
 }
 
 impl Roots {
@@ -56,6 +67,8 @@ impl Roots {
             changed: ChangedHandles::new(kernel, handles.slots())?,
             handles: TimedLock::new(handles),
             stacks: Lock::new(OtherStacks::new(kernel)),
+            libraries: Lock::new(None),
+            has_libraries: AtomicBool::new(false),
         })
     }
 
@@ -83,6 +96,36 @@ impl Roots {
         self.changed.forget();
     }
 
+    /// From now on data of libraries may be roots: of all there are, or of those that are named.
+    pub(crate) fn use_libraries(&self, kernel: KernelRef, all: bool) -> Result<(), OsError> {
+        if !self.has_libraries.load(Ordering::Acquire) {
+            let mut libraries = self.libraries.lock();
+            if libraries.is_none() {
+                *libraries = Some(Libraries::new(kernel, all)?);
+            }
+            self.has_libraries.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Names the library that holds an address: its data are roots.
+    pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, RootError> {
+        // The loader is asked without a lock of ours, lest somebody who has its lock wait for that.
+        let (id, loaded) = libraries::holder(address).ok_or(RootError::NoLibrary { address })?;
+        self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
+        self.table.lock().add(RootKind::Library, id, loaded)
+    }
+
+    /// Before threads are asked to stop: learns which libraries are loaded.
+    pub(crate) fn update_libraries(&self, faults: &FaultInjector) {
+        if self.has_libraries.load(Ordering::Acquire)
+            && let Some(libraries) = &mut *self.libraries.lock()
+            && !faults.fails(Fault::LibrariesNotUpdated)
+        {
+            libraries.update();
+        }
+    }
+
     pub(crate) fn table(&self) -> &TimedLock<RootTable> {
         &self.table
     }
@@ -96,8 +139,23 @@ impl Roots {
         &self.stacks
     }
 
+    /// Calls `f` with the locks, in the order in which they are taken.
+    pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        f(&self.libraries);
+        f(&self.table);
+        f(&self.handles);
+        f(&self.stacks);
+    }
+
     /// All of them as they are now, until the guard is dropped.
     pub(crate) fn lock(&self) -> LockedRoots<'_> {
-        LockedRoots::new(self.table.lock(), self.handles.lock(), self.stacks.lock(), &self.changed)
+        let libraries = self.libraries.lock();
+        LockedRoots {
+            libraries,
+            table: self.table.lock(),
+            handles: self.handles.lock(),
+            stacks: self.stacks.lock(),
+            changed: &self.changed,
+        }
     }
 }

@@ -67,11 +67,12 @@ impl StackRef {
 
 impl OtherStack {
     pub(super) fn contains(&self, pointer: usize) -> bool {
-        self.low() <= pointer && pointer < self.high.load(Ordering::Relaxed)
+        self.range().contains(&pointer)
     }
 
-    pub(super) fn low(&self) -> usize {
-        self.low.load(Ordering::Relaxed)
+    /// Its addresses; none if it was removed.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.low.load(Ordering::Relaxed)..self.high.load(Ordering::Relaxed)
     }
 
     pub(super) fn in_use(&self) -> &WordsInUse {
@@ -87,11 +88,6 @@ impl OtherStack {
             Ok(_) => Ok(()),
             Err(_) => Err(StackError::Busy),
         }
-    }
-
-    /// Whether no other thread than this is on it.
-    pub(super) fn may_be_left_by(&self, thread: usize) -> bool {
-        [0, thread].contains(&self.thread.load(Ordering::Relaxed))
     }
 
     /// The thread leaves it, if it was on it.

@@ -25,6 +25,10 @@ pub enum StackGiven {
     Bounds(usize, usize),
 }
 
+/// Where a handler may have interrupted its thread: on one of the stacks that it switches to, or (none) on that of the attachment,
+/// and the lowest address there that was found.
+type Below = (Option<StackRef>, usize);
+
 /// The stacks of one attached thread.
 #[derive(Debug)]
 pub(crate) struct ThreadStack {
@@ -42,6 +46,9 @@ pub(crate) struct ThreadStack {
     noted: Cell<[Option<(StackRef, usize)>; 2]>,
     /// Words of the alternate stack for signals that are in use while it is stopped.
     alternate: Cell<(usize, usize)>,
+    /// Where a handler on that may have interrupted the thread, on each of its stacks: the words from there on are in use beside
+    /// whatever else of that stack is.
+    below: Cell<[Option<Below>; 3]>,
 }
 
 impl ThreadStack {
@@ -64,7 +71,13 @@ impl ThreadStack {
             previous: Cell::new(None),
             noted: Cell::new([None; 2]),
             alternate: Cell::new((0, 0)),
+            below: Cell::new([None; 3]),
         })
+    }
+
+    /// Whether both ends of the stack of the attachment are known.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.bounds.get().is_some()
     }
 
     /// The stacks that it may be on beside that of the attachment.
@@ -150,7 +163,9 @@ impl ThreadStack {
     }
 
     /// A handler of the program's was interrupted, on the alternate stack. Where it had interrupted the thread the kernel has
-    /// written there: of the words that lie in a stack of the thread's the lowest is no higher than that.
+    /// written there: of the words that lie in a stack of the thread's the lowest is no higher than that. On which of its stacks
+    /// that was is not known, and what is found in the others says nothing: each keeps what was noted of it, and is scanned from
+    /// there, too.
     fn note_below_alternate(&self, words: Range<usize>) -> bool {
         let lowest_in = |contains: &dyn Fn(usize) -> bool| {
             let all = (words.start.next_multiple_of(WORD)..words.end & !(WORD - 1)).step_by(WORD);
@@ -159,20 +174,16 @@ impl ThreadStack {
                 all.map(|at| unsafe { (at as *const usize).read_volatile() }).filter(|&word| contains(word));
             inside.min()
         };
-        let mut noted = false;
-        for (stack, other) in self.others().filter(|(_, other)| other.may_be_left_by(thread_pointer())) {
-            if let Some(lowest) = lowest_in(&|word| other.contains(word)) {
-                self.note_on(stack, other, (lowest - Interrupted::RED_ZONE).max(other.low()));
-                noted = true;
-            }
+        let mut below = [None; 3];
+        for (place, (stack, other)) in below[1..].iter_mut().zip(self.others()) {
+            *place = lowest_in(&|word| other.contains(word)).map(|lowest| (Some(stack), lowest));
         }
-        let bounds = self.bounds.get();
-        let own = |word| bounds.is_some_and(|bounds| bounds.low <= word && word < self.end);
-        if let (Some(lowest), Some(bounds)) = (lowest_in(&own), bounds) {
-            self.in_use.stop_at((lowest - Interrupted::RED_ZONE).max(bounds.low));
-            noted = true;
+        if let Some(bounds) = self.bounds.get() {
+            let own = lowest_in(&|word| bounds.low <= word && word < self.end);
+            below[0] = own.map(|lowest| (None, lowest));
         }
-        noted
+        self.below.set(below);
+        below.iter().any(Option::is_some)
     }
 
     /// The thread goes on: what is in use of the stack that it is on is not known any more.
@@ -183,6 +194,7 @@ impl ThreadStack {
         }
         self.in_use.go_on_from(self.in_use.lowest());
         self.alternate.set((0, 0));
+        self.below.set([None; 3]);
     }
 
     /// Nothing of it is in use any more; its thread has this pointer.
@@ -192,6 +204,7 @@ impl ThreadStack {
         self.current.set(None);
         self.previous.set(None);
         self.alternate.set((0, 0));
+        self.below.set([None; 3]);
         self.in_use.clear(self.end);
     }
 
@@ -232,13 +245,24 @@ impl ThreadStack {
         Ok(())
     }
 
-    /// Calls `f` with the words in use of the stack of the attachment, and of the alternate stack for signals, while its thread is
-    /// stopped.
+    /// Calls `f` with the words in use of the stack of the attachment, and of the alternate stack for signals and what lies below
+    /// that, while its thread is stopped.
     pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
         f(self.in_use.lowest()..self.end);
         let (low, high) = self.alternate.get();
         if low < high {
             f(low..high);
+        }
+        for (stack, lowest) in self.below.get().into_iter().flatten() {
+            // SAFETY: as in `others`.
+            let range = match stack.map(|stack| unsafe { stack.record() }) {
+                Some(other) => other.range(),
+                None => self.bounds.get().map_or(0, |bounds| bounds.low)..self.end,
+            };
+            // Others may have removed a stack since the thread was stopped: that covers nothing.
+            if range.contains(&lowest) {
+                f((lowest - Interrupted::RED_ZONE).max(range.start)..range.end);
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Registered roots: slots that hold an object's address or null, and ranges of words that may be anything. Invariant:
+//! Registered roots: slots that hold an object's address or null, ranges of words that may be anything, and libraries. Invariant:
 //! every entry below `used` is a root or on the free list, so registering and removing take a few steps however many
 //! there are. Entries are committed as they are needed.
 
@@ -37,6 +37,9 @@ pub(crate) enum RootKind {
     Slots = 1,
     /// Any word may or may not be a pointer.
     Range = 2,
+    /// The data of a library: instead of where words begin, its number; instead of how many, that of the libraries which had
+    /// been loaded when it was named.
+    Library = 3,
 }
 
 #[derive(Clone, Copy)]
@@ -60,11 +63,14 @@ pub(crate) struct RootTable {
     committed: usize,
     used: usize,
     free: usize,
+    /// Libraries were named or removed since somebody asked.
+    libraries_changed: bool,
 }
 
 impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        Ok(RootTable { entries: MappedArray::new(kernel, MAX_ROOTS)?, committed: 0, used: 0, free: NONE })
+        let entries = MappedArray::new(kernel, MAX_ROOTS)?;
+        Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false })
     }
 
     fn entry(&mut self, index: usize) -> &mut Entry {
@@ -98,6 +104,7 @@ impl RootTable {
         let e = self.entry(index);
         let generation = e.generation.wrapping_add(1).max(1);
         *e = Entry { start, words, kind: kind as u32, generation };
+        self.libraries_changed |= kind == RootKind::Library;
         Ok(RootToken((generation as u64) << 32 | index as u64))
     }
 
@@ -107,17 +114,40 @@ impl RootTable {
         if index >= self.used {
             return false;
         }
-        let next = self.free;
         let e = self.entry(index);
         let known = e.kind != 0 && e.generation as u64 == token.0 >> 32;
         if known {
-            e.kind = 0;
-            e.start = next;
-            self.free = index;
+            let was_library = e.kind == RootKind::Library as u32;
+            self.libraries_changed |= was_library;
+            self.free(index);
         }
         known
     }
 
+    fn free(&mut self, index: usize) {
+        let next = self.free;
+        let e = self.entry(index);
+        e.kind = 0;
+        e.start = next;
+        self.free = index;
+    }
+
+    /// Whether libraries were named or removed since this was asked last.
+    pub(super) fn take_libraries_changed(&mut self) -> bool {
+        core::mem::take(&mut self.libraries_changed)
+    }
+
+    /// Removes those libraries for which `keep` is false, by their numbers, and how many had been loaded when they were named.
+    pub(super) fn retain_libraries(&mut self, mut keep: impl FnMut(usize, u64) -> bool) {
+        for index in 0..self.used {
+            let Entry { start, words, kind, .. } = *self.entry(index);
+            if kind == RootKind::Library as u32 && !keep(start, words as u64) {
+                self.free(index);
+            }
+        }
+    }
+
+    /// Calls `f` with all that are words by themselves.
     pub(crate) fn for_each(&self, mut f: impl FnMut(RootKind, usize, usize)) {
         for index in 0..self.used {
             // SAFETY: entries in use are committed; shared access only reads.

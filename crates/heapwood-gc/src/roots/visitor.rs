@@ -4,11 +4,14 @@
 use super::changed_handles::ChangedHandles;
 use super::frames::Frames;
 use super::handles::Handles;
+use super::libraries::Libraries;
 use super::other_stacks::OtherStacks;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
+use crate::inject::{Fault, FaultInjector};
 use core::fmt;
 use core::ops::Range;
+use core::time::Duration;
 use heapwood_heap::{Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
@@ -29,6 +32,8 @@ pub(crate) enum Source {
     Stack,
     /// A cell that a thread may be writing an object into.
     Cell,
+    /// Data of a library, as a copy.
+    Library,
 }
 
 impl Source {
@@ -48,6 +53,7 @@ impl fmt::Display for Source {
             Source::Frame => "the frame slot",
             Source::Stack => "the word of a stack",
             Source::Cell => "the word of an object that is being made",
+            Source::Library => "the word of a library's data",
         })
     }
 }
@@ -63,24 +69,28 @@ pub(crate) struct ThreadRoots<'m> {
 
 /// The roots of a heap, under their locks.
 pub(crate) struct LockedRoots<'r> {
-    table: TimedGuard<'r, RootTable>,
-    handles: TimedGuard<'r, Handles>,
-    stacks: LockGuard<'r, OtherStacks>,
-    changed: &'r ChangedHandles,
+    pub(super) table: TimedGuard<'r, RootTable>,
+    pub(super) handles: TimedGuard<'r, Handles>,
+    pub(super) stacks: LockGuard<'r, OtherStacks>,
+    pub(super) changed: &'r ChangedHandles,
+    pub(super) libraries: LockGuard<'r, Option<Libraries>>,
 }
 
-impl<'r> LockedRoots<'r> {
-    pub(super) fn new(
-        table: TimedGuard<'r, RootTable>,
-        handles: TimedGuard<'r, Handles>,
-        stacks: LockGuard<'r, OtherStacks>,
-        changed: &'r ChangedHandles,
-    ) -> Self {
-        LockedRoots { table, handles, stacks, changed }
+impl LockedRoots<'_> {
+    /// After threads have stopped: whether it is known which libraries are loaded at this moment. If the loader does not say so in
+    /// time, a thread that is stopped may keep it from that: then the threads are to go on, and the libraries to be updated again.
+    pub(crate) fn know_libraries(&mut self, at_most: Duration, faults: &FaultInjector) -> bool {
+        let Some(libraries) = &mut *self.libraries else { return true };
+        let knows = faults.fails(Fault::LibrariesNotUpdated) || libraries.know(at_most);
+        if knows {
+            libraries.settle(&mut self.table);
+        }
+        knows
     }
 
     /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped. For a young
-    /// collection handles are left out that have not changed since the last.
+    /// collection handles are left out that have not changed since the last. All stay readable until this is dropped, but for
+    /// the words of libraries: those are gone when `f` returns, and are few each time.
     pub(crate) fn for_each<'m>(
         &self,
         of: Collection,
@@ -91,7 +101,11 @@ impl<'r> LockedRoots<'r> {
         self.table.for_each(|kind, start, n| match kind {
             RootKind::Slots => f(Source::Slots, words(start, n)),
             RootKind::Range => f(Source::Range, words(start, n)),
+            RootKind::Library => {}
         });
+        if let Some(libraries) = &*self.libraries {
+            libraries.for_each_chunk(|words| f(Source::Library, words));
+        }
         match of {
             Collection::Full => self.handles.for_each_block(|start, n| f(Source::Handles, words(start, n))),
             Collection::Young => {

@@ -10,7 +10,7 @@ use heapwood_heap::ObjectRef;
 use heapwood_os::KernelRef;
 #[cfg(feature = "stepped")]
 use heapwood_os::OsError;
-use heapwood_os::{Lock, LockGuard, MappedArray};
+use heapwood_os::{ForkLock, Lock, LockGuard, MappedArray};
 
 /// What of a list is committed at a time.
 const STEP: usize = 8192;
@@ -70,6 +70,11 @@ pub(crate) struct MarkingLog {
 impl MarkingLog {
     pub(crate) fn new() -> Self {
         MarkingLog { lists: Lock::new(None), missed: AtomicBool::new(false), tracing: Lock::new(()) }
+    }
+
+    /// The lock of the lists, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.lists
     }
 
     /// An object was marked, and is to be scanned.

@@ -7,7 +7,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
 const WORDS: usize = 512;
@@ -73,6 +73,11 @@ impl RememberedSet {
             overflowed: AtomicBool::new(false),
             most_stores: AtomicU64::new(u64::MAX),
         })
+    }
+
+    /// The lock of the chunks, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.used
     }
 
     /// An empty chunk for a mutator; `None` if there is none, and then the set has overflowed.

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
 use heapwood_os::message::corrupt;
-use heapwood_os::{KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The bits.
 pub(crate) struct StoreLog {
@@ -21,6 +21,11 @@ impl StoreLog {
             bits: MappedArray::new(kernel, space.window_bytes() / WORD / 64)?,
             committed: Lock::new(0),
         })
+    }
+
+    /// The lock of its memory, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.committed
     }
 
     fn commit(&self, space: &Space) {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::options::{Generational, Stop};
 use heapwood_gc::{
     Attached, Config, Frame, Handle, HandleError, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken,
@@ -10,7 +11,8 @@ use heapwood_gc::{
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
-use std::process::{Command, Output};
+use std::process::{Command, Output, abort};
+use std::time::Duration;
 
 pub(crate) use heapwood_layout::WORD;
 
@@ -192,6 +194,34 @@ pub(crate) fn check_list(mut at: usize, n: usize, seed: usize) {
     assert_eq!(at, 0, "the list goes on");
 }
 
+/// Builds lists and checks them, polling and collecting on the way.
+pub(crate) fn build_and_check(heap: &Heap, seed: usize, rounds: usize, collect_every: usize) {
+    let mutator = attach(heap);
+    let node = node_type(heap);
+    let wide = masked(heap, 90, &[0, 70]);
+    let data = pointer_free(heap, 40 + seed % 100);
+    let mut frame = Framed::<2>::new(&mutator);
+    for round in 0..rounds {
+        frame.set(0, 0);
+        let n = 200 + (seed * 31 + round * 17) % 300;
+        extend_list(&mutator, if round % 4 == 0 { wide } else { node }, n, seed << 32 | round, |h| {
+            if let Some(h) = h {
+                frame.set(0, h);
+            }
+            frame.get(0)
+        });
+        new(&mutator, data);
+        mutator.safepoint();
+        if round % collect_every == 0 {
+            mutator.collect().unwrap();
+        }
+        // The list before stays for one round more, reached from the other slot.
+        check_list(frame.get(0), n, seed << 32 | round);
+        frame.set(1, frame.get(0));
+        assert_eq!(heap.find(0), None);
+    }
+}
+
 pub(crate) const CHILD: &str = "HEAPWOOD_TEST_CHILD";
 
 /// Whether this process was started by [`run_alone`].
@@ -223,4 +253,28 @@ pub(crate) fn assert_corrupt(output: &Output, text: &str) {
     let line = stderr.lines().find(|l| l.starts_with("heapwood: heap corruption: "));
     let line = line.unwrap_or_else(|| panic!("no message about corruption in:\n{stderr}"));
     assert!(line.contains(text), "{line}");
+}
+
+/// Ends the process if what is counted does not change for a minute: threads that wait for each other never fail a test.
+pub(crate) fn watched<R>(steps: &AtomicUsize, f: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watchdog = scope.spawn(|| {
+            let (mut seen, mut since) = (0, 0);
+            while !done.load(Ordering::Relaxed) {
+                std::thread::park_timeout(Duration::from_millis(100));
+                let now = steps.load(Ordering::Relaxed);
+                since = if now == seen { since + 1 } else { 0 };
+                seen = now;
+                if since == 600 {
+                    eprintln!("no thread has gone on for a minute, after {now} steps");
+                    abort();
+                }
+            }
+        });
+        let result = f();
+        done.store(true, Ordering::Relaxed);
+        watchdog.thread().unpark();
+        result
+    })
 }

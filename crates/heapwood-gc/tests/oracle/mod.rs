@@ -9,11 +9,13 @@
 //! | [`world`] | a heap, a mutator, roots of every sort, and the model of them |
 //! | [`program`] | random operations |
 //! | [`check`] | heap against model |
+//! | [`disturb`] | another thread that collects all the time |
 //! | [`settings`] | the heaps it is played on |
 
 #![allow(dead_code, reason = "two test programs use this, each a part")]
 
 pub(crate) mod check;
+pub(crate) mod disturb;
 pub(crate) mod kinds;
 pub(crate) mod model;
 pub(crate) mod program;

@@ -27,6 +27,8 @@ pub(crate) struct Done {
     /// Objects that the program freed, and new ones in their places.
     pub(crate) frees: usize,
     pub(crate) reused: usize,
+    /// Collections that stopped the program where it only computed.
+    pub(crate) answered: usize,
 }
 
 /// Plays `steps` steps from `seed`; an error says what went wrong, and how to play it again.
@@ -56,6 +58,7 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
         late: world.late,
         frees: world.frees,
         reused: world.reused,
+        answered: world.answered,
     })
 }
 
@@ -71,6 +74,9 @@ impl World {
                 4 => self.heap.set_young_time(self.rng.one_in(6).then_some(Duration::ZERO)),
                 _ => {}
             }
+        }
+        if self.settings.disturbed() && self.rng.one_in(250) {
+            return self.answer_in_handler();
         }
         // Long stretches of building up, shorter ones of everything mixed.
         if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
@@ -107,6 +113,15 @@ impl World {
     }
 
     fn collect_of(&mut self, of: Collection, depth: Depth) -> Outcome {
+        let disturber = self.take_disturber();
+        let quiet = Self::quiet(&disturber);
+        let outcome = self.collect_and_check(of, depth);
+        drop(quiet);
+        self.put_disturber(disturber);
+        outcome
+    }
+
+    fn collect_and_check(&mut self, of: Collection, depth: Depth) -> Outcome {
         let before = self.heap.stats().collections;
         match of {
             Collection::Full => self.mutator().collect().unwrap(),
@@ -168,7 +183,8 @@ impl World {
         if self.settings.young && !self.young.is_empty() && self.rng.one_in(4) {
             return Some(self.young[self.rng.below(self.young.len())]);
         }
-        if !self.rng.one_in(3) {
+        // Where collections come unseen only what roots lead to exists for sure.
+        if !self.settings.disturbed() && !self.rng.one_in(3) {
             return self.model.any(self.rng.next());
         }
         let rng = &mut self.rng;
@@ -241,7 +257,9 @@ impl World {
             _ if zeroed => self.mutator().allocate_zeroed(ty),
             _ => self.mutator().allocate(ty),
         };
-        let collected = self.heap.stats().collections != before;
+        self.hold(made.map_or(0, |object| object.as_ptr() as usize));
+        // What others collect beside this thread cannot be compared with.
+        let collected = self.heap.stats().collections != before && !self.settings.disturbed();
         let newest = made.ok().map(|p| p.as_ptr() as usize);
         if self.settings.config.stress && ty.cell_size().is_some() && !collected {
             return Err("an allocation under stress did not collect".into());
@@ -271,6 +289,7 @@ impl World {
         };
         self.kinds.all[kind].newborn(at, zeroed)?;
         self.fill(at, kind)?;
+        self.hold(0);
         if collected {
             self.thin_out();
         }

@@ -1,7 +1,7 @@
 //! The heaps a program is played on.
 
 use heapwood_gc::Config;
-use heapwood_gc::options::Generational;
+use heapwood_gc::options::{Generational, Stop};
 
 /// One heap's settings and the program's size.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,11 @@ impl Settings {
     pub(crate) fn exact(&self) -> bool {
         !self.config.conservative_stacks
     }
+
+    /// Whether another thread collects all the time, between any two instructions of the program.
+    pub(crate) fn disturbed(&self) -> bool {
+        self.config.stop == Stop::Signals
+    }
 }
 
 const PRECISE: Config =
@@ -34,8 +39,19 @@ const PRECISE: Config =
 
 const YOUNG: Config = PRECISE.generational(Generational::Always);
 
+const BY_SIGNALS: Settings = Settings {
+    name: "stopped by signals",
+    config: PRECISE.conservative_stacks(true).stop(Stop::Signals),
+    objects: 1000,
+    collect_every: 400,
+    share: 1,
+    mixed: false,
+    drawn: false,
+    young: false,
+};
+
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 23] = [
+pub(crate) const ALL: [Settings; 27] = [
     Settings {
         name: "precise",
         config: PRECISE,
@@ -101,7 +117,7 @@ pub(crate) const ALL: [Settings; 23] = [
         config: PRECISE.limit(4 << 20).percent(400),
         objects: usize::MAX,
         collect_every: 3000,
-        share: 8,
+        share: 7,
         mixed: false,
         drawn: false,
         young: false,
@@ -171,7 +187,7 @@ pub(crate) const ALL: [Settings; 23] = [
         config: YOUNG,
         objects: 1500,
         collect_every: 200,
-        share: 10,
+        share: 8,
         mixed: false,
         drawn: false,
         young: true,
@@ -181,7 +197,7 @@ pub(crate) const ALL: [Settings; 23] = [
         config: YOUNG.percent(30).min_heap(24 << 20),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 8,
+        share: 7,
         mixed: false,
         drawn: false,
         young: true,
@@ -265,5 +281,19 @@ pub(crate) const ALL: [Settings; 23] = [
         mixed: false,
         drawn: true,
         young: true,
+    },
+    BY_SIGNALS,
+    Settings { name: "stopped by signals, all mixed", mixed: true, ..BY_SIGNALS },
+    Settings {
+        name: "stopped by signals, mark stack of 8, verify",
+        config: BY_SIGNALS.config.mark_stack(8).verify(true),
+        objects: 600,
+        ..BY_SIGNALS
+    },
+    Settings {
+        name: "stopped by signals, any number of markers",
+        config: BY_SIGNALS.config.stop_signal(34),
+        drawn: true,
+        ..BY_SIGNALS
     },
 ];

@@ -1,11 +1,13 @@
 //! A heap with one attached mutator, roots of every sort in memory of their own, and the model of all that. Every
 //! change is made to both sides here.
 
+use super::disturb::{Disturber, Quiet};
 use super::kinds::{Kinds, Slots, WORD};
 use super::model::{Edge, Id, Masked, Model, Word};
 use super::rng::Rng;
 use super::settings::Settings;
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Frame, Handle, Heap, HeapBox, Mutator, RootToken};
 use heapwood_heap::Address;
 use heapwood_os::{KernelRef, SYSTEM};
@@ -65,6 +67,11 @@ pub(crate) struct World {
     /// Objects that it has freed, and those of the new ones that lie where one was.
     pub(crate) frees: usize,
     pub(crate) reused: usize,
+    /// How many collections stopped the program where it only computed.
+    pub(crate) answered: usize,
+    /// The object that is being made: where threads are stopped anywhere, the model's masked address does not keep it alive.
+    hand: Box<AtomicUsize>,
+    disturber: Option<Disturber>,
     // Last: dropped after what points to it.
     pub(crate) heap: HeapBox,
 }
@@ -109,15 +116,53 @@ impl World {
             freed_large: false,
             frees: 0,
             reused: 0,
+            answered: 0,
+            hand: Box::new(AtomicUsize::new(0)),
+            disturber: None,
             heap,
         };
         world.add_slots(60);
         world.add_range(10);
+        if settings.disturbed() {
+            let hand = world.hand.as_ptr() as usize;
+            // SAFETY: the word is in a box of its own as long as the heap.
+            unsafe { world.heap.add_root_range(hand, hand + WORD) }.unwrap();
+            // SAFETY: the heap is in a box, and is dropped after this, which `drop` ends first.
+            world.disturber = Some(unsafe { Disturber::new(&world.heap) });
+        }
         world
     }
 
     pub(crate) fn mutator(&self) -> &Mutator {
         &self.mutator
+    }
+
+    /// Collections are the program's own until what is returned goes.
+    pub(crate) fn quiet(disturber: &Option<Disturber>) -> Option<Quiet<'_>> {
+        disturber.as_ref().map(Disturber::quiet)
+    }
+
+    /// Who disturbs the program, for a while: to be put back.
+    pub(crate) fn take_disturber(&mut self) -> Option<Disturber> {
+        self.disturber.take()
+    }
+
+    pub(crate) fn put_disturber(&mut self, disturber: Option<Disturber>) {
+        self.disturber = disturber;
+    }
+
+    /// This is being made, or nothing (0).
+    pub(crate) fn hold(&self, object: usize) {
+        self.hand.store(object, Ordering::Relaxed);
+    }
+
+    /// Is stopped where it only computes.
+    pub(crate) fn answer_in_handler(&mut self) -> Result<(), String> {
+        if let Some(disturber) = &self.disturber {
+            disturber.answer_in_handler()?;
+            self.answered += 1;
+        }
+        Ok(())
     }
 
     pub(crate) fn addr(&self, id: Id) -> usize {
@@ -264,7 +309,9 @@ impl World {
                 Word::Raw(at) => raw.push(at.addr()),
             }
         }
-        if !raw.is_empty() {
+        // Where collections come unseen the model has objects yet that are gone. Fewer roots are nothing wrong there: the heap may
+        // keep more.
+        if !raw.is_empty() && !self.settings.disturbed() {
             for (id, object) in self.model.all() {
                 let (start, reach) = (object.at.addr(), self.kinds.all[object.kind].reach());
                 if raw.iter().any(|&at| at >= start && at < start + reach) {
@@ -278,6 +325,8 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
+        // Before the roots that its collections look at.
+        self.disturber = None;
         while !self.frames.is_empty() {
             self.pop_frame();
         }

@@ -6,9 +6,13 @@
 
 mod check;
 mod cluster;
+mod companion;
+#[path = "../oracle/disturb.rs"]
+mod disturb;
 mod exchange;
 mod frees;
 mod granules;
+mod hand;
 #[path = "../oracle/kinds.rs"]
 mod kinds;
 mod meeting;
@@ -21,8 +25,10 @@ pub(crate) mod settings;
 pub(crate) mod worker;
 
 use check::compare;
+use companion::Companion;
 use core::sync::atomic::AtomicUsize;
 use core::time::Duration;
+use disturb::Disturber;
 use exchange::{Exchange, Mailbox};
 use granules::Granules;
 use heapwood_gc::{Heap, HeapBox, Mutator};
@@ -51,6 +57,9 @@ pub(crate) struct World {
     tallies: Mutex<Vec<(usize, usize)>>,
     sessions: AtomicUsize,
     victims: RwLock<Victims>,
+    pub(crate) companion: Option<Companion>,
+    /// Collects beside the workers. Dropped before the heap.
+    disturber: Option<Disturber>,
     pub(crate) heap: HeapBox,
 }
 
@@ -64,6 +73,8 @@ impl World {
         drop(mutator);
         let granules = Granules::new(heap.space().base().get(), heap.space().window_bytes());
         assert!(exchange.objects().all(|(at, bytes, _)| granules.claim(at, bytes)));
+        // SAFETY: the heap is in a box, and is dropped after this.
+        let disturber = settings.disturbed().then(|| unsafe { Disturber::new(&heap) });
         World {
             settings,
             kinds,
@@ -74,6 +85,8 @@ impl World {
             tallies: Mutex::new(vec![(0, 0); settings.threads]),
             sessions: AtomicUsize::new(0),
             victims: RwLock::default(),
+            companion: settings.companion.map(Companion::new),
+            disturber,
             heap,
         }
     }
@@ -103,6 +116,7 @@ impl World {
 
     /// What was sent and never received is there, and then nothing is.
     fn end(&self) -> Result<(), String> {
+        let _quiet = self.disturber.as_ref().map(Disturber::quiet);
         let m = Mutator::attach(&self.heap, None).map_err(|e| e.to_string())?;
         if self.settings.young {
             self.heap.set_young_time(Some(Duration::ZERO));

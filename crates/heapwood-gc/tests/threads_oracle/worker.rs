@@ -4,7 +4,10 @@
 
 use super::World;
 use super::cluster::{Cluster, Object, Outcome, Root, fill};
+use super::companion::Guest;
+use super::disturb::Disturber;
 use super::frees::free;
+use super::hand::Hand;
 use super::model::Masked;
 use super::rng::Rng;
 use core::ptr::NonNull;
@@ -28,6 +31,10 @@ pub(crate) struct Done {
     pub(crate) attached: usize,
     pub(crate) refused: usize,
     pub(crate) meetings: usize,
+    /// Steps in the second heap.
+    pub(crate) visits: usize,
+    /// Collections that stopped a thread where it only computed.
+    pub(crate) answered: usize,
 }
 
 impl Done {
@@ -39,6 +46,8 @@ impl Done {
         self.attached += other.attached;
         self.refused += other.refused;
         self.meetings += other.meetings;
+        self.visits += other.visits;
+        self.answered += other.answered;
     }
 }
 
@@ -54,6 +63,9 @@ pub(crate) struct Worker<'w> {
     slots_token: RootToken,
     frame: Box<Frame>,
     frame_slots: Box<[AtomicUsize]>,
+    hand: Hand<'w>,
+    /// Its part in the second heap, while it is attached to both.
+    guest: Option<Guest<'w>>,
     /// The roots that hold null.
     free_roots: Vec<Root>,
     left: usize,
@@ -85,6 +97,8 @@ impl<'w> Worker<'w> {
             slots_token: token,
             frame: Box::new(frame),
             frame_slots,
+            hand: Hand::new(&world.heap),
+            guest: None,
             free_roots: (0..SLOTS).map(Root::Slot).collect(),
             left: allocations,
             done: Done::default(),
@@ -112,10 +126,16 @@ impl<'w> Worker<'w> {
             Mutator::attach(&self.world.heap, None).map_err(|e| format!("a thread cannot attach: {e}"))?;
         self.session = self.world.sessions.fetch_add(1, Ordering::Relaxed) as u64;
         self.done.attached += 1;
+        if let Some(companion) = self.world.companion.as_ref().filter(|_| self.rng.one_in(2)) {
+            self.guest = Some(Guest::new(companion)?);
+        }
         // SAFETY: the frame and its slots live as long as the worker, which outlives its threads.
         unsafe { mutator.push_frame(NonNull::from(&mut *self.frame)) };
         self.free_roots.extend((0..FRAME).map(Root::Frame));
-        self.session(&mutator)?;
+        let played = self.session(&mutator);
+        // It is this thread's, and goes before it.
+        self.guest = None;
+        played?;
         if self.left == 0 {
             self.end(&mutator)?;
         }
@@ -172,7 +192,8 @@ impl<'w> Worker<'w> {
             840..930 => self.look(m),
             930..955 => self.send(m),
             955..980 => self.receive(m),
-            980..987 => self.change_root(m),
+            980..984 => self.change_root(m),
+            984..987 => self.visit(),
             987..990 => self.let_go(m),
             990..994 => {
                 if self.world.settings.young {
@@ -191,6 +212,19 @@ impl<'w> Worker<'w> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Elsewhere: in the second heap, or nowhere, while a collection comes.
+    fn visit(&mut self) -> Outcome {
+        if let Some(guest) = &mut self.guest {
+            guest.step(&mut self.rng)?;
+            self.done.visits += 1;
+        }
+        if let Some(disturber) = self.world.disturber.as_ref().filter(|_| self.rng.one_in(3)) {
+            disturber.answer_in_handler()?;
+            self.done.answered += 1;
+        }
+        Ok(())
     }
 
     // Allocation.
@@ -238,7 +272,15 @@ impl<'w> Worker<'w> {
     fn allocate(&mut self, m: &Mutator) -> Outcome {
         let (kind, zeroed) = (self.choose(), self.rng.one_in(6));
         let Some(at) = self.obtain(m, kind, zeroed)? else { return Ok(()) };
-        // From here on until something refers to it this thread does not stop.
+        // Until something refers to it this thread does not stop, or the object is in its hand.
+        self.hand.hold(at);
+        let made = self.settle(m, kind, at, zeroed);
+        self.hand.hold(0);
+        made
+    }
+
+    /// A new object gets its contents and its place.
+    fn settle(&mut self, m: &Mutator, kind: usize, at: usize, zeroed: bool) -> Outcome {
         self.done.allocations += 1;
         let (world, k) = (self.world, &self.world.kinds.all[kind]);
         if !world.granules.claim(at, k.reach()) {
@@ -424,8 +466,12 @@ impl<'w> Worker<'w> {
             return Ok(());
         }
         let to = self.rng.one_in(2).then(|| self.clusters[c].any(&mut self.rng));
+        // This leads to all that is cut off.
+        self.hand.hold(self.clusters[c].value(self.clusters[c].get(from).edge(word)));
         self.store(m, c, from, word, to)?;
         let (gone, frees) = (self.clusters[c].take_unreachable(), self.clusters[c].frees);
+        self.hand.hold_all(gone.iter());
+        self.hand.hold(0);
         self.bury(m, gone, frees)
     }
 
@@ -519,11 +565,12 @@ impl<'w> Worker<'w> {
 
     // Ends.
 
-    /// Takes a cluster's root away, having compared all of it.
+    /// Takes a cluster's root away, having compared all of it. Its objects are in hand.
     fn take_apart(&mut self, m: &Mutator, c: usize) -> Result<Vec<Object>, String> {
         self.clusters[c].check_all(&self.world.kinds)?;
         self.done.checks += self.clusters[c].len();
         let cluster = self.clusters.swap_remove(c);
+        self.hand.hold_all(cluster.all());
         self.clear_root(m, cluster.root, cluster.head_addr())?;
         Ok(cluster.into_objects().collect())
     }
@@ -533,7 +580,11 @@ impl<'w> Worker<'w> {
         if gone.is_empty() {
             return Ok(());
         }
-        // Before this thread stops again, and before anybody can have the memory.
+        // What waits to be freed, and may be found alive, refers to nothing that was freed.
+        if frees && self.hand.is_needed() {
+            gone.iter().for_each(|object| self.clear(m, object));
+        }
+        // Before anybody can have the memory: this thread stops again, or lets go of it.
         for object in &gone {
             let (at, kind) = (object.at.addr(), &self.world.kinds.all[object.kind]);
             if !self.world.granules.release(at, kind.reach()) {
@@ -548,7 +599,18 @@ impl<'w> Worker<'w> {
                 self.done.freed += 1;
             }
         }
+        self.hand.let_go();
         Ok(())
+    }
+
+    /// An object that is dead refers to nothing any more.
+    fn clear(&self, m: &Mutator, object: &Object) {
+        let at = object.at.addr();
+        for edge in &object.edges {
+            let slot = (at + edge.word as usize * super::kinds::WORD) as *mut usize;
+            // SAFETY: the object is in hand, and the word a slot of it.
+            unsafe { m.write(ObjectRef::new(at), slot, Address::new(0)) };
+        }
     }
 
     fn refusal(&self, object: &Object, e: &str) -> String {
@@ -677,6 +739,9 @@ impl<'w> Worker<'w> {
         }
         world.tallies.lock().unwrap()[self.number] = tally;
         self.wait(m)?;
+        // Until all have met for the last time.
+        let first = self.number == 0;
+        let _quiet = world.disturber.as_ref().filter(|_| first).map(Disturber::quiet);
         if self.number == 0 {
             super::check::everything(world, m)?;
         }
@@ -711,6 +776,8 @@ impl<'w> Worker<'w> {
                 }
             }
         }
+        // Nobody collects until all are freed.
+        self.hand.let_go();
         world.victims.write().unwrap().extend(given.iter().map(|o| (o.at, AtomicUsize::new(0))));
         self.wait(m)?;
         {

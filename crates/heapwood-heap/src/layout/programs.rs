@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
 use heapwood_os::mapped_index::hash;
 use heapwood_os::region::Zeroed;
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// Room for a value.
 #[repr(transparent)]
@@ -73,6 +73,11 @@ impl Programs {
                 index: MappedIndex::new(kernel, MAX_PROGRAMS)?,
             }),
         })
+    }
+
+    /// The lock for registering.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.registering
     }
 
     /// The number of a program.

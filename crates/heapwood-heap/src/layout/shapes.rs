@@ -12,7 +12,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
-use heapwood_os::{KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
 
 /// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
 const STEP: usize = 512;
@@ -52,6 +52,12 @@ impl Shapes {
             shapes.add(&mut shapes.registering.lock(), number, shape, &commit)
         })?;
         Ok(shapes)
+    }
+
+    /// Calls `f` with the locks for registering.
+    pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
+        f(&self.registering);
+        f(self.programs.fork_lock());
     }
 
     /// The programs of shapes.

@@ -22,7 +22,7 @@ use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_os::sync::yield_now;
 use heapwood_os::timed_lock::TimedGuard;
-use heapwood_os::{CachePadded, KernelRef, OsError, TimedLock};
+use heapwood_os::{CachePadded, ForkLock, KernelRef, OsError, TimedLock};
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 /// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
@@ -97,6 +97,11 @@ impl Sweeper {
         let mut central = self.central.lock();
         central.note_acquisition(true);
         central
+    }
+
+    /// The lock of what mutators share, for a process that forks.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.central.0
     }
 
     /// The longest that it was held, in ticks.

@@ -59,3 +59,29 @@ pub(crate) fn panic_message(f: impl FnOnce()) -> String {
         Err(panic) => panic.downcast::<&str>().map_or_else(|_| "?".into(), |text| text.to_string()),
     }
 }
+
+/// Calls `f` on a stack of its own, as `stacker` and coroutines do.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn on_stack(stack: &mut [u128], f: &mut dyn FnMut()) {
+    extern "C" fn call(f: *mut &mut dyn FnMut()) {
+        // SAFETY: the pointer is the argument below.
+        unsafe { (*f)() }
+    }
+    // Whoever walks this stack, as for a backtrace, finds zeros where callers would be, and ends.
+    let (mut f, top) = (f, &raw mut stack[stack.len() - 1024]);
+    // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
+    // pointer comes back in a register that a callee preserves.
+    unsafe {
+        core::arch::asm!(
+            "mov r12, rsp",
+            "mov rsp, {top}",
+            "call {call}",
+            "mov rsp, r12",
+            top = in(reg) top,
+            call = sym call,
+            in("rdi") &raw mut f,
+            out("r12") _,
+            clobber_abi("C"),
+        );
+    }
+}

@@ -4,7 +4,7 @@
 //! refusal leaves its results alone, and the heap does what the model says: equal descriptions are one type, what is
 //! removed is gone, and what a handle or root holds survives.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::AtomicUsize;
 use heapwood_c::alloc::{hw_alloc_array, hw_alloc_zeroed, hw_base};
@@ -15,8 +15,11 @@ use heapwood_c::heap::hw_heap_destroy;
 use heapwood_c::roots::{
     hw_handle_free, hw_handle_new, hw_handle_set, hw_root_range, hw_root_remove, hw_root_slots,
 };
+use heapwood_c::stacks::{
+    Stack, hw_stack_announce, hw_stack_range_add, hw_stack_range_remove, hw_stack_switch,
+};
 use heapwood_c::status::Status;
-use heapwood_c::threads::{hw_attach, hw_detach};
+use heapwood_c::threads::{hw_attach, hw_attach_bounds, hw_attach_if_needed, hw_detach, hw_self};
 use heapwood_c::types::{
     hw_type_conservative, hw_type_describe, hw_type_mask, hw_type_no_pointers, hw_type_program,
 };
@@ -65,6 +68,16 @@ struct World {
     roots: Vec<u64>,
     /// What registered roots are: room that outlives them, with an object or null in each word.
     slots: Box<[usize; 64]>,
+    /// Stacks that are registered: eight words of `room` each.
+    stacks: Vec<*mut Stack>,
+    /// What they lie in.
+    room: Box<[usize; 64]>,
+}
+
+/// A jump that leads nowhere: what it may change is the number.
+unsafe extern "C" fn stay(number: *mut c_void) {
+    // SAFETY: whoever asks for the jump passes a number of its own.
+    unsafe { *number.cast::<u32>() += 1 };
 }
 
 /// Looks at an outcome: a status that the header knows, and a reason if it is a refusal.
@@ -87,7 +100,16 @@ impl World {
         let (mut m, mut why) = (null_mut(), ErrorReport::NONE);
         // SAFETY: the pointers are to values of their types, and this thread uses the heap on this stack.
         unsafe { assert!(checked(hw_attach(heap.as_ref(), null_mut(), &mut m, &mut why), &why)) };
-        World { heap, m, types: Vec::new(), handles: Vec::new(), roots: Vec::new(), slots: Box::new([0; 64]) }
+        World {
+            heap,
+            m,
+            types: Vec::new(),
+            handles: Vec::new(),
+            roots: Vec::new(),
+            slots: Box::new([0; 64]),
+            stacks: Vec::new(),
+            room: Box::new([0; 64]),
+        }
     }
 
     fn heap(&self) -> Option<&HeapHandle> {
@@ -138,7 +160,7 @@ impl World {
 
     fn step(&mut self, bytes: &mut Bytes<'_>) {
         let mut why = ErrorReport::NONE;
-        let (op, bad) = (bytes.byte() % 16, bytes.byte() % 8);
+        let (op, bad) = (bytes.byte() % 19, bytes.byte() % 8);
         match op {
             0 => {
                 let size = bytes.size();
@@ -328,11 +350,80 @@ impl World {
                     assert_eq!(base as usize, object, "what a handle holds is gone");
                 }
             }
+            16 if self.stacks.len() < 64 => {
+                let i = bytes.byte() as usize % 8 * 8;
+                let low = (&raw mut self.room[i]).cast::<c_void>();
+                let high = low.wrapping_byte_add(64);
+                let (mut stack, mut why) = (null_mut(), ErrorReport::NONE);
+                let heap = if bad == 1 { None } else { self.heap() };
+                // SAFETY: the room outlives the heap; what is no stack is refused before it is read.
+                let status = unsafe {
+                    match bad {
+                        2 => hw_stack_range_add(heap, low, high, null_mut(), &mut why),
+                        3 => hw_stack_range_add(heap, high, low, &mut stack, &mut why),
+                        4 => hw_stack_range_add(heap, low, low, &mut stack, null_mut()),
+                        5 => hw_stack_range_add(heap, null_mut(), high, &mut stack, &mut why),
+                        _ => hw_stack_range_add(heap, low, high, &mut stack, &mut why),
+                    }
+                };
+                assert_eq!(status == Status::OK, !(1..=5).contains(&bad));
+                assert!(bad == 4 || checked(status, &why) != stack.is_null());
+                if status == Status::OK {
+                    assert!(!self.stacks.contains(&stack), "a stack's name twice");
+                    self.stacks.push(stack);
+                }
+            }
+            17 if !self.stacks.is_empty() => {
+                let stack = self.stacks.swap_remove(bytes.byte() as usize % self.stacks.len());
+                // SAFETY: the stack is this heap's, and its name is no other's before the next is registered.
+                unsafe {
+                    assert!(!checked(hw_stack_range_remove(None, stack, &mut why), &why));
+                    assert!(!checked(hw_stack_range_remove(self.heap(), null_mut(), &mut why), &why));
+                    assert!(checked(hw_stack_range_remove(self.heap(), stack, &mut why), &why));
+                    assert!(!checked(hw_stack_range_remove(self.heap(), stack, &mut why), &why), "twice");
+                    let here = (&raw mut why).cast();
+                    assert_eq!(hw_stack_announce(Some(self.m()), stack, here), Status::EINVAL, "removed");
+                }
+            }
+            18 => self.switch(bad, bytes.byte()),
             _ => {}
         }
         for &(handle, object) in &self.handles {
             // SAFETY: handles that are held can be read.
             assert_eq!(unsafe { &*handle }.load(core::sync::atomic::Ordering::Relaxed), object);
+        }
+    }
+
+    /// Switches that are refused, and one there and back that only is announced.
+    fn switch(&self, bad: u8, which: u8) {
+        let (mut why, mut jumped, m) = (ErrorReport::NONE, 0u32, Some(self.m()));
+        let (arg, here) = ((&raw mut jumped).cast::<c_void>(), (&raw mut why).cast::<c_void>());
+        let (mut other, inside) = (null_mut(), (&raw const self.room[which as usize % 64]).cast_mut().cast());
+        // SAFETY: the mutator is attached and this thread's, which stays on its stack and collects nothing meanwhile; a jump from a
+        // stack to itself leads nowhere.
+        unsafe {
+            assert_eq!(hw_self(self.heap()), self.m);
+            assert!(checked(hw_attach_if_needed(self.heap(), &mut other, &mut why), &why) && other == self.m);
+            assert!(!checked(hw_attach_bounds(self.heap(), inside, inside, &mut other, &mut why), &why));
+            assert_eq!(hw_stack_switch(None, null_mut(), Some(stay), arg), Status::EINVAL);
+            assert_eq!(hw_stack_switch(m, null_mut(), None, arg), Status::EINVAL);
+            assert_eq!(hw_stack_announce(None, null_mut(), here), Status::EINVAL);
+            assert_eq!(hw_stack_announce(m, null_mut(), inside), Status::ESTATE, "not on the stack");
+            assert_eq!(hw_stack_announce(m, null_mut(), null_mut()), Status::ESTATE);
+            assert_eq!((hw_stack_switch(m, null_mut(), Some(stay), arg), jumped), (Status::OK, 1));
+            let Some(&stack) = self.stacks.get(which as usize % self.stacks.len().max(1)) else { return };
+            assert_eq!(hw_stack_announce(m, stack, inside), Status::ESTATE);
+            assert_eq!(hw_stack_announce(m, stack, here), Status::OK);
+            assert!(!checked(hw_stack_range_remove(self.heap(), stack, &mut why), &why), "in use");
+            if bad < 4 {
+                // The thread has not gone there, so it cannot leave it.
+                assert_eq!(hw_stack_switch(m, null_mut(), Some(stay), arg), Status::ESTATE);
+                assert_eq!(hw_stack_announce(m, null_mut(), here), Status::ESTATE);
+            }
+            // Where it lies in the room nobody has told; that nothing of it is in use is told by its end.
+            let back = (0..64).map(|i| (&raw const self.room[i]).cast_mut().cast());
+            let done = back.map(|sp| hw_stack_announce(m, null_mut(), sp)).find(|&done| done == Status::OK);
+            assert_eq!((done, jumped), (Some(Status::OK), 1));
         }
     }
 

@@ -1,0 +1,168 @@
+/* Fibers that are left by one thread and resumed by another, each time, while one more thread does nothing but collect: each keeps
+ * lists that only its stack refers to. The argument is "polls" or "signals"; in verify mode what is lost is overwritten. */
+#define _GNU_SOURCE
+#include "check.h"
+#include "fiber.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { THREADS = 3, FIBERS = 12, TURNS = 200, LISTS = 6 };
+
+struct node {
+    struct node *next;
+    uint64_t number;
+};
+
+struct task {
+    struct fiber fiber;
+    uint64_t number;
+    hw_mutator *on; /* the mutator of the thread that has entered it last */
+    int done;
+};
+
+static hw_heap *heap;
+static hw_type node_type;
+static struct task tasks[FIBERS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Under the lock: those that are ready, in the order in which they were left, and how many are not done. */
+static struct task *ready[FIBERS];
+static unsigned count, left = FIBERS;
+/* What a fiber that begins reads, on the thread that has entered it. */
+static _Thread_local struct task *entered;
+static atomic_int stop_collecting;
+static atomic_ulong collections;
+
+static struct node *extend(hw_mutator *m, struct node *list, uint64_t number) {
+    struct node *n = (struct node *)hw_alloc(m, node_type);
+    CHECK(n != NULL && n->next == NULL && n->number == 0);
+    n->next = list;
+    n->number = number;
+    return n;
+}
+
+static void walk(const struct node *list, uint64_t length, uint64_t number) {
+    for (; list != NULL; list = list->next) CHECK(list->number == number + --length);
+    CHECK(length == 0);
+}
+
+/* Whichever thread goes on with the fiber: it has gone to other threads' when this returns. */
+static void __attribute__((noinline)) yield(struct task *t) { fiber_leave(hw_self(heap), &t->fiber); }
+
+static void __attribute__((noinline)) work(struct task *t) {
+    struct node *lists[LISTS] = {NULL};
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < LISTS; i++) {
+            hw_mutator *m = hw_self(heap);
+            walk(lists[i], turn, t->number << 32);
+            lists[i] = extend(m, lists[i], (t->number << 32) + turn);
+            for (int k = 0; k < 20; k++) CHECK(hw_alloc_bytes(m, 64) != NULL);
+            hw_safepoint(m);
+        }
+        yield(t);
+        CHECK(hw_self(heap) == t->on);
+    }
+}
+
+static void begin(void) {
+    struct task *t = entered;
+    work(t);
+    t->done = 1;
+    yield(t);
+    abort();
+}
+
+/* The first that another thread has left. */
+static struct task *take(hw_mutator *m) {
+    struct task *t = NULL;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < count; i++) {
+        if (t != NULL) {
+            ready[i - 1] = ready[i];
+        } else if (ready[i]->on != m) {
+            t = ready[i];
+        }
+    }
+    if (t != NULL) {
+        t->on = m;
+        count--;
+    }
+    pthread_mutex_unlock(&lock);
+    return t;
+}
+
+/* On the thread's own stack: nobody else resumes a fiber that has not been left yet. */
+static void put(struct task *t) {
+    pthread_mutex_lock(&lock);
+    if (t->done) {
+        left--;
+    } else {
+        ready[count++] = t;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void *run(void *arg) {
+    hw_mutator *m;
+    (void)arg;
+    CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK && hw_self(heap) == m);
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        unsigned n = left;
+        pthread_mutex_unlock(&lock);
+        if (n == 0) break;
+        struct task *t = take(m);
+        if (t == NULL) {
+            sched_yield();
+        } else {
+            entered = t;
+            fiber_enter(m, &t->fiber);
+            put(t);
+        }
+        hw_safepoint(m);
+    }
+    CHECK(hw_detach(m) == HW_OK && hw_self(heap) == NULL);
+    return NULL;
+}
+
+static void *collect(void *arg) {
+    hw_mutator *m;
+    (void)arg;
+    CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK);
+    while (!stop_collecting) {
+        CHECK(hw_collect(m) == HW_OK);
+        collections++;
+    }
+    CHECK(hw_detach(m) == HW_OK);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[THREADS], collector;
+    hw_options options;
+    const uint64_t mask = HW_POINTER(struct node, next);
+    CHECK(argc == 2);
+    hw_options_init(&options);
+    options.verify = 1;
+    options.stop = strcmp(argv[1], "signals") == 0 ? HW_STOP_SIGNALS : HW_STOP_POLLS;
+    CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
+    CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) == HW_OK);
+    for (unsigned i = 0; i < FIBERS; i++) {
+        tasks[i].number = i + 1;
+        fiber_make(&tasks[i].fiber, heap, begin);
+        ready[count++] = &tasks[i];
+    }
+    CHECK(pthread_create(&collector, NULL, collect, NULL) == 0);
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, run, NULL) == 0);
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    stop_collecting = 1;
+    CHECK(pthread_join(collector, NULL) == 0);
+    for (int i = 0; i < FIBERS; i++) fiber_unmake(&tasks[i].fiber, heap);
+    hw_stats stats = {.size = sizeof stats};
+    CHECK(hw_stats_get(heap, &stats) == HW_OK && stats.threads == 0 && stats.verified == stats.collections);
+    CHECK(collections > 10);
+    printf("%d fibers moved %d times, %d collections\n", FIBERS, FIBERS * TURNS, (int)collections);
+    CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
+    return 0;
+}
