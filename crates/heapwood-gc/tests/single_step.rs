@@ -67,6 +67,7 @@ mod x86_64 {
             window(&mutator, &mut |steps| stepped(steps));
         });
         told(&report, &format!("{name}, {:?}", how.collector));
+        assert_eq!(report.not_asked(), 0, "a signal came too late or too early");
         report
     }
 

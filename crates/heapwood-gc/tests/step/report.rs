@@ -71,6 +71,11 @@ impl Report {
         self.count(Answer::Stopped)
     }
 
+    /// How often a signal found nobody who asked.
+    pub(crate) fn not_asked(&self) -> usize {
+        self.count(Answer::NotAsked)
+    }
+
     /// The addresses at which it was.
     pub(crate) fn places(&self) -> BTreeSet<usize> {
         self.steps.iter().filter(|step| step.1 == Answer::Stopped).map(|step| step.0).collect()
