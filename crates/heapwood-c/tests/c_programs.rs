@@ -146,6 +146,49 @@ fn signals_are_the_programs() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }
 
+/// The offsets at which instructions of a section begin, by objdump.
+fn instructions(program: &Path, section: &str) -> Option<Vec<usize>> {
+    let output = Command::new("objdump").args(["-d", "-j", section]).arg(program).output().ok()?;
+    let listing = String::from_utf8(output.stdout).ok()?;
+    let address = |line: &str| usize::from_str_radix(line.split_once(":\t")?.0.trim(), 16).ok();
+    let all: Vec<_> =
+        listing.lines().filter(|line| line.matches('\t').count() == 2).filter_map(address).collect();
+    let first = *all.first()?;
+    Some(all.iter().map(|at| at - first).collect())
+}
+
+/// A thread that allocates, stores, links frames and polls through the inline functions is stopped before each instruction of them.
+#[test]
+fn a_signal_stops_at_every_instruction_of_the_inline_code() {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("SKIPPED: threads are led from instruction to instruction on x86-64 only");
+        return;
+    }
+    for level in ["-O0", "-O2"] {
+        let program = compile("tests/c/step.c", Link::Static, level);
+        let text = String::from_utf8(run(&mut Command::new(&program)).stdout).expect("programs print text");
+        let (head, executed) = text.split_once('\n').expect("a line of figures");
+        let missed: Vec<_> = executed.lines().filter(|line| line.starts_with("MISSED")).collect();
+        assert!(missed.is_empty(), "{level}: {head}: {missed:?}");
+        let offset = |line: &str| usize::from_str_radix(line.split_once(' ').unwrap().1, 16).unwrap();
+        let (stopped, alone): (Vec<_>, Vec<_>) = executed.lines().partition(|l| l.starts_with("stopped"));
+        match instructions(&program, "stepped") {
+            Some(all) => {
+                assert!(
+                    executed.lines().all(|line| all.contains(&offset(line))),
+                    "{level}: they begin elsewhere"
+                );
+                let (stopped, alone, all) = (stopped.len(), alone.len(), all.len());
+                println!(
+                    "{level}: {head}, before {stopped} of {all} instructions; {alone} executed unattached only"
+                );
+            }
+            None => eprintln!("SKIPPED: where instructions begin: objdump (package binutils) is missing"),
+        }
+        std::fs::remove_file(program).expect("the program was just run");
+    }
+}
+
 #[test]
 fn children_use_the_heaps_they_inherit() {
     passes("tests/c/fork.c", &[&["polls"], &["signals"]]);

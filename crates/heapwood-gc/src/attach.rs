@@ -54,7 +54,7 @@ impl Mutator {
         // A collection holds the registry's lock: while the thread waits for that, those of its other heaps go on.
         record.elsewhere(Some(&beside), |left| {
             // In verify mode none is used again.
-            let spare = if heap.state().stores().is_some() { None } else { heap.registry().take_spare() };
+            let spare = if heap.state().verifies() { None } else { heap.registry().take_spare() };
             let mutator = match spare {
                 Some(mutator) => mutator,
                 // SAFETY: the state is the heap's first field, and a heap outlives its mutators.

@@ -19,6 +19,8 @@ use crate::types::{self, Described, ObjectType};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::{Deref, Range};
 use core::ptr::NonNull;
+#[cfg(feature = "inspect")]
+use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering;
 #[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
@@ -406,6 +408,19 @@ impl Heap {
     #[cfg(feature = "inspect")]
     pub fn set_young_time(&self, time: Option<core::time::Duration>) {
         self.state.set_young_time(time);
+    }
+
+    /// From now on it is written down where signals interrupt its threads, line after line, and then from the beginning again.
+    #[cfg(feature = "inspect")]
+    pub fn note_interruptions(&self, ring: &'static [AtomicUsize]) {
+        assert!(!ring.is_empty());
+        self.state.interruptions().note_into(ring);
+    }
+
+    /// How many lines of that there are.
+    #[cfg(feature = "inspect")]
+    pub fn interruptions(&self) -> usize {
+        self.state.interruptions().noted()
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.

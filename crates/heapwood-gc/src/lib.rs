@@ -64,4 +64,5 @@ pub use mutator::{Client, Mutator};
 pub use observe::stats::{self, STATISTICS, Stats};
 pub use options::{Config, OPTIONS, OptionInfo};
 pub use roots::{Frame, Handle, RootToken, StackGiven, StackRef};
+pub use state::Interruption;
 pub use types::{Described, ObjectType, slice_scan};

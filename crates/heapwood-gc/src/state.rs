@@ -4,11 +4,14 @@
 
 pub(crate) mod barrier_bits;
 pub(crate) mod fork_gate;
+mod interruptions;
 mod marking_log;
 pub(crate) mod remembered;
 mod store_log;
 mod wakeup;
 
+pub use interruptions::Interruption;
+pub(crate) use interruptions::Interruptions;
 pub(crate) use marking_log::MarkingLog;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{Tells, Wakeup};
@@ -50,6 +53,7 @@ pub(crate) struct State {
     verifies: bool,
     /// The signal that stops its threads, unless they poll.
     stop_signal: Option<i32>,
+    interruptions: Interruptions,
     /// Where pointers to young objects were stored into old ones.
     remembered: RememberedSet,
     /// What mutators tell a full marking that goes on while they run.
@@ -91,6 +95,7 @@ impl State {
             stress: config.stress.then_some(config.generational),
             verifies: config.verify,
             stop_signal: config.signal(),
+            interruptions: Interruptions::default(),
             stores,
             wakeup: Wakeup::default(),
             fork_gate: ForkGate::new(forking),
@@ -272,6 +277,11 @@ impl State {
     #[inline(always)]
     pub(crate) fn stop_signal(&self) -> Option<i32> {
         self.stop_signal
+    }
+
+    /// Where signals have interrupted its threads, for tests.
+    pub(crate) fn interruptions(&self) -> &Interruptions {
+        &self.interruptions
     }
 
     /// In verify mode, the stores that went through the barrier; none where stores need none.

@@ -16,6 +16,7 @@ use super::section::Deferred;
 use super::stop::Rest;
 use super::thread_record::ThreadRecord;
 use crate::inject::Fault;
+use crate::state::Interruption;
 use core::sync::atomic::Ordering;
 use heapwood_os::signal::{self, Interrupted, Sent};
 
@@ -69,14 +70,18 @@ impl ThreadRecord<Mutator> {
 
     #[cold]
     fn stop_after_section(&self) {
-        super::safepoint::with_registers_pushed(|lowest| self.stop_noting(|m| m.note_stack(lowest)));
+        super::safepoint::with_registers_pushed(|lowest| _ = self.stop_noting(|m| m.note_stack(lowest)));
     }
 
     /// A signal has interrupted the thread there; its handler's stack is in use from `handler` on.
     pub(crate) fn interrupted(&self, at: &Interrupted, handler: usize) {
-        if self.is_asked_by_signal() && (!self.sections.is_inside() || self.faults_in_section()) {
-            self.stop_noting(|m| m.note_interrupted(at, handler));
-        }
+        let what = match () {
+            () if !self.is_asked_by_signal() => Interruption::NotAsked,
+            () if self.sections.is_inside() && !self.faults_in_section() => Interruption::InSection,
+            () if self.stop_noting(|m| m.note_interrupted(at, handler)) => Interruption::Stopped,
+            () => Interruption::OnNoStack,
+        };
+        self.iter().for_each(|m| m.shared().interruptions().note(at.instruction, what));
     }
 
     /// The fault is injected that a section stops no signal.
@@ -84,17 +89,18 @@ impl ThreadRecord<Mutator> {
         self.iter().any(|m| m.shared().faults().fails(Fault::StopInSection))
     }
 
-    /// Stops in the heaps that stop threads by signals and know the stack, which `note` tells, until none asks.
-    fn stop_noting(&self, note: impl Fn(&Mutator) -> bool) {
+    /// Stops in the heaps that stop threads by signals and know the stack, which `note` tells, until none asks; whether none does.
+    fn stop_noting(&self, note: impl Fn(&Mutator) -> bool) -> bool {
         while self.is_asked_by_signal() {
             let left = self.leave(Rest::Parked, |m| m.stops_by_signals() && note(m));
             let some = self.at(left).next().is_some();
             self.enter_once(left);
             if !some {
                 // On a stack that no heap knows it cannot be scanned, and goes on; another signal will come.
-                return;
+                return false;
             }
         }
+        true
     }
 }
 
