@@ -40,11 +40,13 @@ fn threads_with_conservative_stacks() {
 }
 
 #[test]
+#[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
 fn threads_that_signals_stop() {
     crowd(BY_SIGNALS, 4, 1000);
 }
 
 #[test]
+#[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
 fn threads_that_signals_stop_in_verify_mode() {
     crowd(BY_SIGNALS.verify(true).mark_stack(16), 3, 100);
 }

@@ -8,6 +8,7 @@ mod crowd;
 use crowd::World;
 use crowd::settings::{ALL, Settings};
 use crowd::worker::Done;
+use heapwood_gc::options::Stop;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -23,6 +24,12 @@ fn allocations() -> usize {
 
 /// Plays one heap's share, on a new heap with a new seed every few rounds.
 fn play(settings: &Settings) {
+    let with_signals = settings.config.stop == Stop::Signals
+        || settings.companion.is_some_and(|config| config.stop == Stop::Signals);
+    if cfg!(heapwood_tsan) && with_signals {
+        println!("skipped: ThreadSanitizer delays signals until their thread makes a system call");
+        return;
+    }
     let share = allocations() * settings.share / 100;
     let round = settings.round.min((share / settings.threads / 2).max(50));
     let settings = &Settings { round, ..*settings };
