@@ -101,9 +101,19 @@ fn in_child(heap: &Heap, mutator: Option<&Mutator>, kept: &Kept<'_>) {
         }
     });
     heap.collect().unwrap();
+    assert_eq!(threads_called("heapwood-backgr"), 1, "the heap's own thread is started again");
+    let markers = heap.config().mark_threads.map_or(0, |threads| threads - 1);
+    assert_eq!(threads_called("heapwood-marker"), markers, "those that mark are");
     assert!(heap.stats().barrier_violations == 0);
     heap.space().finish_sweep();
     assert_valid(heap);
+}
+
+/// How many threads of this process have a name that begins so.
+fn threads_called(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+    names.filter(|comm| comm.starts_with(name)).count()
 }
 
 /// Threads that allocate, collect, block, attach and detach until they are to end.
