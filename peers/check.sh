@@ -72,22 +72,24 @@ while read -r peer workload program threads command; do
     [ "$(echo "$versions" | grep -c .)" -eq 1 ] || bad "failed: $peer $workload --version"
 
     # expected/trees-10.txt has what trees prints for 10.
-    expected=$(echo "$here/expected/$workload"-*.txt)
-    n=${expected##*-}
-    n=${n%.txt}
-    [ "$workload" != mark ] || n="$n --count"
+    for expected in "$here/expected/$workload"-[0-9]*.txt; do
+        n=${expected##*-}
+        n=${n%.txt}
+        label="$peer $workload $n"
+        [ "$workload" != mark ] || n="$n --count"
 
-    check "$peer $workload ($versions)" "$expected" $command $n
-    case $threads-$workload in
-    *-mark | false-*) ;;
-    true-*) check "$peer $workload --threads 2" "$expected" $command $n --threads 2 ;;
-    esac
-    case $peer in
-    libgc) check "$peer $workload --no-interior" "$expected" $command $n --no-interior ;;
-    esac
-    case $peer-$workload in
-    libgc-mark) check "$peer $workload --parallel" "$expected" $command $n --parallel ;;
-    esac
+        check "$label ($versions)" "$expected" $command $n
+        case $threads-$workload in
+        *-mark | false-*) ;;
+        true-*) check "$label --threads 2" "$expected" $command $n --threads 2 ;;
+        esac
+        case $peer in
+        libgc) check "$label --no-interior" "$expected" $command $n --no-interior ;;
+        esac
+        case $peer-$workload in
+        libgc-mark) check "$label --parallel" "$expected" $command $n --parallel ;;
+        esac
+    done
 done <"$scratch/runs"
 
 if [ "$differ" -gt 0 ]; then

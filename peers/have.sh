@@ -1,9 +1,12 @@
 #!/bin/sh
 # Tells by its exit status whether the toolchain of a unit is there, found on
-# PATH (or by CC and GO): have.sh UNIT. For the Makefile and install.sh.
+# PATH (or by CC and GO): have.sh UNIT. For the Makefile and install.sh. A crate
+# is part of what is needed, and is fetched if it is not there yet.
 set -u
 
 cc=${CC:-gcc}
+here=${0%/*}
+[ "$here" != "$0" ] || here=.
 
 # links FLAGS LIBRARIES: whether an empty C program compiles and links with them.
 # shellcheck disable=SC2086 # lists of words
@@ -43,9 +46,21 @@ compiles_d() {
 
 case ${1-} in
 go) GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null | at_least 1 26 ;;
+go-arena)
+    sh "$0" go &&
+        GOEXPERIMENT=arenas GOTOOLCHAIN=local "${GO:-go}" list arena >/dev/null 2>&1
+    ;;
 libgc) links '-include gc.h' -lgc ;;
 mimalloc) links '-include mimalloc.h' -lmimalloc ;;
 glibc | bump) links '' '' ;;
+apr)
+    flags=$(pkg-config --cflags apr-1 2>/dev/null) &&
+        links "$flags -include apr_pools.h" "$(pkg-config --libs apr-1)"
+    ;;
+bumpalo)
+    links '' '' &&
+        cargo fetch --quiet --locked --manifest-path "$here/rust/Cargo.toml" >/dev/null 2>&1
+    ;;
 java)
     java --version 2>/dev/null | at_least 17 0 &&
         javac --version 2>/dev/null | at_least 17 0

@@ -20,6 +20,7 @@ command -v make >/dev/null || want make
 have glibc || want gcc libc6-dev
 have libgc || want libgc-dev
 have mimalloc || want libmimalloc-dev
+have apr || want libapr1-dev pkg-config
 have java || want default-jdk-headless
 have ocaml || want ocaml-nox
 have d || want ldc libphobos2-ldc-shared-dev
@@ -37,9 +38,13 @@ fi
 have java ||
     echo "java and javac on PATH are older than 17, or missing. The Java peers need 17 or newer."
 
+have bumpalo ||
+    echo "cargo is missing, or the crate bumpalo cannot be fetched. rustup installs cargo."
+
 version=$(GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null || true)
 if have go; then
     echo "Go is there: $version"
+    have go-arena || echo "It has no experiment \`arenas\`, which the peer go-arena needs."
 elif [ -n "$version" ]; then
     echo "Go is too old: $version. The Go peer needs 1.26 or newer; install it by hand."
 else

@@ -13,6 +13,10 @@ void *alloc_24_bytes(hw_mutator *m) { return hw_alloc_bytes(m, 24); }
 
 void write_pointer(hw_mutator *m, void **object, void *value) { hw_write(m, object, &object[1], value); }
 
+void *arena_alloc(hw_arena *arena, hw_type type) { return hw_arena_alloc(arena, type, 1); }
+
+void *arena_alloc_bytes(hw_arena *arena, size_t n) { return hw_arena_alloc_bytes(arena, n); }
+
 void safepoint(hw_mutator *m) { hw_safepoint(m); }
 
 void frame(hw_mutator *m, void **slot, void *value) {

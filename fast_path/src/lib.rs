@@ -3,7 +3,7 @@
 //! compilers make of them now. Invariant: nothing else uses this crate. That such a test guards a fast path is an idea of
 //! tcmalloc's (`testing/fast_path.*.golden`).
 
-use heapwood::{Gc, GcCell, Mutator, Trace};
+use heapwood::{Arena, ArenaRef, Gc, GcCell, Mutator, Trace};
 
 /// Two pointers: the shape is a constant.
 #[derive(Trace)]
@@ -29,6 +29,16 @@ pub fn alloc_pair(m: &Mutator, left: Option<Gc<Pair>>, right: Option<Gc<Pair>>) 
 #[unsafe(no_mangle)]
 pub fn alloc_leaf(m: &Mutator, word: u64) -> Gc<Leaf> {
     m.alloc(Leaf([word; 6]))
+}
+
+/// Allocates two pointers in an arena.
+#[unsafe(no_mangle)]
+pub fn arena_alloc_pair<'a>(
+    arena: &'a Arena<'a>,
+    left: Option<Gc<Pair>>,
+    right: Option<Gc<Pair>>,
+) -> ArenaRef<'a, Pair> {
+    arena.alloc(Pair { left, right })
 }
 
 /// Stores a pointer into an object.

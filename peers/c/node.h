@@ -1,5 +1,6 @@
 /* A tree's node, and how the peers in C build and count a tree, whatever memory
-   it comes from. A peer defines what is declared here, and struct arena. */
+   it comes from. A peer defines what is declared here, and struct arena; and, where
+   trees are dropped one by one, drop_tree(arena, tree). */
 #ifndef PEERS_NODE_H
 #define PEERS_NODE_H
 
@@ -15,12 +16,11 @@ struct node {
 #endif
 };
 
-/* What the nodes of one tree are taken from. It starts as zeroes, and is empty
-   in the peers that take every node by itself. */
+/* What the nodes of one tree are taken from (in trees-arena, of many). It starts
+   as zeroes, and is empty in the peers that take every node by itself. */
 struct arena;
 
 static struct node *new_node(struct arena *arena, struct node *left, struct node *right);
-static void drop_tree(struct arena *arena, struct node *tree);
 
 __attribute__((unused)) static struct node *bottom_up(struct arena *arena, int depth) {
     struct node *left = NULL, *right = NULL;

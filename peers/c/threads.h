@@ -1,7 +1,7 @@
 /* How a workload runs: on the thread that main is, or on several, of which each
    does the whole of it. All must print the same lines; they are printed once,
-   and then the figures: gaps are the longest, throughputs are added up. A peer
-   with a collector includes that first, since it may have threads of its own. */
+   and then the figures: gaps are the longest, throughputs are added up, and of all
+   others the largest counts. A peer with a collector includes that first, since it may have threads of its own. */
 #ifndef PEERS_THREADS_H
 #define PEERS_THREADS_H
 
@@ -13,12 +13,26 @@
 #define MOST_THREADS 1024
 #endif
 
+enum { MOST_FIGURES = 8 };
+
 /* What a thread has found. */
 struct report {
     FILE *lines;
     bool has_figures;
     double longest_gap_us, mops;
+    size_t others;
+    struct {
+        const char *name;
+        double value;
+    } other[MOST_FIGURES];
 };
+
+/* Notes a figure of which the largest of all threads' is printed. */
+__attribute__((unused)) static void report_largest(struct report *report, const char *name,
+                                                   double value) {
+    report->other[report->others].name = name;
+    report->other[report->others++].value = value;
+}
 
 typedef void work(uint64_t n, struct report *report);
 
@@ -56,9 +70,10 @@ static unsigned take_threads(int *argc, char **argv, unsigned usual) {
     return usual;
 }
 
-/* The rest of main: N, and threads if not the usual number, and the work. */
-static int run(int argc, char **argv, uint64_t normal, uint64_t limit, unsigned usual_threads,
-               work *work) {
+/* The rest of main: N, and threads if not the usual number, and the work. (But
+   trees-arena shares its work out, and has a run of its own.) */
+__attribute__((unused)) static int run(int argc, char **argv, uint64_t normal, uint64_t limit,
+                                       unsigned usual_threads, work *work) {
     static struct share shares[MOST_THREADS];
     unsigned threads = take_threads(&argc, argv, usual_threads);
     uint64_t n = take_number(argc, argv, normal, limit);
@@ -88,11 +103,19 @@ static int run(int argc, char **argv, uint64_t normal, uint64_t limit, unsigned 
         if (other->longest_gap_us > first->longest_gap_us) {
             first->longest_gap_us = other->longest_gap_us;
         }
+        for (size_t k = 0; k < first->others; k++) {
+            if (other->other[k].value > first->other[k].value) {
+                first->other[k].value = other->other[k].value;
+            }
+        }
     }
     fputs(shares[0].text, stdout);
     if (first->has_figures) {
         printf("figure longest_gap_us %.1f\n", first->longest_gap_us);
         printf("figure mops %.3f\n", first->mops);
+    }
+    for (size_t k = 0; k < first->others; k++) {
+        printf("figure %s %.9f\n", first->other[k].name, first->other[k].value);
     }
     for (unsigned t = 0; t < threads; t++) free(shares[t].text);
     return 0;

@@ -22,6 +22,8 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer conalloc [BLOCKS]          hash blocks and allocate new ones, default 10000000
        go-peer graph [NODES]              rewire a graph at random, default 1000000
        go-peer map [ENTRIES]              insert into a hash map and delete, default 1000000
+       go-peer treap [KEYS]               insert into an index that is copied, default 500000
+       go-peer malloc [THOUSANDS]         allocate and drop, default 30000
        all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4)
        go-peer [WORKLOAD] --version       what Go it was built with`
 
@@ -47,6 +49,8 @@ func main() {
 		"conalloc":   {10_000_000, 1 << 48, 4},
 		"graph":      {1_000_000, 1 << 31, 1},
 		"map":        {1_000_000, 1 << 31, 1},
+		"treap":      {500_000, 1 << 31, 1},
+		"malloc":     {30_000, 1 << 40, 1},
 	}
 	workload, known := workloads[command]
 	n, threads := workload.normal, workload.threads
@@ -105,6 +109,10 @@ func main() {
 			graph(n, r)
 		case "map":
 			runMap(n, r)
+		case "treap":
+			treap(n, r)
+		case "malloc":
+			malloc(n, r)
 		}
 	})
 	if !same {

@@ -15,6 +15,13 @@ type report struct {
 	hasFigures   bool
 	longestGapUs float64
 	mops         float64
+	others       []figure
+}
+
+// figure is one that is the largest of all goroutines'.
+type figure struct {
+	name  string
+	value float64
 }
 
 func (r *report) printf(format string, args ...any) {
@@ -24,6 +31,11 @@ func (r *report) printf(format string, args ...any) {
 // figures notes the longest gap, in nanoseconds, and the throughput.
 func (r *report) figures(longestNs int64, mops float64) {
 	r.hasFigures, r.longestGapUs, r.mops = true, float64(longestNs)/1e3, mops
+}
+
+// largest notes a figure of which the largest of all goroutines' is printed.
+func (r *report) largest(name string, value float64) {
+	r.others = append(r.others, figure{name, value})
 }
 
 // run does the work on each of so many goroutines, and prints what they found. It
@@ -44,10 +56,16 @@ func run(threads uint64, work func(*report)) bool {
 		}
 		first.longestGapUs = max(first.longestGapUs, other.longestGapUs)
 		first.mops += other.mops
+		for k := range first.others {
+			first.others[k].value = max(first.others[k].value, other.others[k].value)
+		}
 	}
 	fmt.Print(first.lines.String())
 	if first.hasFigures {
 		fmt.Printf("figure longest_gap_us %.1f\nfigure mops %.3f\n", first.longestGapUs, first.mops)
+	}
+	for _, f := range first.others {
+		fmt.Printf("figure %s %.9f\n", f.name, f.value)
 	}
 	return true
 }

@@ -1,5 +1,5 @@
-// The Java peer: the workloads trees, churn, mixed, mark, gcbench, graph and map
-// as a Java user would write them, on one thread, to compare Heapwood with the
+// The Java peer: the workloads trees, churn, mixed, mark, gcbench, graph, map and
+// treap as a Java user would write them, on one thread, to compare Heapwood with the
 // collectors of the JVM. Which collector runs, and in how much memory, the launcher decides.
 
 import java.util.Locale;
@@ -13,6 +13,7 @@ final class Peer {
                    java-peer serial|parallel gcbench [N]                trees top down and bottom up, default 16
                    java-peer serial|parallel graph [NODES]              rewire a graph at random, default 1000000
                    java-peer serial|parallel map [ENTRIES]              insert into a hash map and delete, default 1000000
+                   java-peer serial|parallel treap [KEYS]               insert into an index that is copied, default 500000
                    java-peer serial|parallel WORKLOAD --version         the version of Java""";
 
     private Peer() {}
@@ -41,6 +42,7 @@ final class Peer {
             case "mark" -> { n = 8_000_000; limit = 1L << 31; }
             case "gcbench" -> { n = 16; limit = 30; }
             case "graph", "map" -> { n = 1_000_000; limit = 1L << 31; }
+            case "treap" -> { n = 500_000; limit = 1L << 31; }
             default -> { return usage(); }
         }
         if (args.length == 2 && args[1].equals("--version")) {
@@ -71,6 +73,7 @@ final class Peer {
             case "mark" -> { return Mark.run(n, count) ? 0 : 1; }
             case "graph" -> Graph.run(n);
             case "map" -> ChainedMap.run(n);
+            case "treap" -> Treap.run(n);
             default -> GcBench.run((int) n);
         }
         return 0;

@@ -14,6 +14,7 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads { usual: 4, ..Threads::USUALLY_ONE },
     least_bytes: |_| SLOTS as u128 * 8,
     figures: &[],
+    shared: None,
     run: |m, n, report| report(run(m, n).into()),
 };
 

@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes: |n| least_bytes(n as u32),
     figures: &[],
+    shared: None,
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),
 };
 

@@ -3,6 +3,9 @@
 //! | module | program |
 //! |---|---|
 //! | [`trees`] | binary trees, as the Benchmarks Game defines them |
+//! | [`trees_arena`] | the same in arenas, as the document on arena performance has them |
+//! | [`arena_document`] | that document's arenas |
+//! | [`arena_bump`] | arenas written by hand |
 //! | [`gcbench`] | Ellis, Kovac and Boehm's: trees top down and bottom up beside a long-lived tree and array |
 //! | [`churn`] | random replacement in a table of a million objects |
 //! | [`mixed`] | a cache of documents of mixed sizes whose contents change over time |
@@ -12,6 +15,8 @@
 //! | [`graph`] | a graph of a million nodes whose edges are rewritten at random |
 //! | [`map`] | a hash map with chains under insertions and deletions |
 //! | [`sort`] | quicksort of pointers, in place |
+//! | [`treap`] | an index of byte strings whose every insert copies a path |
+//! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
 //! | [`replacements`] | what churn, mixed, graph and map have in common |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | where the memory of a workload comes from |
@@ -22,10 +27,13 @@
 //! | [`workload`] | what they are to those who run them; [`ALL`] lists them |
 
 pub mod allocator;
+pub mod arena_bump;
+pub mod arena_document;
 pub mod churn;
 pub mod conalloc;
 pub mod gcbench;
 pub mod graph;
+pub mod malloc;
 pub mod map;
 pub mod mark;
 pub mod mixed;
@@ -35,13 +43,17 @@ pub mod random;
 pub mod replacements;
 pub mod sort;
 pub mod threads;
+pub mod treap;
 pub mod tree1;
 pub mod trees;
+pub mod trees_arena;
 pub mod twister;
 pub mod workload;
 
 pub use threads::ThreadsError;
-pub use workload::{Across, Figure, Line, N, OutOfRangeError, Threads, ThreadsOutOfRangeError, Workload};
+pub use workload::{
+    Across, Figure, Line, N, OutOfRangeError, Share, Threads, ThreadsOutOfRangeError, Workload,
+};
 
 /// Every workload, in the order they are shown in.
 pub const ALL: &[&Workload] = &[
@@ -57,4 +69,15 @@ pub const ALL: &[&Workload] = &[
     &graph::WORKLOAD,
     &map::WORKLOAD,
     &sort::WORKLOAD,
+    &treap::WORKLOAD,
+    &malloc::WORKLOAD,
+];
+
+/// Those of them that have a version in arenas, which are called by `--arena`.
+pub const IN_ARENAS: &[&Workload] = &[
+    &trees_arena::WORKLOAD,
+    &trees_arena::SMALL_PAGES,
+    &trees_arena::HUGE_PAGES,
+    &trees_arena::EARLY_RETURN,
+    &trees_arena::BUMP,
 ];

@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes,
     figures: FIGURES,
+    shared: None,
     run: |m, n, report| report(run(m, n).line("map")),
 };
 

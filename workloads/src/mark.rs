@@ -29,6 +29,7 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads::ONE,
     least_bytes,
     figures: &FIGURES,
+    shared: None,
     run: |m, n, report| run(m, n, |line| report(line.of(n))),
 };
 

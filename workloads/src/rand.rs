@@ -24,6 +24,7 @@ pub const WORKLOAD_SMALL: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes: |_| SMALL.least_bytes(),
     figures: &[],
+    shared: None,
     run: |m, n, report| report(SMALL.run(m, n).into()),
 };
 
@@ -35,6 +36,7 @@ pub const WORKLOAD_LARGE: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes: |_| LARGE.least_bytes(),
     figures: &[],
+    shared: None,
     run: |m, n, report| report(LARGE.run(m, n).into()),
 };
 

@@ -15,6 +15,7 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes: |n| 16 * u128::from(n),
     figures: &[],
+    shared: None,
     run: |m, n, report| report(run(m, n).into()),
 };
 

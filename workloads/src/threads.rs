@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, Scope};
 
 /// Room for the deepest workload and what libraries add.
-const STACK_BYTES: usize = 4 << 20;
+pub(crate) const STACK_BYTES: usize = 4 << 20;
 
 /// Why what several threads did is worth nothing.
 #[derive(Debug)]
@@ -89,6 +89,9 @@ impl Workload {
         n: u64,
         report: &mut dyn FnMut(Line),
     ) -> Result<(), ThreadsError> {
+        if let Some(share) = self.shared {
+            return share(m, threads, n, report);
+        }
         if threads == 1 {
             (self.run)(m, n, report);
             return Ok(());

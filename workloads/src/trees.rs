@@ -13,10 +13,11 @@ pub const WORKLOAD: Workload = Workload {
     threads: Threads::USUALLY_ONE,
     least_bytes: |n| least_bytes(n as u32),
     figures: &[],
+    shared: None,
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),
 };
 
-const MIN_DEPTH: u32 = 4;
+pub(crate) const MIN_DEPTH: u32 = 4;
 /// The bytes of a node as the table counts them.
 pub const NODE_BYTES: u64 = 16;
 

@@ -1,6 +1,7 @@
 //! What a workload is to those who run it: a name, the sizes it takes, and a function that reports what it finds.
 //! [`ALL`](crate::ALL) lists them; adding one is its file and its entry there.
 
+use crate::threads::ThreadsError;
 use heapwood::Mutator;
 use serde_json::Value;
 use std::fmt;
@@ -19,9 +20,14 @@ pub struct Workload {
     pub least_bytes: fn(u64) -> u128,
     /// The figures it measures itself, in the order of its lines.
     pub figures: &'static [Figure],
+    /// Runs it on several threads that share its work, if they do.
+    pub shared: Option<Share>,
     /// Runs it for an N within its range, reporting each line as soon as it is known.
     pub run: fn(&Mutator, u64, &mut dyn FnMut(Line)),
 }
+
+/// Runs a workload for an N within its range on so many threads, which share the work, the calling one among them; reports each line.
+pub type Share = fn(&Mutator, u32, u64, &mut dyn FnMut(Line)) -> Result<(), ThreadsError>;
 
 /// What a workload's one number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +133,13 @@ impl std::error::Error for OutOfRangeError {}
 impl Workload {
     /// The workload of that name.
     pub fn find(name: &str) -> Option<&'static Workload> {
-        crate::ALL.iter().copied().find(|w| w.name == name)
+        crate::ALL.iter().chain(crate::IN_ARENAS).copied().find(|w| w.name == name)
+    }
+
+    /// The same in arenas, as those are called, Heapwood's if they are not; `None` if it has none.
+    pub fn in_arenas(&self, kind: &str) -> Option<&'static Workload> {
+        let suffix = if kind.is_empty() { "-arena".into() } else { format!("-arena-{kind}") };
+        crate::IN_ARENAS.iter().copied().find(|w| w.name.strip_prefix(self.name) == Some(&suffix))
     }
 
     /// `n` if the workload takes it, its usual number if there is none.

@@ -3,7 +3,10 @@
 
 use heapwood::{Attached, Config, Heap};
 use heapwood_workloads::trees::{Kind, Line};
-use heapwood_workloads::{ALL, ThreadsError, Workload, churn, mark, mixed, rand, tree1, trees};
+use heapwood_workloads::{
+    ALL, ThreadsError, Workload, churn, malloc, mark, mixed, rand, treap, tree1, trees,
+};
+use std::collections::BTreeMap;
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected");
 
@@ -53,10 +56,12 @@ fn trees_are_counted_right() {
 fn every_workload_agrees_with_the_peers() {
     for workload in ALL {
         let prefix = format!("{}-", workload.name);
+        // Others may be called like it, and more.
+        let n_of = |file: &str| file.strip_prefix(&prefix)?.strip_suffix(".txt")?.parse::<u64>().ok();
         let files =
             std::fs::read_dir(EXPECTED).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
-        let file = { files }.find(|f| f.starts_with(&prefix)).expect(workload.name);
-        let n = file[prefix.len()..].strip_suffix(".txt").unwrap().parse().unwrap();
+        let file = { files }.find(|f| n_of(f).is_some()).expect(workload.name);
+        let n = n_of(&file).unwrap();
         assert!((workload.least_bytes)(n) > 0 && workload.check(Some(n)) == Ok(n));
 
         let m = attach(SMALL);
@@ -165,6 +170,70 @@ fn blocks_are_replaced_and_not_touched() {
     let grown = resident().saturating_sub(before);
     assert!(m.heap().stats().committed_bytes > 64 << 20);
     assert!(grown < 16 << 20, "{grown} bytes became resident");
+}
+
+/// As many objects as it says are made, beside those before the clock starts, and all die.
+#[test]
+fn malloc_makes_what_it_counts() {
+    let m = attach(SMALL);
+    let mut lines = Vec::new();
+    malloc::run(&m, 20, |line| lines.push(line));
+    let found: Vec<_> = lines.iter().map(|l| (l.kind, l.allocations, l.bytes / l.allocations)).collect();
+    let pointers = [("typeinfo8", 20_000, 8), ("typeinfo16", 20_000, 16), ("typeinfo32", 20_000, 32)];
+    let plain = [("malloc8", 20_000, 8), ("malloc16", 20_000, 16), ("malloc32", 20_000, 32)];
+    assert_eq!(found[..3], plain);
+    assert_eq!(found[3..6], pointers);
+    assert_eq!(found[6..], [("largestruct", 2500, 768)]);
+    m.collect();
+    let stats = m.heap().stats();
+    // Cells have at least 16 bytes. What a mutator still allocates from is not counted to the byte.
+    let cells =
+        found.iter().map(|&(_, allocations, bytes)| allocations * bytes.max(16) * 11 / 10).sum::<u64>();
+    assert!(stats.allocated_bytes.abs_diff(cells) < 128 << 10, "{cells}: {stats:?}");
+    // The stack may hold a few.
+    assert!(stats.live_bytes <= 8 << 10, "{stats:?}");
+}
+
+/// What a treap must have, as an ordered map and a list of priorities have it.
+#[test]
+fn treap_is_an_ordered_map() {
+    /// The key that a number stands for.
+    fn spelled(r: u64) -> Vec<u8> {
+        let bytes = (0..3).flat_map(|k| r.wrapping_add(k).to_le_bytes());
+        bytes.take(8 + (r >> 32) as usize % 17).collect()
+    }
+    /// The highest priority is on top of those of lower and of higher keys.
+    fn depth(priorities: &[u64]) -> u64 {
+        let Some(top) = (0..priorities.len()).max_by_key(|&k| priorities[k]) else { return 0 };
+        1 + depth(&priorities[..top]).max(depth(&priorities[top + 1..]))
+    }
+    let add = |sum: u64, value: u64| sum.wrapping_mul(31).wrapping_add(value);
+    for keys in [1, 2, 99, 100, 101, 999, 1000, 2000, 2999, 4100] {
+        let mut random = heapwood_workloads::random::Random::new();
+        let inserted: Vec<(Vec<u8>, u64)> =
+            (0..keys).map(|_| (spelled(random.next_u64()), random.next_u64())).collect();
+        let map: BTreeMap<&[u8], u64> = inserted.iter().map(|(key, drawn)| (&key[..], *drawn)).collect();
+        let values = |drawn: &[u64]| drawn.iter().fold(0, |sum, drawn| add(sum, drawn & 0xffff_ffff));
+        let in_order: Vec<u64> = map.values().copied().collect();
+        let firsts: Vec<u64> = inserted.iter().step_by(100).map(|(_, drawn)| *drawn).collect();
+        // Each snapshot that is let go has the first ten of the last twenty batches; the first of all has nothing.
+        let seen = &firsts[..(firsts.len() / 10).saturating_sub(1) * 10];
+        let m = attach(SMALL.verify(keys == 2999));
+        let outcome = treap::run(&m, keys);
+        let drawn: Vec<u64> = inserted.iter().map(|(_, drawn)| *drawn).collect();
+        let expected = treap::Outcome {
+            keys,
+            nodes: map.len() as u64,
+            depth: depth(&in_order.iter().map(|drawn| drawn >> 32).collect::<Vec<_>>()),
+            checksum: values(&in_order),
+            snapshots: treap::Found { keys: seen.len() as u64, sum: values(seen) },
+            present: treap::Found { keys, sum: values(&drawn) },
+            absent: treap::Found::default(),
+            ..outcome
+        };
+        assert_eq!(outcome, expected, "treap {keys}");
+        assert!(m.heap().stats().collections > 0 || keys < 2000);
+    }
 }
 
 /// The resident set of this process; other tests of it may run at the same time.

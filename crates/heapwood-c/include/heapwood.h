@@ -55,8 +55,8 @@
  *      is gone at the next collection, unless the words are a registered range or linked frames. After longjmp, or an
  *      exception, frames of functions that were left must not be linked any more: save m->frames at setjmp, and store it
  *      back after the jump. Nothing can jump out of hw_call_blocking or a trace function.
- *   6. Threads. An object made by one thread is passed to another through something that orders memory: a lock, or a
- *      store with release order. No function may be called from a signal handler. A thread that ends attached is detached
+ *   6. Threads. An object made by one thread is passed to another through something that orders memory: hw_write, hw_copy or
+ *      hw_cas into another object, a handle, a lock, or a store with release order. No function may be called from a signal handler. A thread that ends attached is detached
  *      as it ends: what it kept only in its stack or frames is kept no more. A process may fork, whatever
  *      its threads and heaps are doing: fork waits until no thread is between two steps of the library, not for collections. The child
  *      has the thread that forked, attached as it was; the other threads are detached there, and what only they kept is kept no more.
@@ -122,6 +122,7 @@ uint32_t hw_version(void);
 
 typedef struct hw_heap hw_heap;       /* a heap */
 typedef struct hw_mutator hw_mutator; /* a thread's part in a heap; its beginning is given below */
+typedef struct hw_arena hw_arena;     /* an arena; its beginning is given below */
 typedef struct hw_stack hw_stack;     /* a registered stack */
 typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees it */
 typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
@@ -383,7 +384,7 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  * another. Types that are described alike get the same number. Sizes are at least 1, and multiples of 8 where there
  * may be pointers. HW_EDESC tells what is wrong with a description; HW_EFULL, which table is full: 262143 types, 4096
  * programs (fewer if they are long: 1 MiB of them, or if they are of many different arrays: 131072 loops and parts of
- * arrays in all), or 16075 layouts. Types of one size class (hw_base tells how long its cells are) with the same
+ * arrays in all), or 16074 layouts. Types of one size class (hw_base tells how long its cells are) with the same
  * pointers have one layout, and arrays of elements with the same pointers one for each size class; types without
  * pointers, conservative ones, and masks of types of up to four words count for none. Registering a type takes a few
  * steps however many there are, and so does asking for a known one. */
@@ -536,6 +537,16 @@ void *hw_alloc_bytes_slow(hw_mutator *m, size_t n) HW_COLD;
 void hw_safepoint_slow(hw_mutator *m) HW_COLD;
 void hw_write_slow(hw_mutator *m, void *object, void *slot, const void *value) HW_COLD;
 
+/* How far ahead of the cell that it takes hw_alloc fetches memory, in bytes; -1 for not at all. A program may define it before it
+ * includes this. docs/design/prefetch.md says what was measured. */
+#ifndef HW_PREFETCH
+#ifdef __aarch64__
+#define HW_PREFETCH 512
+#else
+#define HW_PREFETCH -1
+#endif
+#endif
+
 static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
     frame->prev = m->frames;
     frame->count = count;
@@ -575,8 +586,9 @@ static inline void *hw_alloc(hw_mutator *m, hw_type type) {
     hw_bump *bump = &m->bumps[type % HW_BUMPS];
     uintptr_t cell = bump->cursor;
     if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_slow(m, type);
-    /* Cells that will be taken soon are cold. */
-    __builtin_prefetch((const void *)(cell + 512), 1);
+#if HW_PREFETCH >= 0
+    __builtin_prefetch((const void *)(cell + HW_PREFETCH), 1);
+#endif
     hw_bump_commit(bump, cell);
     return (void *)cell;
 }
@@ -608,11 +620,12 @@ void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
  * object is not used afterwards, and whenever a collection may run no root slot, handle or frame and no object that is alive
  * refers to it (stacks and other ranges of words may). Where such words keep objects, one that is dead may count as alive:
  * there, clear the slots that refer to a large object before it is freed. HW_EINVAL if no object of this heap begins there or it was freed
- * before; but once its memory is another object's, that is what is freed. NULL is HW_OK. It does not collect. */
+ * before, or in an arena, which frees what it holds; but once its memory is another object's, that is what is freed. NULL is HW_OK.
+ * It does not collect. */
 hw_status hw_free(hw_mutator *m, void *object);
 
 /* The object that address points to or into, and in *size (which may be NULL) the bytes it may use, at least those
- * asked for; NULL if there is none. Of objects made since the last collection it finds this thread's, but perhaps not
+ * asked for; NULL if there is none, or in an arena, whose values are not known one by one. Of objects made since the last collection it finds this thread's, but perhaps not
  * those of other threads; and what that collection found dead may still be answered. */
 void *hw_base(hw_mutator *m, const void *address, size_t *size);
 
@@ -621,12 +634,13 @@ void *hw_base(hw_mutator *m, const void *address, size_t *size);
 /* object is the start of the object, slot the address of an aligned word in it. The first argument tells the collector
  * whose slot changes. None of these collects. */
 
-/* *slot = value, in one piece for threads that read it meanwhile; it orders nothing. */
+/* *slot = value, in one piece for threads that read it meanwhile, and a release: a thread that loads the pointer (as an acquire, or
+ * plainly and then follows it) finds the object that it leads to as this thread has filled it. */
 static inline void hw_write(hw_mutator *m, void *object, void *slot, const void *value) {
     if (HW_UNLIKELY(m->barrier)) {
         hw_write_slow(m, object, slot, value);
     } else {
-        __atomic_store_n((hw_any_pointer *)slot, (void *)value, __ATOMIC_RELAXED);
+        __atomic_store_n((hw_any_pointer *)slot, (void *)value, __ATOMIC_RELEASE);
     }
 }
 
@@ -635,6 +649,109 @@ void hw_copy(hw_mutator *m, void *object, void *slots, const void *source, size_
 
 /* Stores value if the slot holds expected, and tells whether it did. Acquire and release. */
 bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const void *value);
+
+/* ------------------------------------------------------------------------------------------------------ arenas -- */
+
+/* An arena is memory for values that die together: what a parser makes of one file, a request, a frame of a game. A value costs an
+ * add, a compare and a store, and all of them go at once, untraced and unswept, when the arena is freed or reset. Use one where a unit of
+ * work has an end that the program knows, and makes much that is not needed after it. What may outlive the unit is an
+ * ordinary object, allocated with hw_alloc, and values of the arena may point to it.
+ *
+ *   Pointers lead both ways. What values of an open arena point to is alive, found precisely by their types, as if the arena were a root.
+ *   A slot of an object, of a root or of another arena may hold a value's address. Into a value that has just been made pointers are
+ *   stored plainly until the thread's next poll, blocking region or allocation, in an arena, too; after that with hw_write, hw_copy or
+ *   hw_cas, whose object is the value.
+ *
+ *   The end. Until hw_arena_free, hw_arena_reset or hw_arena_leave all values live, whether or not anything points to them. After the
+ *   first two none is used. A pointer that was left somewhere is stale: the heap comes to no harm by it, in any mode, as long as
+ *   nobody follows it. Without HW_ARENA_RECYCLE the memory goes back to the system, and the addresses are nobody's until a collection
+ *   of everything has found no pointer into them: who reads there finds zeros. With it the program promises that no pointer into the arena
+ *   is left, but in stacks and other ranges of words: then the next arena gets the memory at once, which costs no system call; and where
+ *   the promise is broken a stale pointer leads to a value of another arena, and may keep that alive.
+ *   In verify mode no memory is used again as long as a stale pointer is left: reading or writing through one faults, after standard
+ *   error was told which arena it was, and where that was opened and freed; and a slot that breaks the promise aborts at the
+ *   next collection, with a sentence.
+ *   hw_arena_leave gives the arena to the collector: it takes no more values, and lives as a whole as long as anything points into it.
+ *   So do the open arenas of a thread that detaches or ends, and in the child of a process that has forked those of its other threads;
+ *   verify mode reports them as leaked.
+ *
+ *   Threads. The thread that opened an arena alone allocates from it, resets, frees and leaves it. Other threads may use its values, as
+ *   they may use objects (promise 6), while it is open or has been left. Each function below that is no inline one looks at the
+ *   handle first: HW_EINVAL if it is of no arena of the heaps that there are, or of one that was freed or left (once its memory is
+ *   another arena's handle, that is what is meant); HW_ESTATE if it is another thread's. Verify mode says so on standard error, too, and
+ *   there the inline functions look as well.
+ *
+ *   Memory. An arena has none before its first value, then 8 KiB; each piece more is four times as long, up to 2 MiB, and one of more
+ *   than 168 KiB has huge pages behind it where there are such. Values of one type in a row are the fast case: with every change of
+ *   type, and for an array, a function is called, which takes some 60 ns. Values without pointers lie apart, in any order. What is
+ *   longer than 512 KiB, or of a type without a mask (hw_type_trace, hw_type_conservative, programs that are longer), lives in the
+ *   heap, as if hw_alloc or hw_alloc_array had made it: the arena keeps it alive as long as it has it, and then the collector frees it.
+ *   Arenas count to the heap's limit, but collections are not due for what they hold. */
+
+/* For hw_arena_new: no pointer into the arena will be left when it is reset or freed, so its memory is the next arena's at once. */
+#define HW_ARENA_RECYCLE 1u
+
+/* An arena begins like this; more follows. Values of the run's type, step bytes each, go from cursor up, as long as they end at limit
+ * or below, and are zero before they are taken; bytes without pointers go from data, a multiple of 16, up to data_limit. run is 0 if
+ * there is no type. The store to cursor commits, as it does for a bump. */
+struct hw_arena {
+    volatile uintptr_t cursor;
+    uintptr_t limit;
+    uintptr_t run;
+    uintptr_t step;
+    uintptr_t data;
+    uintptr_t data_limit;
+};
+
+HW_STATIC_ASSERT(offsetof(hw_arena, cursor) == 0 && offsetof(hw_arena, limit) == 8, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_arena, run) == 16 && offsetof(hw_arena, step) == 24, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_arena, data) == 32 && offsetof(hw_arena, data_limit) == 40, "frozen");
+
+/* Opens an arena for the calling thread. It has no values, and flags are 0 or HW_ARENA_RECYCLE. May collect. */
+hw_status hw_arena_new(hw_mutator *m, uint32_t flags, hw_arena **out);
+
+/* The slow halves of the two below; they take what those take. */
+void *hw_arena_alloc_slow(hw_arena *arena, hw_type type, size_t n) HW_COLD;
+void *hw_arena_alloc_bytes_slow(hw_arena *arena, size_t n) HW_COLD;
+
+/* n values of a type of the arena's heap, one behind the other as in a C array, the first at a multiple of 16 bytes. Their memory is
+ * zero if it may hold pointers, and holds anything if not. With n = 1, and a type that is that of the last values, nothing is called; n
+ * may be 0. NULL if there is no memory, or the arena or an argument is wrong: hw_last_error of the thread's mutator tells. HW_EDESC
+ * for several values of a type with a trace function. May collect. */
+static inline void *hw_arena_alloc(hw_arena *arena, hw_type type, size_t n) {
+    uintptr_t value = arena->cursor, end = value + arena->step;
+    if (HW_UNLIKELY(n != 1 || arena->run != type || end > arena->limit)) return hw_arena_alloc_slow(arena, type, n);
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    arena->cursor = end;
+    return (void *)value;
+}
+
+/* n bytes without pointers, not zeroed, at a multiple of 16 bytes. n may be 0. NULL as above. May collect. */
+static inline void *hw_arena_alloc_bytes(hw_arena *arena, size_t n) {
+    uintptr_t data = arena->data;
+    if (HW_UNLIKELY(n - 1 >= arena->data_limit - data)) return hw_arena_alloc_bytes_slow(arena, n);
+    arena->data = (data + n + 15) & ~(uintptr_t)15;
+    return (void *)data;
+}
+
+/* Takes all values away; the arena stays open, for others. It does not collect. */
+hw_status hw_arena_reset(hw_arena *arena);
+
+/* Takes all values away, and the arena, whose handle is refused from now on. NULL is HW_OK. It does not collect. */
+hw_status hw_arena_free(hw_arena *arena);
+
+/* Leaves the arena to the collector: it takes no more values, its handle is refused from now on, and it is freed when nothing points
+ * into it any more. It does not collect. */
+hw_status hw_arena_leave(hw_arena *arena);
+
+/* The bytes of pages that an arena has; its number, which reports name it by, counted from 1 in each heap. Both are 0 for what is
+ * no arena of a heap that the calling thread is attached to. */
+size_t hw_arena_bytes(const hw_arena *arena);
+uint64_t hw_arena_number(const hw_arena *arena);
+
+/* The number of the arena that address lies in, while that is open or something points into it; 0 if it lies in none. What lives in the
+ * heap (see above) does not lie in the arena. Any thread may call it. */
+uint64_t hw_arena_of(hw_heap *heap, const void *address);
 
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
@@ -802,6 +919,13 @@ typedef struct hw_stats {
     uint64_t promoted_bytes;
     /* Young collections that were ended early, for they took too long: what they had not seen was kept. */
     uint64_t promoted_whole;
+    /* Arenas that were opened. */
+    uint64_t arenas;
+    /* In pages of arenas that are open, or that something points into. Part of in_use_bytes, but not of
+       live_bytes: arenas make no collection due. */
+    uint64_t arena_bytes;
+    /* In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there. */
+    uint64_t arena_free_bytes;
 } hw_stats;
 /* end: statistics */
 

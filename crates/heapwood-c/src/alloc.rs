@@ -31,29 +31,30 @@ fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
-fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
-    let element = heap_of(m).types.get(element)?.description;
+/// The type of an array.
+pub fn array_type(m: &Mutator, element: &Description, n: usize) -> Result<ObjectType, Error> {
     let size = element
         .size()
         .checked_mul(n)
         .filter(|&b| b <= isize::MAX as usize)
-        .ok_or(Error::ArraySize(n, element.size()))?;
-    let element = match element {
-        Description::Short(element) => element,
-        Description::Program(_, program) => {
-            let ty = m.type_for(size.max(1), Scan::Program { header: 0, program })?;
-            return Ok(m.allocate_zeroed(ty)?);
-        }
+        .ok_or(Error::ArraySize(n, element.size()))?
+        .max(1);
+    let scan = match element {
+        Description::Program(_, program) => Scan::Program { header: 0, program: *program },
+        Description::Short(element) => match element.layout() {
+            Layout::NoPointers => return Ok(ObjectType::no_pointers(size)),
+            _ => slice_scan(element, 0).ok_or(Error::ArrayOfTraced)?,
+        },
     };
-    if let Layout::NoPointers = element.layout() {
-        return bytes(m, size, zeroed);
-    }
-    let size = size.max(1);
-    let scan = slice_scan(&element, 0).ok_or(Error::ArrayOfTraced)?;
-    Ok(m.allocate(match scan {
+    Ok(match scan {
         Scan::Layout(Layout::Conservative) => ObjectType::conservative(size),
         scan => m.type_for(size, scan)?,
-    })?)
+    })
+}
+
+fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
+    let ty = array_type(m, &heap_of(m).types.get(element)?.description, n)?;
+    Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
 /// The slow half of `hw_alloc`.

@@ -4,7 +4,8 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, StackError, TypeError,
+    AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
+    StackError, TypeError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -32,6 +33,8 @@ pub enum Error {
     ArraySize(usize, usize),
     /// An array of elements with a trace function.
     ArrayOfTraced,
+    /// An arena is asked for in a way that this version does not know.
+    ArenaFlags(u32),
     /// What a handle shall hold is no object's address.
     NoObject(usize),
     /// This is no handle that is held.
@@ -80,6 +83,7 @@ impl Error {
             | Error::StackEnd(_)
             | Error::StackBounds(..)
             | Error::NoType(_)
+            | Error::ArenaFlags(_)
             | Error::NoObject(_)
             | Error::NoHandle(_)
             | Error::NoSlot(_)
@@ -97,9 +101,9 @@ impl Error {
                 AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
             ) => Status::ELIMIT,
             Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
-            Error::Misuse(_) | Error::Alloc(AllocError::Misuse(_)) | Error::Free(FreeError::Misuse(_)) => {
-                Status::ESTATE
-            }
+            Error::Misuse(_)
+            | Error::Alloc(AllocError::Misuse(_) | AllocError::Arena(ArenaError::OtherThread { .. }))
+            | Error::Free(FreeError::Misuse(_)) => Status::ESTATE,
             Error::Stack(StackError::Busy | StackError::NotOnIt | StackError::Misuse(_)) => Status::ESTATE,
             Error::Free(FreeError::Refused(heapwood_heap::FreeError::Kernel(_))) => Status::ENOMEM,
             Error::Free(_) => Status::EINVAL,
@@ -158,6 +162,12 @@ impl fmt::Display for Error {
             }
             Error::ArrayOfTraced => {
                 write!(f, "no arrays of a type with a trace function, which knows single objects only")
+            }
+            Error::ArenaFlags(flags) => {
+                write!(
+                    f,
+                    "flags is {flags:#x}, of which this version of the library knows HW_ARENA_RECYCLE (1)"
+                )
             }
             Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
@@ -258,8 +268,8 @@ mod tests {
             (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),
             (Error::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Error::TooManyTypes(262143), "262143 different types"),
-            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16075 different layouts"),
-            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16075 different layouts"),
+            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16074 different layouts"),
+            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16074 different layouts"),
         ];
         for (error, words) in full {
             assert_eq!(error.status(), Status::EFULL);

@@ -1,5 +1,6 @@
 //! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
 
+use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};
 use crate::error_report::ErrorReport;
 use crate::options::{Options, TRACE_WORDS};
@@ -7,14 +8,15 @@ use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
 use heapwood_gc::{Frame, OPTIONS, STATISTICS};
-use heapwood_heap::{Bump, MAX_SHAPES};
+use heapwood_heap::{ArenaHeader, Bump, MAX_SHAPES};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("alloc.rs"),
+    include_str!("arena.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
     include_str!("heap.rs"),
@@ -76,6 +78,12 @@ fn the_frozen_prefix_is_the_same() {
         ("offsetof(hw_mutator, bumps)", BUMPS_OFFSET),
         ("sizeof(hw_bump)", size_of::<Bump>()),
         ("HW_BUMPS", MAX_SHAPES),
+        ("offsetof(hw_arena, cursor)", ArenaHeader::CURSOR_OFFSET),
+        ("offsetof(hw_arena, limit)", ArenaHeader::LIMIT_OFFSET),
+        ("offsetof(hw_arena, run)", ArenaHeader::RUN_OFFSET),
+        ("offsetof(hw_arena, step)", ArenaHeader::STEP_OFFSET),
+        ("offsetof(hw_arena, data)", ArenaHeader::DATA_OFFSET),
+        ("offsetof(hw_arena, data_limit)", ArenaHeader::DATA_LIMIT_OFFSET),
     ];
     assert_in_c(&facts.map(|(name, value)| (name.to_string(), value as i64)));
     // The offsets inside a bump are asserted on both sides: here by heapwood-heap, there by the header.
@@ -93,6 +101,7 @@ fn constants_are_the_same() {
         ("HW_ENOSYS", Status::ENOSYS.0),
         ("HW_EFULL", Status::EFULL.0),
         ("HW_VERSION", VERSION as i32),
+        ("HW_ARENA_RECYCLE", RECYCLE as i32),
         ("sizeof(hw_status)", size_of::<Status>() as i32),
     ];
     let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), i64::from(words.bits())));

@@ -16,11 +16,13 @@
 //! | [`types`], [`type_table`] | types as C describes them, and the table of them |
 //! | [`trace`] | what trace functions call |
 //! | [`alloc`] | allocation's slow paths, arrays, looking up |
+//! | [`arena`] | arenas, but for the inline functions |
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 
 pub mod alloc;
+pub mod arena;
 pub mod barrier;
 pub mod control;
 pub mod error;

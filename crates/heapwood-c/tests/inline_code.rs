@@ -1,5 +1,5 @@
 //! What compilers make of the header's inline functions, read from their machine code: an allocation is twelve
-//! instructions and commits with one store, after the test; frames are linked and unlinked where the program says, even
+//! instructions, ten in an arena, and commits with one store, after the test; frames are linked and unlinked where the program says, even
 //! if nothing that the compiler sees needs it. For x86-64, where objdump is installed.
 
 use std::path::Path;
@@ -8,6 +8,8 @@ use std::process::Command;
 const PROBE: &str = "#include <heapwood.h>
 void *probe_alloc(hw_mutator *m, hw_type type) { return hw_alloc(m, type); }
 void *probe_alloc_bytes(hw_mutator *m, size_t n) { return hw_alloc_bytes(m, n); }
+void *probe_arena_alloc(hw_arena *arena, hw_type type) { return hw_arena_alloc(arena, type, 1); }
+void *probe_arena_alloc_bytes(hw_arena *arena, size_t n) { return hw_arena_alloc_bytes(arena, n); }
 void probe_frame(hw_mutator *m, long *slot) {
     hw_frame frame;
     hw_frame_push(m, &frame, slot, 1);
@@ -68,7 +70,12 @@ fn listing() -> Option<String> {
 #[test]
 fn inline_functions_are_as_short_as_they_were() {
     let Some(listing) = listing() else { return };
-    for (function, most) in [("probe_alloc", 13), ("probe_alloc_bytes", 14)] {
+    for (function, most) in [
+        ("probe_alloc", 13),
+        ("probe_alloc_bytes", 14),
+        ("probe_arena_alloc", 11),
+        ("probe_arena_alloc_bytes", 11),
+    ] {
         let code = instructions(&listing, function);
         assert!(code.len() <= most, "{function} has grown to {} instructions: {code:#?}", code.len());
         let test = code.iter().rposition(|i| i.starts_with('j')).expect("a test of the run's end");

@@ -5,7 +5,7 @@ mod heap;
 mod layout;
 mod workload;
 
-pub(crate) use bench::{Bench, NO_PEER};
+pub(crate) use bench::{Bench, NO_PEER, Output};
 use clap::{Parser, Subcommand};
 pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;

@@ -1,5 +1,6 @@
 //! `heapwood bench`: a workload on Heapwood and on its peers, side by side in one run. Nothing is compared that did
-//! not do the same work: every program's check values must be Heapwood's, in every round.
+//! not do the same work: every program's check values must be Heapwood's, in every round. With `--ab` the programs are
+//! Heapwood with one setting and with another.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -7,26 +8,43 @@
 //! | `build` | which of them can be built here, and building them |
 //! | `programs` | what runs: Heapwood and the chosen peers, each ready to start |
 //! | `children` | processes: started, measured, ended with this command |
+//! | `measured` | what a run came to |
 //! | `rounds` | the programs in turn, and what each run cost |
+//! | `huge_pages` | runs to which the kernel gave too few of them, made again |
 //! | `equal_rss` | the growth percentage at which Heapwood's memory is a peer's |
 //! | `report` | all that was measured, and its form for machines |
 //! | `tables` | its form for people |
 //! | `plot` | its form for readers |
+//! | `quantity` | what is read off each run |
+//! | `gobench` | the runs, for benchstat |
+//! | `ab` | Heapwood with one setting and with another |
+//! | `ab_report` | what was found of these, and its form for machines |
+//! | `ab_table` | its form for people |
+//! | `own_build` | this command, built with a setting |
 
+mod ab;
+mod ab_report;
+mod ab_table;
 mod build;
 mod children;
 mod equal_rss;
+mod gobench;
+mod huge_pages;
 mod manifest;
+mod measured;
+mod own_build;
 mod plot;
 mod programs;
+mod quantity;
 mod report;
 mod rounds;
 mod tables;
 
-use crate::args::Bench;
+use crate::args::{Bench, Output};
 use crate::room::check_size;
 use build::Skipped;
 use children::Children;
+use gobench::Benchmark;
 use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_report::legible::complain;
@@ -36,7 +54,14 @@ use programs::Program;
 use report::Report;
 
 pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
-    let workload = args.what.workload;
+    match &args.ab {
+        Some(ab) => ab::run(args, ab),
+        None => with_peers(args),
+    }
+}
+
+fn with_peers(args: &Bench) -> Result<(), CommandError> {
+    let workload = args.what.workload()?;
     let size = args.what.size()?;
     check_size(workload, size, None)?;
     let asked = args.peers();
@@ -74,14 +99,20 @@ pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
     rounds.measure(args.runs)?;
     bar.finish();
 
-    let report = Report::new(args, size, rounds, tuned, built.skipped)?;
+    let report = Report::new(args, size, &rounds, tuned, built.skipped)?;
     if let Some(path) = &args.plot {
         write_picture(path, plot::draw(&report))?;
     }
-    if args.json {
-        json(&report)?;
-    } else {
-        tables::print(&report);
+    match args.output() {
+        Output::Table => tables::print(&report),
+        Output::Json => json(&report)?,
+        Output::Gobench => {
+            gobench::print_head(&report.header);
+            let benchmark = Benchmark { workload, size, key: "program" };
+            for entry in rounds.entries.iter().filter(|entry| entry.failed.is_none()) {
+                benchmark.print(&entry.program.name, &entry.runs);
+            }
+        }
     }
     report.failure().map_or(Ok(()), Err)
 }

@@ -8,6 +8,7 @@ use heapwood_os::clock::monotonic_ns;
 use heapwood_os::usage::usage;
 use heapwood_report::say;
 use heapwood_report::size::show;
+use heapwood_workloads::Workload;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
@@ -16,8 +17,10 @@ use serde_json::Value;
 pub(crate) struct Figures {
     pub(crate) workload: &'static str,
     pub(crate) n: u64,
-    /// Each of which did the whole of it.
+    /// Each of which did the whole of it, unless they shared it.
     pub(crate) threads: u32,
+    #[serde(skip)]
+    shared: bool,
     /// What the workload itself found, line by line; of several threads, what each of them did.
     pub(crate) lines: Vec<Value>,
     wall_s: f64,
@@ -106,7 +109,7 @@ fn us(ns: u64) -> f64 {
 
 /// What runs.
 pub(crate) struct Run {
-    pub(crate) workload: &'static str,
+    pub(crate) workload: &'static Workload,
     pub(crate) size: Size,
     pub(crate) config: Config,
 }
@@ -126,7 +129,8 @@ impl Clock {
         drop(m);
         let stats = heap.stats();
         Figures {
-            workload: run.workload,
+            workload: run.workload.name,
+            shared: run.workload.shared.is_some(),
             n: run.size.n,
             threads: run.size.threads,
             lines,
@@ -150,13 +154,17 @@ impl Figures {
         let stats = &self.heap.0;
         say!("");
         if self.threads > 1 {
-            say!("each of {} threads did all of this", self.threads);
+            match self.shared {
+                true => say!("{} threads shared this among them", self.threads),
+                false => say!("each of {} threads did all of this", self.threads),
+            }
         }
         say!(
-            "wall {:.2} s   user {:.2} s   system {:.2} s   max RSS {}   minor faults {}",
+            "wall {:.2} s   user {:.2} s   system {:.2} s   CPU {:.2} s   max RSS {}   minor faults {}",
             self.wall_s,
             self.user_s,
             self.sys_s,
+            self.user_s + self.sys_s,
             show(self.max_rss_bytes),
             self.minor_faults
         );

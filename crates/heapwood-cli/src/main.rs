@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `args` | what can be said on the command line |
+//! | `settings` | what two runs can be compared by |
 //! | `run` | `heapwood run`: a workload on a heap of its own |
 //! | `room` | whether there is room for a workload |
 //! | `figures` | what a run cost, for people and for machines |
@@ -21,6 +22,7 @@ mod figures;
 mod layout;
 mod room;
 mod run;
+mod settings;
 mod system;
 
 use std::process::ExitCode;

@@ -16,7 +16,7 @@ use heapwood_workloads::{Line, protocol};
 use std::io::Write;
 
 pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
-    let (workload, format) = (args.what.workload, args.format());
+    let (workload, format) = (args.what.workload()?, args.format());
     let size = args.what.size()?;
     let config = args.heap.config();
     check_size(workload, size, config.reserve)?;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
         lines.push(line.fields);
     });
     ran.map_err(CommandError::run)?;
-    let figures = clock.stop(m, figures::Run { workload: workload.name, size, config }, lines);
+    let figures = clock.stop(m, figures::Run { workload, size, config }, lines);
     match format {
         Format::Text => figures.print(),
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(CommandError::run)?),

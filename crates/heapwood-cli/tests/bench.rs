@@ -84,6 +84,19 @@ fn what_a_program_uses_is_what_is_reported() {
 }
 
 #[test]
+fn a_run_without_huge_pages_is_made_again_and_marked() {
+    let folder = folder("scattered");
+    let json = json_of(&ran(&mut bench(&folder, "trees 6 --peers scattered,honest --runs 2 --json")));
+    let huge_pages = &row(&json, "scattered")["huge_pages"];
+    assert_eq!((&huge_pages["repeated"], &huge_pages["short"]), (&6.into(), &2.into()), "{json}");
+    assert!(huge_pages["cover"]["max"].as_f64().unwrap() < 0.1, "{json}");
+    assert!(row(&json, "heapwood")["huge_pages"].is_null() && row(&json, "honest")["huge_pages"].is_null());
+    let text = ran(&mut bench(&folder, "trees 6 --peers scattered --runs 1")).out;
+    assert!(text.contains("% of its memory lay in huge pages; 3 of its runs"), "{text}");
+    assert!(text.contains("MARKED: 1 of those shown fall short"), "{text}");
+}
+
+#[test]
 fn a_wrong_check_value_is_refused() {
     let folder = folder("liar");
     let svg = folder.join("refused.svg");

@@ -150,6 +150,17 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("sort 10000", "sort-10000.txt"),
         ("graph 10000 --threads 2", "graph-10000.txt"),
         ("map 10000 --threads 3", "map-10000.txt"),
+        ("treap 5000", "treap-5000.txt"),
+        ("treap 5000 --verify --threads 2", "treap-5000.txt"),
+        ("malloc 10", "malloc-10.txt"),
+        ("malloc 10 --verify --threads 2", "malloc-10.txt"),
+        ("trees 10 --arena", "trees-arena-10.txt"),
+        ("trees 13 --arena --verify", "trees-arena-13.txt"),
+        ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),
+        ("trees 10 --arena=small-pages", "trees-arena-10.txt"),
+        ("trees 10 --arena=huge-pages", "trees-arena-10.txt"),
+        ("trees 10 --arena=early-return", "trees-arena-10.txt"),
+        ("trees 10 --arena=bump", "trees-arena-10.txt"),
     ] {
         let out = output(&format!("run --as-peer {args}"));
         let (figures, checks): (Vec<&str>, Vec<&str>) = out.lines().partition(|l| l.starts_with("figure "));
@@ -165,6 +176,30 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         }
     }
     assert_eq!(heapwood("run trees 8 --as-peer --json").code, Some(2));
+}
+
+#[test]
+fn trees_in_arenas_have_the_documents_table() {
+    let out = output("run trees 13 --arena");
+    for words in [
+        "   stretch tree of depth 14   arenas: 1      nodes: 32767       MB: 0.5",
+        "     8192 trees of depth 4    arenas: 4      nodes: 253952      MB: 3.9",
+        "long lived tree of depth 13   arenas: 1      nodes: 16383       MB: 0.2",
+        "minor faults",
+        "   CPU ",
+    ] {
+        assert!(out.contains(words), "{words:?} in {out}");
+    }
+    assert!(output("run trees 10 --arena --threads 2").contains("\n2 threads shared this among them\n"));
+    let figures = json("run trees 10 --arena");
+    assert_eq!((&figures["workload"], &figures["lines"][1]["arenas"]), (&json!("trees-arena"), &json!(1)));
+    for (args, words) in [
+        ("run churn 1000 --arena", "churn has no version in arenas"),
+        ("run trees 10 --arena=large-pages", "it is small-pages, huge-pages, early-return or bump"),
+    ] {
+        let done = heapwood(args);
+        assert!(done.code == Some(2) && done.err.contains(words), "{}", done.err);
+    }
 }
 
 #[test]

@@ -20,9 +20,10 @@ const MOST_COLLECTIONS: u32 = 8;
 /// How many collections it waits for in all: after those of others it may be long until it runs, and all is taken by then.
 const MOST_WAITED_FOR: u32 = 64;
 
-fn zeroed_object(large: LargePages<'_>) -> NonNull<u8> {
-    large.zero();
-    large.finish()
+/// A large object, or pages for it that will take long to zero.
+enum Taken<'h> {
+    Object(NonNull<u8>),
+    Pages(LargePages<'h>),
 }
 
 impl Mutator {
@@ -100,11 +101,15 @@ impl Mutator {
         // Pages that no stop knows of become an object in the section in which they are taken.
         let taken = self.retry(bytes, || {
             let large = owner.take_large(shape, bytes, zeroed)?;
-            Ok(if large.bytes_to_zero() < LONG_TO_ZERO { Err(zeroed_object(large)) } else { Ok(large) })
+            if large.bytes_to_zero() >= LONG_TO_ZERO {
+                return Ok(Taken::Pages(large));
+            }
+            large.zero();
+            Ok(Taken::Object(large.finish()))
         })?;
         let large = match taken {
-            Ok(large) => large,
-            Err(object) => return Ok(object),
+            Taken::Object(object) => return Ok(object),
+            Taken::Pages(large) => large,
         };
         if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.
@@ -115,7 +120,11 @@ impl Mutator {
     }
 
     /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
-    fn retry<R>(&self, bytes: usize, attempt: impl Fn() -> Result<R, SpaceError>) -> Result<R, AllocError> {
+    pub(crate) fn retry<R>(
+        &self,
+        bytes: usize,
+        attempt: impl Fn() -> Result<R, SpaceError>,
+    ) -> Result<R, AllocError> {
         let heap = self.heap();
         let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
         self.check().map_err(AllocError::Misuse)?;

@@ -42,7 +42,63 @@ pub enum AllocError {
     Layout(ShapeError),
     /// The heap cannot be used here and now.
     Misuse(MisuseError),
+    /// The arena cannot be used here and now.
+    Arena(ArenaError),
 }
+
+/// Why an arena cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArenaError {
+    /// No arena has this handle.
+    NoArena {
+        /// The handle.
+        address: usize,
+    },
+    /// It was closed.
+    Closed {
+        /// Its number.
+        arena: u64,
+    },
+    /// It was left to the collector.
+    Left {
+        /// Its number.
+        arena: u64,
+    },
+    /// Another thread opened it.
+    OtherThread {
+        /// Its number.
+        arena: u64,
+    },
+}
+
+impl fmt::Display for ArenaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArenaError::NoArena { address } => write!(
+                f,
+                "{address:#x} is no arena of this heap: it was never one, or it was closed long ago; keep what opening an \
+                 arena returned until it is closed"
+            ),
+            ArenaError::Closed { arena } => {
+                write!(f, "arena {arena} has been closed: close each arena once, and use it only before")
+            }
+            ArenaError::Left { arena } => write!(
+                f,
+                "arena {arena} was left to the collector, by the program or as its thread left the heap: it takes no more \
+                 values"
+            ),
+            ArenaError::OtherThread { arena } => {
+                write!(
+                    f,
+                    "arena {arena} is another thread's: the thread that opened it uses it, and closes it"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for ArenaError {}
 
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,6 +115,7 @@ impl fmt::Display for AllocError {
                 write!(f, "; raise the limit or keep less alive")
             }
             AllocError::Misuse(e) => e.fmt(f),
+            AllocError::Arena(e) => e.fmt(f),
             AllocError::Memory { bytes, most, live } => write!(
                 f,
                 "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \

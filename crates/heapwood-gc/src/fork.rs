@@ -8,15 +8,20 @@
 //! parent as if nothing had been. In the child it is given up. Its marks are forgotten when the next begins; other threads'
 //! mutators are emptied and taken off the list when it is next used, so that a child that only calls exec pays for nothing.
 //!
+//! Each wait is bounded (`process.rs`). One that ends in vain lets go of what was taken before any piece can begin, in which what a
+//! collection holds would change.
+//!
 //! Invariants: the handlers hold nothing that a child waits for; a child's heap is what it would be if the other threads had been
 //! detached and the collection not begun.
 
+use crate::error::ArenaError;
 use crate::heap::Heap;
-use crate::process::{Forks, record};
+use crate::process::{Forks, Patience, record};
 use crate::state::fork_gate::{REGISTRY, ROOTS};
+use heapwood_heap::Address;
 use heapwood_os::ForkLock;
+use heapwood_os::message::write_line;
 use heapwood_os::stack::{thread_id, thread_pointer};
-use std::thread::yield_now;
 
 impl Heap {
     /// Calls `f` with each lock, in the order in which they are taken, and whether a collection holds it if it holds `held`.
@@ -27,39 +32,68 @@ impl Heap {
         collector.for_each_lock(&mut |lock| f(lock, false));
         state.for_each_lock(&mut |lock| f(lock, false));
         f(self.client_lock(), false);
+        if let Some(log) = self.arena_log() {
+            f(log.fork_lock(), false);
+        }
         self.space().fork_locks(&mut |lock| f(lock, false));
+    }
+
+    /// Frees of the first `count` locks those that were taken as a collection held `held`.
+    fn let_go(&self, held: u32, count: usize) {
+        let mut number = 0;
+        self.for_each_lock(held, &mut |lock, is_held| {
+            if number < count && !is_held {
+                // SAFETY: taken by `before_fork`, on this thread.
+                unsafe { lock.let_go() };
+            }
+            number += 1;
+        });
     }
 }
 
 impl Forks for Heap {
-    fn before_fork(&self) {
+    fn explain_fault(&self, address: usize) -> bool {
+        let address = Address::new(address);
+        let Some(place) = self.space().find_arena(address).filter(|place| !place.is_there) else {
+            return false;
+        };
+        let arena = place.arena;
+        write_line(format_args!(
+            "heapwood: verify: {address:#x} is used, which was a value of arena {arena}: the arena has been closed or emptied"
+        ));
+        if let Some(log) = self.arena_log() {
+            log.tell_of(arena);
+        }
+        true
+    }
+
+    fn refuse_arena(&self, handle: usize) -> Option<ArenaError> {
+        Heap::refuse_arena(self, handle)
+    }
+
+    fn before_fork(&self, patience: &Patience) -> bool {
         let gate = self.state().fork_gate();
-        gate.wait_for_pieces();
-        let held = gate.held();
-        let mut registry = true;
+        if !patience.waits_until(|| !gate.has_pieces()) {
+            return false;
+        }
+        let (held, mut passed, mut whole) = (gate.held(), 0, true);
         self.for_each_lock(held, &mut |lock, is_held| {
-            if !is_held {
-                // Nobody who holds one waits for this process to have forked.
-                lock.hold();
-            }
-            if core::mem::take(&mut registry) {
+            whole = whole && (is_held || patience.waits_until(|| lock.try_hold()));
+            passed += usize::from(whole);
+            if whole && passed == 1 {
                 // With the registry's lock the threads of the list are there, and so are their records.
-                for mutator in self.registry().attached_list() {
-                    while !mutator.is_mine() && mutator.is_in_section() {
-                        yield_now();
-                    }
-                }
+                let mut others = self.registry().attached_list().filter(|m| !m.is_mine());
+                whole = others.all(|m| patience.waits_until(|| !m.is_in_section()));
             }
         });
+        if !whole {
+            self.let_go(held, passed);
+        }
+        whole
     }
 
     fn after_fork_in_parent(&self) {
-        self.for_each_lock(self.state().fork_gate().held(), &mut |lock, is_held| {
-            if !is_held {
-                // SAFETY: taken by `before_fork`, on this thread.
-                unsafe { lock.let_go() };
-            }
-        });
+        self.let_go(self.state().fork_gate().held(), usize::MAX);
     }
 
     fn after_fork_in_child(&self) {
@@ -83,5 +117,154 @@ impl Forks for Heap {
         self.registry().adopt(thread_pointer());
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
         self.background().forget_thread();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::heap::HeapBox;
+    use crate::options::{Config, Stop};
+    use crate::process::forking;
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use core::time::Duration;
+    use heapwood_layout::{TraceContext, TypeDescriptor};
+    use heapwood_os::SYSTEM;
+    use std::sync::Mutex;
+
+    const CONFIG: Config = Config::DEFAULT.huge_pages(false).reserve(64 << 20);
+
+    /// A fork waits for what other tests are inside of, too: so one at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    /// Forks a child, which ends with what `f` returns there; what it ended with.
+    fn in_child(f: impl FnOnce() -> i32) -> i32 {
+        // SAFETY: the child uses heaps, which may be used there, and ends without what the test harness does at its end. One that
+        // hangs is ended.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(60);
+                libc::_exit(f());
+            }
+            let mut ended = 0;
+            assert_eq!(libc::waitpid(child, &mut ended, 0), child);
+            if libc::WIFEXITED(ended) { libc::WEXITSTATUS(ended) } else { -ended }
+        }
+    }
+
+    /// Forks while another thread is inside of something, in each of two heaps, for longer than several attempts take. Whoever
+    /// forks waits, and holds nothing afterwards, in either heap: neither what the last attempt took nor what those took that failed.
+    fn a_child_finds_nobody_inside(of: impl Fn(&Heap, &dyn Fn()) + Sync) {
+        let _turn = TURN.lock();
+        let heaps: [HeapBox; 2] = core::array::from_fn(|_| Heap::create(&SYSTEM, CONFIG).unwrap());
+        let work = || heaps.iter().all(|heap| heap.collect().is_ok());
+        for heap in &heaps {
+            let (began, inside) = (AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _attached = crate::Mutator::attach(heap, None).unwrap();
+                    of(heap, &|| {
+                        inside.store(true, Ordering::SeqCst);
+                        began.store(true, Ordering::SeqCst);
+                        std::thread::sleep(Duration::from_millis(40));
+                        inside.store(false, Ordering::SeqCst);
+                    });
+                });
+                while !began.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                let ended = in_child(|| match inside.load(Ordering::SeqCst) {
+                    true => 1,
+                    false if heap.mutators() != 0 => 2,
+                    false if !work() => 3,
+                    false => 7,
+                });
+                assert_eq!(ended, 7, "1: forked while a thread was inside; 2: the child has its mutator");
+            });
+            assert!(work());
+        }
+    }
+
+    #[test]
+    fn who_forks_waits_for_sections() {
+        a_child_finds_nobody_inside(|_, stay| {
+            let _section = record().section();
+            stay();
+        });
+    }
+
+    #[test]
+    fn who_forks_waits_for_pieces() {
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _piece = heap.state().fork_gate().piece();
+            stay();
+        });
+    }
+
+    #[test]
+    fn who_forks_waits_for_locks() {
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _first = heap.registry().lock();
+            stay();
+        });
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _one = heap.collector().roots().stacks().lock();
+            stay();
+        });
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _late = heap.client_lock().lock();
+            stay();
+        });
+    }
+
+    /// A trace function that waits, if it is to, until the process forks; and whether it has been called.
+    static WAITS: AtomicBool = AtomicBool::new(false);
+    static MARKS: AtomicBool = AtomicBool::new(false);
+
+    unsafe extern "C" fn trace_until_forking(_: *mut u8, _: usize, _: *mut TraceContext) {
+        MARKS.store(true, Ordering::SeqCst);
+        while WAITS.load(Ordering::SeqCst) && forking().load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// A signal of one heap has stopped a thread that holds a lock of another, and the collection cannot end before the fork, or its
+    /// first attempt, is over.
+    #[test]
+    fn who_forks_lets_those_go_on_who_wait_for_it() {
+        let _turn = TURN.lock();
+        let [locked, stops] =
+            [Stop::Polls, Stop::Signals].map(|stop| Heap::create(&SYSTEM, CONFIG.stop(stop)).unwrap());
+        let attach = |heap| crate::Mutator::attach(heap, None).unwrap();
+        let opaque = stops.register(&TypeDescriptor::traced(16, trace_until_forking).unwrap()).unwrap();
+        let object = attach(&stops).allocate(opaque).unwrap();
+        // SAFETY: the object exists: nothing has been collected.
+        let handle = unsafe { stops.new_handle(object.as_ptr().into()) }.unwrap();
+        let (is_held, has_collected) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        };
+        WAITS.store(true, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _both = [&locked, &stops].map(|heap| attach(heap));
+                let _lock = locked.collector().roots().handles().lock();
+                is_held.store(true, Ordering::SeqCst);
+                wait_for(&has_collected);
+            });
+            wait_for(&is_held);
+            scope.spawn(|| {
+                stops.collect().unwrap();
+                has_collected.store(true, Ordering::SeqCst);
+            });
+            wait_for(&MARKS);
+            let went_well = in_child(|| if has_collected.load(Ordering::SeqCst) { 7 } else { 1 });
+            WAITS.store(false, Ordering::SeqCst);
+            assert_eq!(went_well, 7, "1: forked while the lock was held");
+        });
+        stops.free_handle(handle);
     }
 }

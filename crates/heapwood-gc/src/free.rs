@@ -6,7 +6,7 @@ use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
 use core::ptr::NonNull;
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, ObjectRef, publication};
 use heapwood_layout::WORD;
 
 impl Mutator {
@@ -22,6 +22,7 @@ impl Mutator {
     ///    collection may run: neither a handle nor a slot. Words that may or may not be pointers may.
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
+        publication::observe();
         let _section = self.record().section();
         let (state, object) = (self.shared(), Address::from(object.as_ptr()));
         // What is made in the cell counts as an object that outlived a collection, and may be written without the barrier. Of

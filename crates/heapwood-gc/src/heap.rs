@@ -8,9 +8,9 @@ use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, T
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
-use crate::observe::{Stats, Verify};
+use crate::observe::{ArenaLog, Stats, Verify};
 use crate::options::{Config, Stop};
-use crate::process::{Forker, Forks, forking, handle, record};
+use crate::process::{Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, record};
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
@@ -25,7 +25,8 @@ use core::sync::atomic::Ordering;
 #[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
 use heapwood_heap::{
-    Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, Sweeping, rounded_window,
+    Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, Sweeping, publication,
+    rounded_window,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
@@ -53,7 +54,8 @@ pub struct Heap {
 
 const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it");
 
-/// A heap that its owner keeps in place. Dropping it releases all its memory at once; but if a thread is attached (whose
+/// A heap that its owner keeps in place. Dropping it releases all its memory at once (in verify mode its addresses are kept for a
+/// while, so that who uses what was in it is told); but if a thread is attached (whose
 /// guard was forgotten) that memory stays, for the thread may use it until it ends.
 pub struct HeapBox {
     heap: ManuallyDrop<MappedBox<Heap>>,
@@ -72,9 +74,16 @@ impl Drop for HeapBox {
         self.heap.background.end(&self.heap.state);
         self.heap.forker.end();
         self.heap.collector.tracing().end();
-        if self.heap.mutators() == 0 {
-            // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
-            unsafe { ManuallyDrop::drop(&mut self.heap) };
+        if self.heap.mutators() != 0 {
+            return;
+        }
+        let (verifies, used) = (self.heap.state.verifies(), self.heap.space().extent());
+        // SAFETY: what is returned is dropped after the heap, at the earliest.
+        let addresses = verifies.then(|| unsafe { self.heap.space().give_addresses_away() });
+        // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
+        unsafe { ManuallyDrop::drop(&mut self.heap) };
+        if let Some(addresses) = addresses {
+            keep_addresses(addresses, used);
         }
     }
 }
@@ -88,10 +97,14 @@ impl Heap {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
         config.signal().map_or(Ok(()), handle)?;
+        if config.verify {
+            explain_faults()?;
+        }
         let room = Room::find(&config)?;
         let mut window = rounded_window(window(&config));
         loop {
             match Self::in_window(kernel, config, room, window) {
+                Err(HeapError::Kernel(_)) if forget_ended() => {}
                 Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
                 done => return done,
             }
@@ -110,6 +123,7 @@ impl Heap {
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
+                protect_arenas: config.verify,
                 single_cells: config.stress,
             },
         )?;
@@ -163,6 +177,11 @@ impl Heap {
     #[cfg(feature = "inject")]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
         self.state.faults()
+    }
+
+    /// Who opened and closed arenas, in verify mode.
+    pub(crate) fn arena_log(&self) -> Option<&ArenaLog> {
+        self.collector.verify().map(Verify::arenas)
     }
 
     /// The memory it manages.
@@ -381,9 +400,17 @@ impl Heap {
     }
 
     /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
-    /// [`Mutator::find`]).
+    /// [`Mutator::find`]). Where an arena is there is none: its values are not known one by one.
     pub fn find(&self, addr: usize) -> Option<Object> {
-        self.space().find(Address::new(addr))
+        publication::observe();
+        let address = Address::new(addr);
+        self.space().find(address).filter(|_| self.space().find_arena(address).is_none())
+    }
+
+    /// The arena that `addr` lies in: it is open, or was left to the collector, which has not freed it.
+    pub fn arena_at(&self, addr: usize) -> Option<u64> {
+        publication::observe();
+        self.space().find_arena(Address::new(addr)).filter(|place| place.is_there).map(|place| place.arena)
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
@@ -490,7 +517,7 @@ impl Heap {
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         let _section = record().section();
-        let figures = self.space().stats();
+        let (figures, arenas) = (self.space().stats(), self.space().arena_bytes());
         let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
             self.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
@@ -500,6 +527,9 @@ impl Heap {
             goal_bytes: self.state.goal().load(Ordering::Relaxed),
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
+            arenas: self.space().arenas(),
+            arena_bytes: arenas.in_use,
+            arena_free_bytes: arenas.free + arenas.resting,
             committed_bytes: figures.grown,
             backed_bytes: figures.resident,
             spans: figures.spans,

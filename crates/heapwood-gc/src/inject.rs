@@ -56,6 +56,20 @@ pub enum Fault {
     ReusedUnmarked = 21,
     /// What the program frees is gone before the marking under way has looked at it.
     FreedAtOnce = 22,
+    /// A piece of an arena does not lead to the next.
+    RingCut = 23,
+    /// What an arena was given since the last collection is not looked at by a young one.
+    ArenaWindowLost = 24,
+    /// Whoever frees an arena beside a marking does not wait for that.
+    ArenaClosedAtOnce = 25,
+    /// The last pointer of a part of an arena is not seen.
+    ArenaBitsShort = 26,
+    /// A store of a young object into an arena is not remembered.
+    ArenaStoreNotRecorded = 27,
+    /// That a piece of an arena has marks of its inside is not noted.
+    ArenaInsideNotNoted = 28,
+    /// What an arena that is closed beside a marking was given since the last collection is not remembered.
+    ArenaWindowForgotten = 29,
 }
 
 /// The fault that is injected into one heap: none at first.

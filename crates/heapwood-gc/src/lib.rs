@@ -13,6 +13,7 @@
 //! | `heap` | the heap, as those above see it |
 //! | `attach` | threads join and leave |
 //! | `allocate`, `free` | a mutator's allocation, fast and slow; what it frees itself |
+//! | `arena` | memory for what dies together |
 //! | `types` | the types of objects |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
 //! | `collect` | one collection; when the next is due; what the process leaves a heap |
@@ -31,6 +32,7 @@
 //! Each may use those below it, and no circle of files leads back.
 
 mod allocate;
+mod arena;
 mod attach;
 mod background;
 mod collect;
@@ -50,11 +52,12 @@ pub mod size;
 mod state;
 mod types;
 
+pub use arena::refuse_arena;
 pub use attach::Attached;
 pub use environment::VARIABLE;
 pub use error::{
-    AllocError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError, SettingError,
-    SizeError, StackError, TypeError,
+    AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
+    SettingError, SizeError, StackError, TypeError,
 };
 pub use heap::{Heap, HeapBox};
 #[cfg(feature = "inspect")]

@@ -2,12 +2,17 @@
 //! collects, checks its heaps, starts threads that do the same, forks again, and ends. What it had kept is there; in the parent
 //! nothing has changed. `HEAPWOOD_LONG=1` forks ten thousand children.
 
+#[path = "common/arena.rs"]
+mod arena;
 mod common;
 
+use arena::{Arena, Values};
 use common::*;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::options::Stop;
-use heapwood_gc::{Config, Heap, Mutator};
+use heapwood_gc::{Config, Heap, Mutator, Tracer};
+use heapwood_heap::ArenaKind;
+use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many children each test forks.
@@ -87,6 +92,7 @@ fn use_heap(heap: &Heap, mutator: &Mutator, kept: &Kept<'_>) {
 /// What every child does. The thread is attached by `mutator` if it was before.
 fn in_child(heap: &Heap, mutator: Option<&Mutator>, kept: &Kept<'_>) {
     kept.check();
+    assert_eq!(heap.mutators(), mutator.iter().count(), "those of other threads are gone");
     match mutator {
         Some(mutator) => use_heap(heap, mutator, kept),
         None => use_heap(heap, &attach(heap), kept),
@@ -144,9 +150,9 @@ fn busy(heap: &Heap, seed: usize, done: &AtomicBool) {
 /// Forks while threads use the heap.
 fn crowd(config: Config, threads: usize, forks: usize) {
     let heap = heap(config);
-    let (kept, done, failed) = (Kept::new(&heap, 3000), AtomicBool::new(false), AtomicUsize::new(0));
+    let (kept, done) = (Kept::new(&heap, 3000), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let (heap, kept, done, failed) = (&*heap, &kept, &done, &failed);
+        let (heap, kept, done) = (&*heap, &kept, &done);
         for seed in 0..threads {
             scope.spawn(move || busy(heap, seed, done));
         }
@@ -157,42 +163,38 @@ fn crowd(config: Config, threads: usize, forks: usize) {
                 heap.release_free_memory();
             }
         });
-        let check = |well: bool| _ = failed.fetch_add(!well as usize, Ordering::Relaxed);
-        for round in 0..forks {
-            match round % 3 {
-                0 => check(forked(|| in_child(heap, None, kept))),
+        // The first child that fails is the last: others may hang, each until it is ended.
+        let went_well = (0..forks).all(|round| {
+            let went_well = match round % 3 {
+                0 => forked(|| in_child(heap, None, kept)),
                 1 => {
                     let mutator = attach(heap);
                     new(&mutator, node_type(heap));
-                    check(forked(|| in_child(heap, Some(&mutator), kept)));
+                    let went_well = forked(|| in_child(heap, Some(&mutator), kept));
                     mutator.collect().unwrap();
+                    went_well
                 }
                 _ => {
                     let mutator = attach(heap);
-                    let fork = || forked(|| in_child(heap, None, kept));
                     // In a region its mutator cannot be used, and its thread is attached: the child uses another thread.
-                    let fork_in_region = || {
-                        forked(|| {
-                            std::thread::scope(|s| {
-                                s.spawn(|| {
-                                    kept.check();
-                                    use_heap(heap, &attach(heap), kept)
-                                })
-                                .join()
-                                .unwrap()
-                            })
-                        })
+                    let in_thread = || {
+                        kept.check();
+                        assert_eq!(heap.mutators(), 1, "those of other threads are gone");
+                        use_heap(heap, &attach(heap), kept);
                     };
-                    check(mutator.blocking(fork_in_region).unwrap());
+                    let fork_in_region =
+                        || forked(|| std::thread::scope(|scope| scope.spawn(in_thread).join().unwrap()));
+                    let went_well = mutator.blocking(fork_in_region).unwrap();
                     drop(mutator);
-                    check(fork());
+                    went_well && forked(|| in_child(heap, None, kept))
                 }
-            }
+            };
             kept.check();
-        }
+            went_well
+        });
         done.store(true, Ordering::Relaxed);
+        assert!(went_well);
     });
-    assert_eq!(failed.load(Ordering::Relaxed), 0, "children failed");
     heap.collect().unwrap();
     heap.space().finish_sweep();
     assert_valid(&heap);
@@ -226,4 +228,137 @@ fn in_verify_mode() {
 #[test]
 fn while_workers_mark() {
     crowd(SMALL.mark_threads(3), 4, children() / 2);
+}
+
+/// Whether a trace function waits for the process to fork; where it does; and whether it has forked.
+static WAITS: AtomicBool = AtomicBool::new(false);
+static HAS_MARKED: AtomicBool = AtomicBool::new(false);
+static HAS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// What the first word of an object refers to is reported once the process has forked.
+unsafe extern "C" fn trace_after_fork(object: *mut u8, _: usize, context: *mut TraceContext) {
+    if WAITS.load(Ordering::SeqCst) {
+        HAS_MARKED.store(true, Ordering::SeqCst);
+        while !HAS_FORKED.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+    // SAFETY: the word is null or leads to an object; the context is the one that was given.
+    unsafe { Tracer::from_context(context).visit((object as *const usize).read()) };
+}
+
+/// In the child the object has a mark, and what it refers to has none and never will, unless the marks are forgotten.
+#[test]
+fn while_a_collection_has_marked_some() {
+    for config in [SMALL, SMALL.stop(Stop::Signals), SMALL.mark_threads(2)] {
+        let heap = heap(config.min_heap(1 << 30));
+        let (kept, mutator) = (Kept::new(&heap, 3000), attach(&heap));
+        let opaque = heap.register(&TypeDescriptor::traced(2 * WORD, trace_after_fork).unwrap()).unwrap();
+        let (mut slots, head) = (Slots::new(&heap, 1), kept.slots.get(0));
+        slots.set(0, new(&mutator, opaque));
+        put(slots.get(0), 0, head);
+        // The list hangs on that object alone.
+        let Kept { slots: mut heads, nodes } = kept;
+        heads.set(0, 0);
+        drop(mutator);
+
+        WAITS.store(true, Ordering::SeqCst);
+        let went_well = std::thread::scope(|scope| {
+            let collects = scope.spawn(|| heap.collect().unwrap());
+            while !HAS_MARKED.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let went_well = forked(|| {
+                WAITS.store(false, Ordering::SeqCst);
+                let before = heap.stats().collections;
+                heap.collect().unwrap();
+                assert_eq!(heap.stats().collections, before + 1, "the one that was under way is not counted");
+                // What was lost would be used again.
+                let mutator = attach(&heap);
+                extend_list(&mutator, node_type(&heap), 2 * nodes, 7, |head| {
+                    heads.set(0, head.unwrap_or(heads.get(0)));
+                    heads.get(0)
+                });
+                check_list(get(slots.get(0), 0), nodes, 0);
+                heap.space().finish_sweep();
+                assert_valid(&heap);
+            });
+            HAS_FORKED.store(true, Ordering::SeqCst);
+            collects.join().unwrap();
+            went_well
+        });
+        assert!(went_well);
+        check_list(get(slots.get(0), 0), nodes, 0);
+        [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
+    }
+}
+
+/// A signal of one heap may stop a thread that holds a lock of another. Who forks cannot have that lock before the collection is
+/// over, and the collection, between two of its pieces, waits for who forks: one of them has to give way.
+#[test]
+fn beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
+    let [polls, signals] = [SMALL, SMALL.stop(Stop::Signals)].map(heap);
+    let (kept, done) = (Kept::new(&signals, 30_000), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let (polls, signals, done) = (&*polls, &*signals, &done);
+        scope.spawn(move || {
+            let _both = (attach(polls), attach(signals));
+            while !done.load(Ordering::Relaxed) {
+                polls.free_handle(handle(polls, 0).unwrap());
+            }
+        });
+        scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                (0..8).for_each(|_| signals.collect().unwrap());
+                // Where there are few processors the other thread would not get on.
+                std::thread::sleep(std::time::Duration::from_micros(500));
+            }
+        });
+        let went_well = (0..children()).all(|round| {
+            // Who forks may itself be one that the collection is about to stop.
+            let _attached = (round % 2 == 1).then(|| attach(signals));
+            forked(|| kept.check())
+        });
+        done.store(true, Ordering::Relaxed);
+        assert!(went_well);
+    });
+}
+
+#[test]
+fn children_have_the_arenas_that_were_open() {
+    for config in [FULL, FULL.verify(true)] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let (node, pair) = (node_type(&heap), Values::new(8, 2, [0b11, 0, 0, 0]));
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        // A list of nodes, which the arena keeps, grows, and is compared.
+        let extend = |mut at: usize, from: usize| {
+            for i in from..from + 500 {
+                let object = new(&mutator, node);
+                put(object, 2, i);
+                at = arena.value(&mutator, pair, &[object, at]);
+            }
+            mutator.collect().unwrap();
+            let mut next = at;
+            for i in (0..from + 500).rev() {
+                assert_eq!(get(get(next, 0), 2), i);
+                next = get(next, 1);
+            }
+            at
+        };
+        let mut at = extend(0, 0);
+        for k in 1..children() / 4 {
+            assert!(forked(|| {
+                extend(at, k * 500);
+                arena.close(&mutator);
+                let other = Arena::open(&mutator, ArenaKind::Borrowed);
+                other.value(&mutator, pair, &[0, 0]);
+                mutator.collect().unwrap();
+                assert_valid(&heap);
+            }));
+            at = extend(at, k * 500);
+        }
+        arena.close(&mutator);
+        assert_valid(&heap);
+    }
 }

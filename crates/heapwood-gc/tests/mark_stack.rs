@@ -37,6 +37,10 @@ unsafe impl Kernel for Counting {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.advise_huge(addr, len) }
     }
+    unsafe fn protect(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.protect(addr, len) }
+    }
     unsafe fn advise_small(&self, addr: usize, len: usize) {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.advise_small(addr, len) }

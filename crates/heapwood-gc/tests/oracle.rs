@@ -20,6 +20,7 @@ fn play(settings: &Settings) {
     let mut seed = number("HEAPWOOD_ORACLE_SEED").unwrap_or(1);
     let (mut left, mut collections, mut overflows, mut limits, mut verified) = (total, 0, 0, 0, 0);
     let (mut seen, mut young, mut late, mut frees, mut reused, mut answered) = (0, 0, 0, 0, 0, 0);
+    let (mut arenas, mut collected_arenas) = (0, 0);
     while left > 0 {
         let done =
             shadow::program::run(settings, seed, left.min(round)).unwrap_or_else(|what| panic!("{what}"));
@@ -34,11 +35,13 @@ fn play(settings: &Settings) {
         frees += done.frees;
         reused += done.reused;
         answered += done.answered;
+        arenas += done.arenas;
+        collected_arenas += done.collected_arenas;
         seed += 1;
     }
     println!(
         "{}: {total} steps, {collections} collections, {young} checked that were young, {late} late, {overflows} \
-         overflows, {limits} limits, {frees} freed, {reused} in their places, {answered} stops where it computed, {} alive",
+         overflows, {limits} limits, {frees} freed, {reused} in their places, {answered} stops where it computed, {} alive, {arenas} arenas, {collected_arenas} of them collected",
         settings.name,
         seen / collections as usize
     );
@@ -52,6 +55,7 @@ fn play(settings: &Settings) {
         !settings.young || young > 0 && late > 0 && frees > 0 && reused > 0,
         "all that young collections have to do with"
     );
+    assert!(arenas > 10 && (collected_arenas > 0 || total < 40_000), "arenas were used");
     assert!(!settings.config.verify || verified == collections, "every collection was verified");
 }
 

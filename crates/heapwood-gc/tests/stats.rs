@@ -1,11 +1,15 @@
 //! Statistics tell where the time of a collection goes: the parts of a pause, what comes before it, and what locks cost others.
 
+#[path = "common/arena.rs"]
+mod arena;
 mod common;
 
+use arena::Arena;
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use heapwood_gc::options::Generational;
+use heapwood_heap::ArenaKind;
 
 #[test]
 fn the_parts_of_a_pause_are_told() {
@@ -93,6 +97,16 @@ fn every_statistic_has_its_value_and_help() {
     heap.set_young_time(Some(Duration::ZERO));
     mutator.allocate(node).unwrap();
     mutator.collect_young().unwrap();
+    // Of three arenas one is closed, and one left to the collector, with the last, as the thread leaves.
+    for k in 0..3 {
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        arena.data(&mutator, 1000, 8).unwrap();
+        match k {
+            0 => arena.close(&mutator),
+            1 => arena.leave(&mutator),
+            _ => {}
+        }
+    }
     drop(mutator);
     heap.release_free_memory();
     let stats = heap.stats();

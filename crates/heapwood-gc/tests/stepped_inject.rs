@@ -51,3 +51,10 @@ planted! {
     reuse_that_does_not_mark_is_caught = ReusedUnmarked, 1, Always;
     freeing_at_once_is_caught = FreedAtOnce, 1, Always;
 }
+
+#[test]
+fn arenas_closed_at_once_are_caught() {
+    // Where nothing that the marking has to go through refers to one it does no harm.
+    let (struck, caught) = caught(Some(Fault::ArenaClosedAtOnce), 1, Generational::Off);
+    assert!(struck == 4 && caught >= 3, "{caught} of {struck}");
+}

@@ -9,9 +9,10 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::options::Generational;
 use heapwood_gc::slice_scan;
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use stepped::driver::{Done, Play, Program};
+use stepped::shadow::arena::{Arena, Values};
 
 fn rounds(usual: u64) -> u64 {
     if std::env::var_os("HEAPWOOD_LONG").is_some_and(|long| long == "1") { usual * 50 } else { usual }
@@ -26,12 +27,14 @@ fn play(play: Play, seeds: u64) -> Done {
         all.floating += done.floating;
         all.moved += done.moved;
         all.freed += done.freed;
+        all.arenas_ended += done.arenas_ended;
         all.dead += done.dead;
         all.young_dead += done.young_dead;
         all.overflows += done.overflows;
     }
     println!("{all:?}");
     assert!(all.markings as u64 >= 4 * rounds(seeds), "most markings ended when they were asked to");
+    assert!(all.arenas_ended as u64 > rounds(seeds));
     assert!(all.floating > 0 && all.moved > 0 && all.dead > 0);
     assert_eq!(all.freed > 0, play.frees);
     // What is promoted wholesale is not looked at.
@@ -271,4 +274,49 @@ fn what_points_into_objects_is_resolved() {
     assert!(mutator.find(inside).is_some());
     mutator.collect().unwrap();
     assert!(mutator.find(inside).is_none());
+}
+
+/// A stale pointer to an arena that was closed beside a marking, after it was given something, and a young collection before that ends.
+#[test]
+fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
+    for empties in [false, true] {
+        let heap = quiet(YOUNG);
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        let holder = new(&mutator, node);
+        roots.set(0, holder);
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        let pair = Values::new(8, 2, [0b11, 0, 0, 0]);
+        let first = arena.value(&mutator, pair, &[0, 0]);
+        link(&mutator, holder, 0, first);
+        assert!(mutator.begin_stepped_marking().unwrap());
+        // Into the old piece, and into a new one that nothing else leads to.
+        let young = new(&mutator, node);
+        put(young, 2, 17);
+        let second = arena.value(&mutator, pair, &[young, 0]);
+        arena.data(&mutator, 100_000, 8).unwrap();
+        match empties {
+            true => arena.empty(&mutator),
+            false => arena.close(&mutator),
+        }
+        mutator.collect_young().unwrap();
+        heap.space().finish_sweep();
+        // What takes its place if it is freed.
+        let others: Vec<usize> = (0..100).map(|_| new(&mutator, node)).collect();
+        assert!(!others.contains(&young), "what a piece under marking refers to was freed");
+        while mutator.step_marking(10).unwrap() {}
+        assert!(mutator.finish_marking().unwrap());
+        assert_valid(&heap);
+        for _ in 0..2 {
+            mutator.collect().unwrap();
+            assert_valid(&heap);
+            assert_eq!((get(second, 0), get(young, 2)), (young, 17), "the stale pointer still leads there");
+        }
+        link(&mutator, holder, 0, 0);
+        mutator.collect().unwrap();
+        heap.space().finish_sweep();
+        assert!(heap.find(young).is_none());
+        assert_valid(&heap);
+    }
 }

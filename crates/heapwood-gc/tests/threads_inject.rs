@@ -74,6 +74,13 @@ fn what_young_collections_are_not_told_is_caught() {
 }
 
 #[test]
+fn arenas_that_are_lost_in_part_are_caught() {
+    for fault in ["arena ring", "arena bits", "young: arena", "young: arena store"] {
+        println!("{}", caught(fault));
+    }
+}
+
+#[test]
 #[ignore = "fails, as it must: run in a process of its own by the tests above"]
 fn child_with_a_fault() {
     if alone() {
@@ -87,6 +94,10 @@ fn child_with_a_fault() {
             "young: large" => (Fault::YoungLargeForgotten, 2),
             "young: reused" => (Fault::ReusedNotRecorded, 2),
             "young: handle" => (Fault::HandleNotNoted, 1),
+            "arena ring" => (Fault::RingCut, 1),
+            "arena bits" => (Fault::ArenaBitsShort, 1),
+            "young: arena" => (Fault::ArenaWindowLost, 1),
+            "young: arena store" => (Fault::ArenaStoreNotRecorded, 1),
             other => panic!("no fault is called {other:?}"),
         }));
     }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::*;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Attached, Config, Heap, MisuseError, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -307,4 +308,41 @@ fn what_a_waiting_thread_holds_is_found_by_all_its_heaps() {
             drop(go_on);
         });
     }
+}
+
+/// A signal of one heap may stop a thread in the barrier of another, and there holds no lock for which others wait in sections: they
+/// would not stop, and the collection would not end.
+#[test]
+fn a_thread_that_is_stopped_in_the_barrier_of_another_heap_holds_up_nobody() {
+    let polls = heap(PRECISE.conservative_stacks(true).verify(true));
+    let signals = heap(BY_SIGNALS);
+    let (done, steps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            let (polls, signals, done) = (&*polls, &*signals, &done);
+            for stores in [true, false] {
+                scope.spawn(move || {
+                    let (mutator, _other) = (attach(polls), attach(signals));
+                    let node = node_type(polls);
+                    let mut frame = Framed::<1>::new(&mutator);
+                    frame.set(0, new(&mutator, node));
+                    while !done.load(Ordering::Relaxed) {
+                        mutator.safepoint();
+                        if stores {
+                            link(&mutator, frame.get(0), 1, 0);
+                        } else {
+                            let object = NonNull::new(new(&mutator, node) as *mut u8).unwrap();
+                            // SAFETY: nobody else knows of the object.
+                            unsafe { mutator.free(object) }.unwrap();
+                        }
+                    }
+                });
+            }
+            for _ in 0..6000 {
+                signals.collect().unwrap();
+                steps.fetch_add(1, Ordering::Relaxed);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    });
 }

@@ -3,6 +3,7 @@
 //! Invariant: a view is used in the cycle in which it was made.
 
 use crate::granule::GRANULE_LOG;
+use crate::spans::page_ages::{AGE, IN_ARENA};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use heapwood_pages::PAGE_SIZE;
 
@@ -28,8 +29,24 @@ impl AgesView {
     /// 1. The view is of this cycle, and the offset less than the heap's extent.
     #[inline(always)]
     pub unsafe fn is_young_page(&self, offset: usize) -> bool {
-        // SAFETY: pages below the extent have ages (contract 1).
-        unsafe { &*self.ages.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed) == self.young
+        // SAFETY: contract 1.
+        unsafe { self.age(offset) & AGE == self.young }
+    }
+
+    /// Whether an arena has the page at an offset: what lies there may be old without its bit.
+    ///
+    /// # Safety
+    /// 1. As for [`AgesView::is_young_page`].
+    #[inline(always)]
+    pub unsafe fn is_in_arena(&self, offset: usize) -> bool {
+        // SAFETY: contract 1.
+        unsafe { self.age(offset) & IN_ARENA != 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn age(&self, offset: usize) -> u8 {
+        // SAFETY: pages below the extent have ages (the callers' contract).
+        unsafe { &*self.ages.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
     }
 
     /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had freed.

@@ -23,6 +23,8 @@ pub struct SpaceConfig {
     pub huge_pages: bool,
     /// Fill freed cells with [`CLOBBER`].
     pub clobber: bool,
+    /// Take all access from what arenas have given up.
+    pub protect_arenas: bool,
     /// Hand out one cell at a time, so that every allocation takes the slow path.
     pub single_cells: bool,
 }

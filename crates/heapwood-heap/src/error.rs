@@ -107,6 +107,13 @@ pub enum FreeError {
         /// The object.
         object: ObjectRef,
     },
+    /// The address lies in an arena, whose values are freed together.
+    InArena {
+        /// The address that was given.
+        address: Address,
+        /// The arena's number.
+        arena: u64,
+    },
     /// The object was freed before.
     Twice {
         /// The address that was given.
@@ -128,6 +135,12 @@ impl fmt::Display for FreeError {
                 write!(
                     f,
                     "{address:#x} lies inside the object at {object:#x}: give the address of its first byte"
+                )
+            }
+            FreeError::InArena { address, arena } => {
+                write!(
+                    f,
+                    "{address:#x} lies in arena {arena}: close or empty the arena, which frees all its values"
                 )
             }
             FreeError::Twice { address } => {

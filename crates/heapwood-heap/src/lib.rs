@@ -14,6 +14,7 @@
 //! | `stopped` | a space that stands still: marking, walking, checking |
 //! | `check` | recomputes what must hold; snapshots of the pages |
 //! | `alloc` | mutators: bumps, the slow path, large objects |
+//! | `arenas` | memory for what dies together |
 //! | `reclaim` | what mutators share: lists of spans, the budget, sweeping |
 //! | `pages` | where spans get pages: the reservation, growth, the limit, release |
 //! | `marks`, `freed` | mark and allocation bits; what the program freed itself |
@@ -21,14 +22,17 @@
 //! | `layout` | from a type to a shape, and what is written for an object |
 //! | `ages_view` | what a write barrier asks |
 //! | `address`, `granule`, `config`, `error` | the words in which all this speaks |
+//! | [`publication`] | what is seen before a pointer to a new object is |
 //! | [`cpu`], [`prefetch`] | what the processor can do; hints |
 
 pub mod cpu;
 pub mod prefetch;
+pub mod publication;
 
 mod address;
 mod ages_view;
 mod alloc;
+mod arenas;
 mod check;
 mod config;
 mod error;
@@ -50,6 +54,13 @@ pub use alloc::bump::Bump;
 pub use alloc::large::LargePages;
 pub use alloc::owner::Owner;
 pub use alloc::thread_cache::ThreadCache;
+pub use arenas::find::{ArenaPlace, MarkedPiece};
+pub use arenas::header::{ArenaHeader, ArenaKind, ArenaState};
+pub use arenas::layout::ArenaLayout;
+pub use arenas::open::Closing;
+pub use arenas::piece::MOST_IN_ARENA;
+pub use arenas::pieces::ArenaBytes;
+pub use arenas::visit::ArenaWords;
 pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
 pub use granule::GRANULE;

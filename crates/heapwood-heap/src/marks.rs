@@ -358,7 +358,8 @@ impl Marks {
             let word = unsafe { &*words.add(index) }.load(Ordering::Relaxed);
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
-            (word & below & above).count_ones() as usize
+            // Most are 0 where little outlives a cycle, and counting takes a dozen instructions on the oldest processors.
+            if word == 0 { 0 } else { (word & below & above).count_ones() as usize }
         };
         (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(word).sum()
     }
@@ -381,6 +382,19 @@ impl Marks {
         let words: *const AtomicU64 = self.sides[self.allocated() ^ 1].as_ptr().cast();
         // SAFETY: the words are committed, and nobody needs them (contracts 1 and 2).
         (first..last).for_each(|index| unsafe { &*words.add(index) }.store(0, Ordering::Relaxed));
+    }
+
+    /// Clears both sides for the pages `start..end`.
+    ///
+    /// # Safety
+    /// 1. They are the calling thread's, and no marking is under way that looks at them.
+    pub(crate) unsafe fn clear_both(&self, start: usize, end: usize) {
+        let words = (start - self.base) >> WORD_BYTES_LOG..(end - self.base) >> WORD_BYTES_LOG;
+        for side in &self.sides {
+            let first: *const AtomicU64 = side.as_ptr().cast();
+            // SAFETY: the words are committed, and nobody needs them (contract 1).
+            words.clone().for_each(|index| unsafe { &*first.add(index) }.store(0, Ordering::Relaxed));
+        }
     }
 
     /// Clears the mark of a cell that has its word for itself.

@@ -3,6 +3,8 @@
 //! which its owner writes its name without any lock. Heaps have a handful of spans of two cells. Invariant: a cell is written by
 //! its owner only, and at the end every span is on one list, and what was to be swept has been, once.
 
+mod publication;
+
 use crate::address::Address;
 use crate::alloc::allocator::Allocator;
 use crate::alloc::bump::Bump;
@@ -77,6 +79,7 @@ impl World {
             limit: None,
             huge_pages: false,
             clobber: false,
+            protect_arenas: false,
             single_cells: false,
         };
         Arc::new(World {
@@ -120,6 +123,13 @@ impl World {
 
     /// Allocates for a mutator that runs.
     fn allocate(&self, who: usize, shape: ShapeId) -> usize {
+        let object = self.allocate_unseen(who, shape);
+        self.change_owner(object, NOBODY, who as u32 + 1);
+        object
+    }
+
+    /// The same of an object whose cell nobody writes.
+    fn allocate_unseen(&self, who: usize, shape: ShapeId) -> usize {
         let object = if shape == LARGE {
             let shape = (LARGE, self.allocator.shapes().get(LARGE));
             LargePages::take(self.sweeper(), shape, LARGE_BYTES, false).expect("there is room").finish()
@@ -134,9 +144,7 @@ impl World {
             unsafe { bump.commit(cell, CELL) };
             cell
         };
-        let object = object.as_ptr() as usize;
-        self.change_owner(object, NOBODY, who as u32 + 1);
-        object
+        object.as_ptr() as usize
     }
 
     /// A mutator that runs frees what it has allocated. A large object may have been swept before.

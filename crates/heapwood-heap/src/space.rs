@@ -8,6 +8,8 @@ use crate::alloc::bump::Bump;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
+use crate::arenas::find::{ArenaPlace, MarkedPiece};
+use crate::arenas::pieces::ArenaBytes;
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
 use crate::error::{RegisterProgramError, ShapeError, SpaceError};
@@ -27,7 +29,7 @@ use crate::spans::span::Span;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
-use heapwood_os::{ForkLock, KernelRef, OsError};
+use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
 #[cfg(feature = "inspect")]
 use heapwood_pages::{ChunkIndex, Snapshot};
@@ -109,6 +111,15 @@ impl Space {
         self.heap().most_bytes()
     }
 
+    /// Gives the address space of objects to what is returned, so that it outlives the space.
+    ///
+    /// # Safety
+    /// 1. What is returned is not dropped before this.
+    pub unsafe fn give_addresses_away(&self) -> Reservation {
+        // SAFETY: contract 1.
+        unsafe { self.heap().memory().give_away() }
+    }
+
     /// The object that `address` points to or into, if it exists. Exact when all mutators are stopped and flushed; otherwise
     /// objects in the span that a mutator allocates from may be missing.
     #[inline]
@@ -145,6 +156,11 @@ impl Space {
     #[inline(always)]
     pub fn is_old(&self, address: Address) -> bool {
         self.contains(address) && self.heap().marks().is_allocated(address.get())
+    }
+
+    /// The same of what may be a value of an arena, of which nobody knows by a bit: then it may be old.
+    pub fn may_be_old(&self, address: Address) -> bool {
+        self.is_old(address) || self.find_arena(address).is_some()
     }
 
     /// The object whose address a word is or that it points into, if that is old: exact while mutators run.
@@ -336,11 +352,71 @@ impl Space {
         self.heap().release_some(effort)
     }
 
+    /// The arena that an address lies in, or lay in.
+    pub fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
+        self.heap().find_arena(address)
+    }
+
+    /// The piece of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
+    #[inline]
+    pub fn find_piece(&self, address: Address) -> Option<MarkedPiece<'_>> {
+        self.heap().find_piece(address).map(|piece| MarkedPiece::new(piece, self.sweeper().stray_marks()))
+    }
+
+    /// By which object what lies at an address is known to a marking: a value of an arena by its piece, all else by itself. `None`
+    /// where an arena was that is no more.
+    #[inline]
+    pub fn known_by(&self, address: Address) -> Option<Address> {
+        match self.find_piece(address) {
+            None => Some(address),
+            Some(piece) => piece.is_in_use().then(|| Address::new(piece.start())),
+        }
+    }
+
+    /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
+    pub fn has_promises_of_arenas(&self) -> bool {
+        self.sweeper().pieces().lock().were_promised()
+    }
+
+    /// How much memory arenas have.
+    pub fn arena_bytes(&self) -> ArenaBytes {
+        self.sweeper().pieces().lock().bytes(self.heap().spans())
+    }
+
+    /// Bytes of pages that may be resident, but for those that arenas have.
+    pub fn resident_outside_arenas(&self) -> usize {
+        self.resident_bytes().saturating_sub(self.sweeper().pieces().lock().all_bytes())
+    }
+
+    /// How many arenas there have been.
+    pub fn arenas(&self) -> u64 {
+        self.sweeper().pieces().lock().arenas()
+    }
+
+    /// After a full collection, once mutators run again: addresses of arenas that it has met no pointer into rest no longer, and
+    /// what arenas have not needed goes back; all that they do not need now if pages are `wanted`.
+    pub fn settle_arenas(&self, wanted: bool) {
+        self.sweeper().settle_pieces(wanted || self.heap().is_limited());
+    }
+
+    /// Gives memory back that arenas have not needed since the last call; returns how many bytes of it.
+    ///
+    /// With false it only begins to look.
+    pub fn release_idle_arenas(&self, releases: bool) -> usize {
+        self.sweeper().release_idle_pieces(releases)
+    }
+
+    /// Whether there is memory that no arena needs now.
+    pub fn has_free_arenas(&self) -> bool {
+        self.sweeper().has_free_pieces()
+    }
+
     /// Calls `f` with each lock of the space, in the order in which a process that forks takes them, which is that of all who
     /// take several.
     pub fn fork_locks(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         self.shape_table().for_each_lock(f);
         f(self.sweeper().fork_lock());
+        f(self.sweeper().pieces());
         f(self.heap().pages().fork_lock());
     }
 

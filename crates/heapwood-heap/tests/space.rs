@@ -19,6 +19,7 @@ const CONFIG: SpaceConfig = SpaceConfig {
     limit: None,
     huge_pages: false,
     clobber: false,
+    protect_arenas: false,
     single_cells: false,
 };
 

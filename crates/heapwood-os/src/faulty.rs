@@ -93,6 +93,10 @@ unsafe impl Kernel for Faulty {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.advise_small(addr, len) }
     }
+    unsafe fn protect(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.protect(addr, len) }
+    }
     unsafe fn release(&self, addr: usize, len: usize) {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.release(addr, len) }

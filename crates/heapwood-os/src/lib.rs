@@ -42,6 +42,7 @@
 //! | [`membarrier`] | a fence for all threads at once |
 //! | [`message`] | writing to standard error without allocating |
 
+pub mod backtrace;
 pub mod cache_padded;
 pub mod cgroup;
 pub mod clock;

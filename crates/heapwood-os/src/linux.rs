@@ -83,6 +83,11 @@ unsafe impl Kernel for System {
         unsafe { libc::madvise(addr as *mut _, len, libc::MADV_NOHUGEPAGE) };
     }
 
+    unsafe fn protect(&self, addr: usize, len: usize) {
+        // SAFETY: nobody uses the caller's range (contract 1).
+        unsafe { libc::mprotect(addr as *mut _, len, libc::PROT_NONE) };
+    }
+
     unsafe fn release(&self, addr: usize, len: usize) {
         // SAFETY: the caller gives up the whole reservation (contracts 1 and 2).
         unsafe { libc::munmap(addr as *mut _, len) };

@@ -55,7 +55,8 @@ impl<T> Lock<T> {
     /// The value, for who holds the lock without a guard.
     ///
     /// # Safety
-    /// 1. This thread holds the lock, by [`ForkLock::hold`], as long as the reference is used, and changes nothing meanwhile.
+    /// 1. This thread holds the lock, by [`ForkLock::try_hold`] or a guard that it has forgotten, as long as the reference is
+    ///    used, and changes nothing meanwhile.
     pub unsafe fn held(&self) -> &T {
         // SAFETY: contract 1.
         unsafe { &*self.value() }
@@ -100,16 +101,13 @@ impl<T: Default> Default for Lock<T> {
 
 /// A lock, as a process that forks sees it: it holds all that a child needs, so that what they guard is whole there.
 pub trait ForkLock {
-    /// Takes it if it is free; whether it has.
+    /// Takes it if it is free; whether it has. Who forks waits for none without bound.
     fn try_hold(&self) -> bool;
-
-    /// Waits until it is free and takes it.
-    fn hold(&self);
 
     /// Frees it again.
     ///
     /// # Safety
-    /// 1. This thread holds it by [`hold`](Self::hold) or [`try_hold`](Self::try_hold).
+    /// 1. This thread holds it by [`try_hold`](Self::try_hold), or has forgotten its guard.
     unsafe fn let_go(&self);
 
     /// It is free in a forked child, whoever held it before.
@@ -123,10 +121,6 @@ pub trait ForkLock {
 impl<T> ForkLock for Lock<T> {
     fn try_hold(&self) -> bool {
         self.try_lock().map(core::mem::forget).is_some()
-    }
-
-    fn hold(&self) {
-        core::mem::forget(self.lock());
     }
 
     unsafe fn let_go(&self) {

@@ -7,6 +7,7 @@ use crate::kernel::KernelRef;
 use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Address space that is released when this is dropped. Its ends are those of kernel pages, whatever their size.
 pub struct Reservation {
@@ -15,6 +16,8 @@ pub struct Reservation {
     page: usize,
     start: usize,
     len: usize,
+    /// It is not this one's to release.
+    is_given_away: AtomicBool,
 }
 
 impl Reservation {
@@ -24,7 +27,16 @@ impl Reservation {
         let page = kernel.page_size();
         let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
-        Ok(Reservation { kernel, page, start, len })
+        Ok(Reservation { kernel, page, start, len, is_given_away: AtomicBool::new(false) })
+    }
+
+    /// Gives the address space to what is returned, which alone releases it; this one is used as before until it is dropped.
+    ///
+    /// # Safety
+    /// 1. What is returned is not dropped before this.
+    pub unsafe fn give_away(&self) -> Reservation {
+        self.is_given_away.store(true, Ordering::Relaxed);
+        Reservation { is_given_away: AtomicBool::new(false), ..*self }
     }
 
     /// The first address.
@@ -87,6 +99,19 @@ impl Reservation {
         }
     }
 
+    /// Takes all access from the kernel pages that lie wholly in the bytes `range` (offsets), until they are committed again.
+    ///
+    /// # Safety
+    /// 1. Nobody uses the range.
+    pub unsafe fn protect(&self, range: Range<usize>) {
+        self.check(&range);
+        let (first, end) = (range.start.next_multiple_of(self.page), range.end & !(self.page - 1));
+        if first < end {
+            // SAFETY: a part of the range (contract 1), which lies in this live reservation.
+            unsafe { self.kernel.protect(self.start + first, end - first) }
+        }
+    }
+
     fn whole_pages(&self, range: Range<usize>) -> Option<(usize, usize)> {
         self.check(&range);
         if range.start >= range.end {
@@ -104,8 +129,10 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: this is exactly the reservation made in `new`, and its owner goes away.
-        unsafe { self.kernel.release(self.start, self.len) }
+        if !*self.is_given_away.get_mut() {
+            // SAFETY: this is exactly the reservation made in `new`, and its owner goes away.
+            unsafe { self.kernel.release(self.start, self.len) }
+        }
     }
 }
 

@@ -185,6 +185,24 @@ pub unsafe fn install(signal: c_int, handler: Handler) -> Result<Action, OsError
     }
 }
 
+/// What was done with a signal before is done again.
+pub fn restore(signal: c_int, before: &Action) {
+    // SAFETY: an action that the kernel gave.
+    unsafe { libc::sigaction(signal, before, core::ptr::null_mut()) };
+}
+
+/// The signal of an access to memory that may not be accessed so.
+pub const FAULT: c_int = libc::SIGSEGV;
+
+/// The address whose access raised a [`FAULT`].
+///
+/// # Safety
+/// 1. `info` is what the handler of one was given.
+pub unsafe fn fault_address(info: *const Info) -> usize {
+    // SAFETY: contract 1.
+    unsafe { (*info).si_addr() as usize }
+}
+
 /// What is done with a signal now.
 ///
 /// # Errors
@@ -256,11 +274,11 @@ pub fn with_errno_kept<R>(f: impl FnOnce() -> R) -> R {
 /// Where a handler interrupted its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupted {
-    /// The stack pointer, and the instruction that is next.
+    /// Its stack pointer.
     pub stack_pointer: usize,
-    /// The instruction that would have been next.
+    /// The instruction that it would have executed next.
     pub instruction: usize,
-    /// The alternate stack for signals, empty if the thread has none.
+    /// The thread's alternate stack for signals, its lowest address and one past its highest; the same if it has none.
     pub alternate: (usize, usize),
 }
 

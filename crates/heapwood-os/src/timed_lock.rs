@@ -100,10 +100,6 @@ impl<T> ForkLock for TimedLock<T> {
         self.lock.try_hold()
     }
 
-    fn hold(&self) {
-        self.lock.hold();
-    }
-
     unsafe fn let_go(&self) {
         // SAFETY: the caller's contract.
         unsafe { self.lock.let_go() };

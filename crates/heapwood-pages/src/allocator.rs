@@ -255,6 +255,28 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
+    /// Takes the first `count` free pages that begin at a multiple of `count`, a power of two and at most a chunk: such as fill a huge
+    /// page. The chunks are looked at one by one, which is a nanosecond each.
+    ///
+    /// # Errors
+    /// There are none, or `count` is not such a number. Nothing is taken then.
+    pub fn allocate_aligned(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
+        let fits = count.0.is_power_of_two() && count.0 <= Self::CHUNK_PAGES;
+        let first = if fits && count.0 <= self.free { self.find_aligned(count.0) } else { None };
+        Ok(self.take_exactly(first.ok_or_else(|| self.no_run(count))?, count))
+    }
+
+    fn find_aligned(&self, count: usize) -> Option<usize> {
+        let from = self.hint >> G::LOG_CHUNK_PAGES;
+        let roomy = |chunk: &crate::ChunkIndex| self.tree.leaf(chunk.0).max() as usize >= count;
+        self.chunks_with_tables().skip_while(|chunk| chunk.0 < from).filter(roomy).find_map(|chunk| {
+            let bits = self.chunks.get(chunk.0)?;
+            let is_free = |place: &usize| bits.obstacle(*place, count, false).is_none();
+            let place = (0..Self::CHUNK_PAGES).step_by(count).find(is_free)?;
+            Some(chunk.first_page::<G>().0 + place)
+        })
+    }
+
     /// Takes free pages, wherever in a run they lie.
     pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> PageRun {
         let scavenged = self.mark(first, count.0);

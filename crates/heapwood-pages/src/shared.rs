@@ -166,6 +166,14 @@ impl<G: Geometry> SharedPages<G> {
         self.lock().pages.allocate(count)
     }
 
+    /// Takes pages that begin at a multiple of their number: [`PageAllocator::allocate_aligned`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn allocate_aligned(&self, count: PageCount) -> Result<PageRun, AllocateError> {
+        self.lock().pages.allocate_aligned(count)
+    }
+
     /// Adds free pages: [`PageAllocator::grow`].
     pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
         let mut locked = self.lock();

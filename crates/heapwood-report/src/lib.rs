@@ -11,6 +11,9 @@
 //! | [`input`] | files that are read whole |
 //! | [`size`] | sizes as people write them |
 //! | [`spread`] | median, least, most, and whether two programs differ |
+//! | [`estimate`] | median and how sure it is |
+//! | [`comparison`] | two settings by one quantity |
+//! | [`gobench`] | lines for benchstat |
 //! | [`header`] | what was measured, when and on what |
 //! | [`machine`] | the machine, as far as the kernel tells |
 //! | [`tables`] | tables for people |
@@ -21,7 +24,10 @@
 
 pub mod arguments;
 pub mod bars;
+pub mod comparison;
 pub mod error;
+pub mod estimate;
+pub mod gobench;
 pub mod header;
 pub mod input;
 pub mod legible;

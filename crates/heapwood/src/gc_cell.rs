@@ -9,8 +9,8 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::Address;
+use core::sync::atomic::AtomicUsize;
+use heapwood_heap::{Address, publication};
 
 mod sealed {
     pub trait Sealed {}
@@ -89,7 +89,7 @@ impl<P: Pointer> GcCell<P> {
     #[inline]
     pub fn get(&self) -> P {
         // SAFETY: only words of this type's pointers are ever stored.
-        unsafe { P::from_word(self.word.load(Ordering::Acquire)) }
+        unsafe { P::from_word(publication::load(&self.word)) }
     }
 
     /// Stores `value`. `m` must be of the heap that the cell's object and the value are in.

@@ -33,6 +33,7 @@
 //! | `mutator` | [`Mutator`]: allocating, polling |
 //! | `gc` | [`Gc`] |
 //! | `gc_cell` | [`GcCell`] |
+//! | `arena` | [`Arena`]: memory for what dies together |
 //! | `slice` | [`Slice`]: arrays whose length is known at run time |
 //! | `buffer` | [`Buffer`]: memory without pointers that nobody has written yet |
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
@@ -43,6 +44,7 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod arena;
 mod attach;
 mod buffer;
 mod gc;
@@ -56,6 +58,7 @@ mod slice;
 mod stack;
 mod trace;
 
+pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
 pub use gc::Gc;
@@ -70,8 +73,8 @@ pub use heapwood_gc::options::{Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, Config, FreeError, HandleError, HeapError, MisuseError, OPTIONS, OptionError, OptionInfo,
-    RootError, StackError,
+    AllocError, ArenaError, Config, FreeError, HandleError, HeapError, MisuseError, OPTIONS, OptionError,
+    OptionInfo, RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

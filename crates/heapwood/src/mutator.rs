@@ -15,11 +15,6 @@ use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefe
 use heapwood_layout::Layout;
 use std::sync::Arc;
 
-/// While objects of up to so many bytes are made, the line so many bytes ahead is fetched, which is likely to be written soon: in
-/// a heap that does not move objects, every cell that is handed out is cold (docs/design/fast-path.md).
-const FETCHED_AHEAD: usize = 64;
-const AHEAD: usize = 512;
-
 /// A thread's part in a heap, borrowed from an [`Attached`].
 ///
 /// It is passed explicitly to whatever allocates:
@@ -92,13 +87,12 @@ impl Mutator {
                 Some(cell) => cell,
                 None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
             };
-            if const { Kind::<T>::CELL <= FETCHED_AHEAD } {
-                prefetch::for_write(cell.as_ptr().wrapping_add(AHEAD));
-            }
+            prefetch::before_write(cell.as_ptr(), const { Kind::<T>::CELL });
             // SAFETY: the cell is free, large enough and aligned for T; it exists from the commit on, with a value.
             unsafe {
                 cell.cast::<T>().write(value);
                 bump.commit(cell, const { Kind::<T>::CELL });
+                prefetch::after_commit(cell.as_ptr());
                 return Gc::from_raw(cell.cast());
             }
         }
@@ -116,7 +110,7 @@ impl Mutator {
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<T>, AllocError> {
         let shape = match const { Kind::<T>::SHAPE } {
             Some(shape) => shape,
-            None => self.raw().shape_for(Kind::<T>::BYTES, const { Kind::<T>::SCAN })?,
+            None => self.raw().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN })?,
         };
         if const { Kind::<T>::CELL != 0 } {
             let cell = self.raw().reserve(shape, const { Kind::<T>::CELL })?;
@@ -207,7 +201,7 @@ impl Mutator {
 
     /// A slice whose length is set and whose elements are zero if they may hold pointers, else not yet written.
     #[inline(always)]
-    fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
+    pub(crate) fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         // Of what is this small the bytes need no checks and the class is looked up.
         if len <= const { Slice::<T>::len_within(MAX_TABLED) } {
             let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
@@ -260,13 +254,13 @@ impl Mutator {
         match const { Slice::<T>::SCAN } {
             Scan::Layout(Layout::NoPointers) => Ok(ShapeId::no_pointers(class)),
             Scan::Layout(Layout::Conservative) => Ok(ShapeId::conservative(class)),
-            scan => self.raw().shape_for(bytes, scan),
+            _ => self.raw().shape_for_constant(bytes, const { &Slice::<T>::SCAN }),
         }
     }
 
     #[inline]
     fn shape_of<T: Trace>(&self) -> ShapeId {
-        match self.raw().shape_for(Kind::<T>::BYTES, const { Kind::<T>::SCAN }) {
+        match self.raw().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN }) {
             Ok(shape) => shape,
             Err(error) => self.fail(error),
         }

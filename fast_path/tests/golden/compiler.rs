@@ -30,35 +30,63 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The Rust functions for a target whose standard library is installed.
-pub(crate) fn rust(target: &str) -> Result<Compiled, String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let library = output(Command::new(&rustc).args(["--print", "target-libdir", "--target", target]))?;
-    if !Path::new(library.trim()).exists() {
-        return Err(format!("no standard library for {target}: rustup target add {target}"));
+fn rustc() -> std::ffi::OsString {
+    std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
+}
+
+fn needs_library(target: &str) -> Result<(), String> {
+    let library = output(Command::new(rustc()).args(["--print", "target-libdir", "--target", target]))?;
+    match Path::new(library.trim()).exists() {
+        true => Ok(()),
+        false => Err(format!("no standard library for {target}: rustup target add {target}")),
     }
-    let version = output(Command::new(&rustc).arg("--version"))?;
-    let assembly = PathBuf::from(OUT).join(format!("{target}.s"));
+}
+
+/// Cargo, for a release build as users make it.
+fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     // What a program's own settings would change.
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"] {
         cargo.env_remove(variable);
     }
-    cargo.current_dir(CRATE).args([
-        "rustc",
-        "--quiet",
-        "--release",
-        "--lib",
-        "--package",
-        env!("CARGO_PKG_NAME"),
-    ]);
     // Code that links to one file is only made when it is linked.
     cargo.args(["--config", "profile.release.lto=false", "--config", "profile.release.debug=false"]);
+    cargo.current_dir(CRATE);
+    cargo
+}
+
+/// The Rust functions for a target whose standard library is installed.
+pub(crate) fn rust(target: &str) -> Result<Compiled, String> {
+    needs_library(target)?;
+    let version = output(Command::new(rustc()).arg("--version"))?;
+    let assembly = PathBuf::from(OUT).join(format!("{target}.s"));
+    let mut cargo = cargo();
+    cargo.args(["rustc", "--quiet", "--release", "--lib", "--package", env!("CARGO_PKG_NAME")]);
     cargo.args(["--target", target, "--target-dir"]).arg(Path::new(OUT).join("rust"));
     cargo.arg("--").arg(format!("--emit=asm={}", assembly.display()));
     output(&mut cargo).unwrap_or_else(|e| panic!("{e}"));
     let version = version.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     Ok(Compiled { compiler: version, assembly: read(&assembly) })
+}
+
+/// The whole C library for a target, disassembled.
+pub(crate) fn library(target: &str) -> Result<String, String> {
+    needs_library(target)?;
+    let machine = target.split('-').next().unwrap_or(target);
+    let objdump = match machine == std::env::consts::ARCH {
+        true => "objdump".to_owned(),
+        false => format!("{machine}-linux-gnu-objdump"),
+    };
+    output(Command::new(&objdump).arg("--version")).map_err(|e| {
+        format!("{objdump} is missing (package binutils-{}): {e}", target.replace("-unknown", ""))
+    })?;
+    let out = Path::new(OUT).join("rust");
+    let mut cargo = cargo();
+    cargo.args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "staticlib"]);
+    cargo.args(["--package", "heapwood-c", "--target", target, "--target-dir"]).arg(&out);
+    output(&mut cargo).unwrap_or_else(|e| panic!("{e}"));
+    let library = out.join(target).join("release/libheapwood.a");
+    output(Command::new(objdump).args(["-d", "-C", "--no-show-raw-insn"]).arg(library))
 }
 
 /// The C functions for a machine: by `CC` or cc for this one, by gcc's cross compiler for others.

@@ -7,8 +7,10 @@
 //! | [`compiler`] | makes assembly of the crate's functions, or says what is missing |
 //! | [`assembly`] | makes listings of it that do not change with labels, addresses and hashes |
 //! | [`listing`] | compares them with a golden file, or writes that |
+//! | [`barriers`] | looks for barriers in the whole library |
 
 mod assembly;
+mod barriers;
 mod compiler;
 mod listing;
 
@@ -17,10 +19,27 @@ use listing::Listing;
 use std::io::Write;
 use std::path::Path;
 
-const FUNCTIONS_RUST: &[&str] =
-    &["alloc_pair", "alloc_leaf", "cell_set", "cell_get", "follow", "read_leaf", "safepoint"];
-const FUNCTIONS_C: &[&str] =
-    &["alloc", "alloc_known", "alloc_bytes", "alloc_24_bytes", "write_pointer", "safepoint", "frame"];
+const FUNCTIONS_RUST: &[&str] = &[
+    "alloc_pair",
+    "alloc_leaf",
+    "cell_set",
+    "cell_get",
+    "follow",
+    "read_leaf",
+    "safepoint",
+    "arena_alloc_pair",
+];
+const FUNCTIONS_C: &[&str] = &[
+    "alloc",
+    "alloc_known",
+    "alloc_bytes",
+    "alloc_24_bytes",
+    "write_pointer",
+    "safepoint",
+    "frame",
+    "arena_alloc",
+    "arena_alloc_bytes",
+];
 
 /// Says something even where the harness keeps what tests print.
 fn say(text: &str) {

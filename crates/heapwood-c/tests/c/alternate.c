@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
+#include "list.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,11 +14,6 @@
 #include <unistd.h>
 
 enum { HANDLERS = 12, LENGTH = 40, ALTERNATE = 128 << 10, TICK_US = 2000, PATIENCE = 2000000 };
-
-struct node {
-    struct node *next;
-    uint64_t number;
-};
 
 static hw_heap *heap;
 static hw_mutator *m;
@@ -68,46 +64,27 @@ static void *collect(void *arg) {
     return NULL;
 }
 
-static struct node *make(uint64_t number) {
-    struct node *list = NULL;
-    for (uint64_t i = 0; i < LENGTH; i++) {
-        struct node *n = (struct node *)hw_alloc(m, node_type);
-        CHECK(n != NULL);
-        n->next = list;
-        n->number = number + i;
-        list = n;
-    }
-    return list;
-}
-
-static void walk(const struct node *list, uint64_t number) {
-    uint64_t i = LENGTH;
-    for (; list != NULL; list = list->next) CHECK(list->number == number + --i);
-    CHECK(i == 0);
-}
-
 /* Makes lists and walks them, until so many handlers have run. Between the two it does nothing for a while. */
 static void __attribute__((noinline)) work(unsigned long until) {
     for (uint64_t number = 0; handled < until; number++) {
-        struct node *list = make(number);
+        struct node *list = make(m, node_type, LENGTH, number);
         for (volatile int i = 0; i < 300000; i++) {}
-        walk(list, number);
+        walk(list, LENGTH, number);
     }
 }
 
 static void begin(void) {
     for (;;) {
-        struct node *mine = make(7);
+        struct node *mine = make(m, node_type, LENGTH, 7);
         work(handled + HANDLERS / 3);
         fiber_leave(m, &fiber);
-        walk(mine, 7);
+        walk(mine, LENGTH, 7);
     }
 }
 
 int main(void) {
     pthread_t collector;
     hw_options options;
-    const uint64_t mask = HW_POINTER(struct node, next);
     static char alternate[ALTERNATE];
     stack_t stack = {.ss_sp = alternate, .ss_size = ALTERNATE};
     struct sigaction action;
@@ -117,7 +94,7 @@ int main(void) {
     options.verify = 1;
     options.stop = HW_STOP_SIGNALS;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK && hw_attach(heap, NULL, &m, NULL) == HW_OK);
-    CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) == HW_OK);
+    node_type = node_type_of(heap);
     pthread_attr_t attributes;
     void *low;
     size_t size;
@@ -139,15 +116,15 @@ int main(void) {
     CHECK(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
     set_timer();
 
-    struct node *mine = make(1000);
+    struct node *mine = make(m, node_type, LENGTH, 1000);
     work(HANDLERS);
-    walk(mine, 1000);
+    walk(mine, LENGTH, 1000);
     /* On the fiber, with a list that only the stack refers to which was left; and here, with one of the fiber's. */
     for (int i = 0; i < 4; i++) {
         fiber_enter(m, &fiber);
-        walk(mine, 1000);
+        walk(mine, LENGTH, 1000);
         work(handled + HANDLERS / 3);
-        walk(mine, 1000);
+        walk(mine, LENGTH, 1000);
     }
 
     stop_collecting = 1;

@@ -59,6 +59,19 @@ int main() {
         for (Node *n = list; n != nullptr; n = n->next) CHECK(n->number == --expected);
         CHECK(expected == 0);
     }
+    {
+        hw_arena *arena = nullptr;
+        CHECK(hw_arena_new(m, HW_ARENA_RECYCLE, &arena) == HW_OK);
+        Node *list = nullptr;
+        for (long i = 0; i < 1000; i++) {
+            Node *n = static_cast<Node *>(hw_arena_alloc(arena, node, 1));
+            CHECK(n != nullptr && hw_arena_alloc_bytes(arena, 3) != nullptr);
+            n->number = i;
+            hw_write(m, n, &n->next, list);
+            list = n;
+        }
+        CHECK(hw_collect(m) == HW_OK && list->next->number == 998 && hw_arena_free(arena) == HW_OK);
+    }
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, nullptr) == HW_OK);
     return 0;
 }

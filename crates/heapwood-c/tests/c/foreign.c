@@ -3,38 +3,16 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
+#include "list.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 enum { THREADS = 40, AT_ONCE = 4, CALLS = 5, LENGTH = 200 };
 
-struct node {
-    struct node *next;
-    uint64_t number;
-};
-
 static hw_heap *heap;
 static hw_type node_type;
 static int signals;
-
-static struct node *make(hw_mutator *m, uint64_t number) {
-    struct node *list = NULL;
-    for (uint64_t i = 0; i < LENGTH; i++) {
-        struct node *n = (struct node *)hw_alloc(m, node_type);
-        CHECK(n != NULL);
-        n->next = list;
-        n->number = number + i;
-        list = n;
-    }
-    return list;
-}
-
-static void walk(const struct node *list, uint64_t number) {
-    uint64_t i = LENGTH;
-    for (; list != NULL; list = list->next) CHECK(list->number == number + --i);
-    CHECK(i == 0);
-}
 
 /* ----------------------------------------------------------------------------------------------- the library -- */
 
@@ -78,10 +56,10 @@ static void on_event(void *arg) {
     CHECK(hw_attach_if_needed(heap, &again, NULL) == HW_OK && again == m && hw_self(heap) == m);
     mine = m;
     uint64_t number = called++ * LENGTH;
-    struct node *list = make(m, number);
+    struct node *list = make(m, node_type, LENGTH, number);
     if (number % (7 * LENGTH) == 0) CHECK(hw_collect(m) == HW_OK);
     CHECK(hw_call_blocking(m, refused_in_a_region, m) == HW_OK);
-    walk(list, number);
+    walk(list, LENGTH, number);
 }
 
 static void library(void *arg) { library_runs(on_event, arg); }
@@ -104,18 +82,18 @@ static void run_on_it(void) {
     CHECK(hw_attach_bounds(heap, low, high, &m, &why) == HW_OK && why.status == HW_OK);
     CHECK(hw_attach_bounds(heap, low, high, &on_it, &why) == HW_ESTATE && on_it == NULL);
     on_it = m;
-    struct node *list = make(m, 5);
+    struct node *list = make(m, node_type, LENGTH, 5);
     for (int i = 0; i < 5; i++) {
         CHECK(hw_collect(m) == HW_OK);
         CHECK(hw_call_blocking(m, library, &called) == HW_OK);
     }
-    walk(list, 5);
+    walk(list, LENGTH, 5);
     /* To the stack that the system gave the thread, which the heap does not know: nothing is collected there. */
     struct swap swap = {&foreign.context, &foreign.back};
     swap_contexts(&swap);
-    walk(list, 5);
+    walk(list, LENGTH, 5);
     CHECK(hw_collect(m) == HW_OK);
-    walk(list, 5);
+    walk(list, LENGTH, 5);
     CHECK(hw_detach(m) == HW_OK);
     swap_contexts(&swap);
 }
@@ -139,14 +117,13 @@ int main(int argc, char **argv) {
     hw_mutator *m;
     hw_error why;
     pthread_t thread;
-    const uint64_t mask = HW_POINTER(struct node, next);
     CHECK(argc == 2);
     signals = strcmp(argv[1], "signals") == 0;
     hw_options_init(&options);
     options.verify = 1;
     options.stop = signals ? HW_STOP_SIGNALS : HW_STOP_POLLS;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
-    CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) == HW_OK);
+    node_type = node_type_of(heap);
     CHECK(hw_self(heap) == NULL && hw_self(NULL) == NULL);
     CHECK(hw_attach_if_needed(NULL, &m, &why) == HW_EINVAL && strcmp(why.text, "heap is NULL") == 0);
     CHECK(hw_attach_if_needed(heap, NULL, &why) == HW_EINVAL && strcmp(why.text, "out is NULL") == 0);

@@ -3,17 +3,13 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
+#include "list.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 enum { THREADS = 3, FIBERS = 12, TURNS = 200, LISTS = 6 };
-
-struct node {
-    struct node *next;
-    uint64_t number;
-};
 
 struct task {
     struct fiber fiber;
@@ -34,19 +30,6 @@ static _Thread_local struct task *entered;
 static atomic_int stop_collecting;
 static atomic_ulong collections;
 
-static struct node *extend(hw_mutator *m, struct node *list, uint64_t number) {
-    struct node *n = (struct node *)hw_alloc(m, node_type);
-    CHECK(n != NULL && n->next == NULL && n->number == 0);
-    n->next = list;
-    n->number = number;
-    return n;
-}
-
-static void walk(const struct node *list, uint64_t length, uint64_t number) {
-    for (; list != NULL; list = list->next) CHECK(list->number == number + --length);
-    CHECK(length == 0);
-}
-
 /* Whichever thread goes on with the fiber: it has gone to other threads' when this returns. */
 static void __attribute__((noinline)) yield(struct task *t) { fiber_leave(hw_self(heap), &t->fiber); }
 
@@ -56,10 +39,12 @@ static void __attribute__((noinline)) work(struct task *t) {
         for (int i = 0; i < LISTS; i++) {
             hw_mutator *m = hw_self(heap);
             walk(lists[i], turn, t->number << 32);
-            lists[i] = extend(m, lists[i], (t->number << 32) + turn);
+            lists[i] = extend(m, node_type, lists[i], (t->number << 32) + turn);
             for (int k = 0; k < 20; k++) CHECK(hw_alloc_bytes(m, 64) != NULL);
             hw_safepoint(m);
         }
+        /* However the threads are scheduled, some collections come meanwhile. */
+        for (unsigned long seen = collections; t->number == 1 && turn % 16 == 0 && collections == seen;) hw_safepoint(hw_self(heap));
         yield(t);
         CHECK(hw_self(heap) == t->on);
     }
@@ -141,13 +126,12 @@ static void *collect(void *arg) {
 int main(int argc, char **argv) {
     pthread_t threads[THREADS], collector;
     hw_options options;
-    const uint64_t mask = HW_POINTER(struct node, next);
     CHECK(argc == 2);
     hw_options_init(&options);
     options.verify = 1;
     options.stop = strcmp(argv[1], "signals") == 0 ? HW_STOP_SIGNALS : HW_STOP_POLLS;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
-    CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &node_type, NULL) == HW_OK);
+    node_type = node_type_of(heap);
     for (unsigned i = 0; i < FIBERS; i++) {
         tasks[i].number = i + 1;
         fiber_make(&tasks[i].fiber, heap, begin);

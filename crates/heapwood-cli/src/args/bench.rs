@@ -1,7 +1,8 @@
 //! What can be said to `heapwood bench`.
 
 use super::workload::What;
-use clap::Parser;
+use crate::settings::{self, Ab, of_build};
+use clap::{Parser, ValueEnum};
 use heapwood_report::arguments::a_picture;
 use std::path::PathBuf;
 
@@ -11,6 +12,11 @@ skipped; so are, with --threads, peers that cannot do the whole work on each of 
 values, or nothing is compared. Times, memory and faults are the operating system's, for each process; shown is the \
 median with the least and the most, each program's over Heapwood's in the same round, and a p value: how likely the two \
 would lie as far apart by chance (Mann-Whitney U test).
+
+With --ab the table has for each quantity the median of both settings, each with how far the 95 % confidence interval of the \
+median reaches from it, in percent (as benchstat has it; fewer than 6 runs have none), and how far the second median is \
+from the first: ~ where the p value is 0.05 or more. 30 runs tell settings apart that differ by little. Of the lines of \
+--format gobench, benchstat -col /KEY makes the same table, and benchstat A.txt B.txt compares two such outputs.
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
@@ -27,6 +33,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
 
+    #[arg(long, value_name = "KEY=A,B", value_parser = settings::parse, help = AB, long_help = ab_help(),
+          conflicts_with_all = ["peers", "peers_dir", "equal_rss", "plot"])]
+    pub(crate) ab: Option<Ab>,
+
     /// How often each program runs, after the warm-up
     #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -36,9 +46,13 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PEER")]
     pub(crate) equal_rss: Option<String>,
 
-    /// Print one JSON object instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Print one JSON object instead of tables: --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// How what was measured is printed
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    format: Output,
 
     /// Draw a picture, too
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
@@ -53,7 +67,33 @@ pub(crate) struct Bench {
     pub(crate) build_dir: Option<PathBuf>,
 }
 
+/// How what was measured is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// Tables for people
+    Table,
+    /// One JSON object
+    Json,
+    /// Lines in Go's benchmark format, one for each program and run, for benchstat
+    Gobench,
+}
+
+const AB: &str = "Compare Heapwood with itself: KEY, an option of the heap or a setting of the build, set to A and to B, in turn";
+
+fn ab_help() -> String {
+    format!(
+        "{AB}. Options are those of heapwood run and of the variable HEAPWOOD, such as percent=100,200 or huge_pages=on,off; \
+         what the variable says of others holds for both. For settings of the build the command is built twice from its \
+         sources, by cargo, beside the peers: {}",
+        of_build::help()
+    )
+}
+
 impl Bench {
+    pub(crate) fn output(&self) -> Output {
+        if self.json { Output::Json } else { self.format }
+    }
+
     /// The peers that were asked for, if not all; none of them have a name of their own.
     pub(crate) fn peers(&self) -> Option<Vec<String>> {
         let names = self.peers.as_ref()?.iter().map(|name| name.trim().to_string());

@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use heapwood_report::CommandError;
+use heapwood_report::legible::legible;
 use heapwood_workloads::{OutOfRangeError, ThreadsOutOfRangeError, Workload};
 use std::fmt;
 
@@ -10,22 +11,55 @@ use std::fmt;
 pub(crate) struct What {
     /// Which workload
     #[arg(value_parser = workloads())]
-    pub(crate) workload: &'static Workload,
+    workload: &'static Workload,
 
     /// How much of it, as said of the workload
     #[arg(allow_negative_numbers = true, value_parser = parse_count)]
     n: Option<u64>,
 
-    /// Have each of T threads do the whole of it; all must find the same [default: 1; conalloc: 4]
+    /// Have each of T threads do the whole of it; all must find the same. With --arena they share the lines [default: 1;
+    /// conalloc: 4]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = parse_threads)]
     threads: Option<u64>,
+
+    /// Do it in arenas (trees): Heapwood's; or to repeat the table of the document on arenas, in those that it had: small-pages,
+    /// huge-pages (2 MiB at a time), early-return (and given back after 8 MiB); or in such as are written by hand: bump
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    arena: Option<String>,
 }
 
 impl What {
+    /// Which workload, in arenas or not.
+    pub(crate) fn workload(&self) -> Result<&'static Workload, CommandError> {
+        let Some(kind) = &self.arena else { return Ok(self.workload) };
+        let name = self.workload.name;
+        if self.workload.in_arenas("").is_none() {
+            return Err(CommandError::usage(format!(
+                "{name} has no version in arenas; trees has: --arena goes with that"
+            )));
+        }
+        self.workload.in_arenas(kind).ok_or_else(|| {
+            CommandError::usage(format!(
+                "there are no arenas of the kind {}: it is small-pages, huge-pages, early-return or bump, or --arena alone for Heapwood's",
+                legible(kind)
+            ))
+        })
+    }
+
+    /// As a command says it, for this size.
+    pub(crate) fn spelled(&self, size: Size) -> String {
+        let arena = match self.arena.as_deref() {
+            None => String::new(),
+            Some("") => " --arena".into(),
+            Some(kind) => format!(" --arena={kind}"),
+        };
+        format!("{} {size}{arena}", self.workload.name)
+    }
+
     /// The numbers, if the workload takes them, or its usual ones.
     pub(crate) fn size(&self) -> Result<Size, CommandError> {
-        let n: Result<u64, OutOfRangeError> = self.workload.check(self.n);
-        let threads: Result<u32, ThreadsOutOfRangeError> = self.workload.check_threads(self.threads);
+        let n: Result<u64, OutOfRangeError> = self.workload()?.check(self.n);
+        let threads: Result<u32, ThreadsOutOfRangeError> = self.workload()?.check_threads(self.threads);
         Ok(Size { n: n.map_err(CommandError::usage)?, threads: threads.map_err(CommandError::usage)? })
     }
 }
@@ -54,7 +88,8 @@ fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
     let names = heapwood_workloads::ALL.iter().map(|w| {
         PossibleValue::new(w.name).help(format!("{}; N: {} [default: {}]", w.about, w.n.unit, w.n.usual))
     });
-    PossibleValuesParser::new(names)
+    let hidden = heapwood_workloads::IN_ARENAS.iter().map(|w| PossibleValue::new(w.name).hide(true));
+    PossibleValuesParser::new(names.chain(hidden))
         .map(|name| Workload::find(&name).expect("the parser lets through only the names it was given"))
 }
 

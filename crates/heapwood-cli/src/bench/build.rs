@@ -57,7 +57,7 @@ pub(crate) fn build<'a>(
 }
 
 /// The folder `peers` in the target folder that this command lies in, else in the one beside the sources.
-fn default_folder(sources: &Path) -> PathBuf {
+pub(crate) fn default_folder(sources: &Path) -> PathBuf {
     let target = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.to_path_buf()));
     match target.filter(|target| target.join("CACHEDIR.TAG").exists()) {
         Some(target) => target.join("peers"),

@@ -36,6 +36,9 @@ pub(crate) struct Peer {
     pub(crate) threads: bool,
     /// By workload: a program, and the arguments that come before N.
     pub(crate) programs: BTreeMap<String, Vec<String>>,
+    /// The workloads in which nearly all its memory is asked for as huge pages.
+    #[serde(default)]
+    pub(crate) huge_pages: Vec<String>,
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
 }
@@ -146,6 +149,7 @@ mod tests {
         }
         assert!(manifest.peers.iter().any(|p| p.threads) && manifest.peers.iter().any(|p| !p.threads));
         for peer in &manifest.peers {
+            // Trees in arenas are not a workload of the list yet.
             for workload in peer.programs.keys() {
                 assert!(heapwood_workloads::Workload::find(workload).is_some(), "{}: {workload}", peer.name);
             }

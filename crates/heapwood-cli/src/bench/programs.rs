@@ -5,7 +5,7 @@ use super::children::Children;
 use crate::args::Size;
 use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
-use heapwood_workloads::Workload;
+use heapwood_workloads::{IN_ARENAS, Workload};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,6 +21,14 @@ fn numbers(size: Size, threads: bool) -> impl Iterator<Item = OsString> {
     std::iter::once(size.n.to_string().into()).chain(threads.into_iter().flatten())
 }
 
+/// How a program comes by a setting.
+pub(crate) enum How {
+    /// It reads this variable of its environment.
+    Variable(&'static str, OsString),
+    /// It was built with it.
+    Executable(PathBuf),
+}
+
 /// A program that can be started.
 #[derive(Clone)]
 pub(crate) struct Program {
@@ -28,9 +36,13 @@ pub(crate) struct Program {
     pub(crate) version: String,
     path: PathBuf,
     args: Vec<OsString>,
-    env: Vec<(String, String)>,
+    env: Vec<(OsString, OsString)>,
     /// Heapwood's growth percentage, if it is not the default.
     pub(crate) percent: Option<u32>,
+    /// It asks for huge pages for nearly all its memory.
+    pub(crate) huge_pages: bool,
+    /// Without it nothing can be compared.
+    pub(crate) essential: bool,
 }
 
 impl Program {
@@ -42,7 +54,29 @@ impl Program {
         let mut args: Vec<OsString> = ["run", "--as-peer", workload.name].map(OsString::from).into();
         args.extend(numbers(size, true));
         let version = env!("CARGO_PKG_VERSION").into();
-        Ok(Program { name: HEAPWOOD.into(), version, path, args, env: Vec::new(), percent: None })
+        // Heaps of objects take them only as they grow.
+        let huge_pages = IN_ARENAS.iter().any(|other| other.name == workload.name);
+        Ok(Program {
+            name: HEAPWOOD.into(),
+            version,
+            path,
+            args,
+            env: Vec::new(),
+            percent: None,
+            huge_pages,
+            essential: true,
+        })
+    }
+
+    /// Heapwood with another setting.
+    pub(crate) fn with(&self, name: String, setting: How) -> Program {
+        let mut program = self.clone();
+        program.name = name;
+        match setting {
+            How::Variable(key, value) => program.env.push((key.into(), value)),
+            How::Executable(path) => program.path = path,
+        }
+        program
     }
 
     /// Heapwood with another growth percentage.
@@ -52,6 +86,7 @@ impl Program {
         program.version = format!("{}, --percent {percent}", self.version);
         program.args.push(format!("--percent={percent}").into());
         program.percent = Some(percent);
+        program.essential = false;
         program
     }
 
@@ -71,8 +106,10 @@ impl Program {
             version: String::new(),
             path: ready.folder.join(file),
             args: args.iter().map(OsString::from).collect(),
-            env: peer.env.clone().into_iter().collect(),
+            env: peer.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
             percent: None,
+            huge_pages: peer.huge_pages.iter().any(|name| name == workload.name),
+            essential: false,
         };
         let mut command = program.command();
         let asked = children.run(command.arg("--version"))?;

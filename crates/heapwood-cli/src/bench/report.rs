@@ -4,7 +4,9 @@
 
 use super::build::Skipped;
 use super::equal_rss::{EQUAL, Tuned};
-use super::rounds::{Entry, Rounds, Run};
+use super::huge_pages::HugePages;
+use super::measured::Run;
+use super::rounds::{Entry, Rounds};
 use crate::args::{Bench, NO_PEER, Size};
 use heapwood_report::header::shell_word;
 use heapwood_report::spread::p_value;
@@ -43,6 +45,8 @@ pub(crate) struct Row {
     pub(crate) sys_s: Spread,
     pub(crate) max_rss_bytes: Spread,
     pub(crate) minor_faults: Spread,
+    /// `None` for a program that does not ask for them.
+    pub(crate) huge_pages: Option<HugePages>,
     pub(crate) ratio_cpu: Spread,
     pub(crate) ratio_wall: Spread,
     pub(crate) ratio_rss: Spread,
@@ -82,11 +86,11 @@ impl Report {
     pub(crate) fn new(
         args: &Bench,
         size: Size,
-        rounds: Rounds<'_>,
+        rounds: &Rounds<'_>,
         tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
     ) -> Result<Report, CommandError> {
-        let (workload, entries) = (args.what.workload, &rounds.entries);
+        let (workload, entries) = (args.what.workload()?, &rounds.entries);
         let base = &entries[0];
         let good = entries.iter().filter(|e| e.failed.is_none());
         let results: Vec<Row> = good.map(|e| Row::of(e, base, workload.figures)).collect();
@@ -119,7 +123,7 @@ impl Report {
 fn command(args: &Bench, size: Size, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
     let peers = peers.map_or(String::new(), |names| format!(" --peers {}", shell_word(&names.join(","))));
     let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", shell_word(&e.peer)));
-    format!("heapwood bench {} {size}{peers} --runs {}{equal_rss}", args.what.workload.name, args.runs)
+    format!("heapwood bench {}{peers} --runs {}{equal_rss}", args.what.spelled(size), args.runs)
 }
 
 impl Row {
@@ -134,10 +138,7 @@ impl Row {
             false => p_value(&values(entry, value), &values(base, value)),
         };
         let figure = |figure: &'static Figure| {
-            let value = |run: &Run| {
-                let found = run.figures.iter().find(|(name, _)| name == figure.name);
-                found.map_or(f64::NAN, |(_, value)| *value)
-            };
+            let value = |run: &Run| run.figure(figure.name).unwrap_or(f64::NAN);
             (figure.name, OfFigure { spread: spread(&value), ratio: ratio(&value), p: p(&value) })
         };
         let (wall, rss) = (|r: &Run| r.wall_s, |r: &Run| r.used.max_rss_bytes as f64);
@@ -150,6 +151,7 @@ impl Row {
             sys_s: spread(&|r| r.used.sys_s),
             max_rss_bytes: spread(&rss),
             minor_faults: spread(&|r| r.used.minor_faults as f64),
+            huge_pages: entry.program.huge_pages.then(|| entry.repeats.with(&entry.runs)),
             ratio_cpu: ratio(&Run::cpu_s),
             ratio_wall: ratio(&wall),
             ratio_rss: ratio(&rss),

@@ -3,32 +3,27 @@
 //! left out from then on and named in the report; one that differs ends everything.
 
 use super::children::Children;
-use super::programs::{HEAPWOOD, Program};
-use heapwood_os::usage::Usage;
+use super::huge_pages::Repeats;
+use super::measured::Run;
+use super::programs::Program;
 use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_workloads::Workload;
 use heapwood_workloads::protocol::Said;
 
-/// What one run cost.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    pub(crate) wall_s: f64,
-    pub(crate) used: Usage,
-    pub(crate) figures: Vec<(String, f64)>,
-}
-
-impl Run {
-    pub(crate) fn cpu_s(&self) -> f64 {
-        self.used.user_s + self.used.sys_s
-    }
-}
-
 /// A program and its runs, the warm-up not counted.
 pub(crate) struct Entry {
     pub(crate) program: Program,
     pub(crate) runs: Vec<Run>,
+    /// Of a program that asks for huge pages.
+    pub(crate) repeats: Repeats,
     pub(crate) failed: Option<String>,
+}
+
+impl Entry {
+    fn new(program: Program) -> Entry {
+        Entry { program, runs: Vec::new(), repeats: Repeats::default(), failed: None }
+    }
 }
 
 pub(crate) struct Rounds<'a> {
@@ -48,13 +43,13 @@ impl<'a> Rounds<'a> {
         workload: &'static Workload,
         programs: Vec<Program>,
     ) -> Rounds<'a> {
-        let entry = |program| Entry { program, runs: Vec::new(), failed: None };
-        Rounds { children, bar, workload, entries: programs.into_iter().map(entry).collect(), expected: None }
+        let entries = programs.into_iter().map(Entry::new).collect();
+        Rounds { children, bar, workload, entries, expected: None }
     }
 
     /// Another program, which shares what the warm-up found.
     pub(crate) fn add_after_heapwood(&mut self, program: Program) {
-        self.entries.insert(1, Entry { program, runs: Vec::new(), failed: None });
+        self.entries.insert(1, Entry::new(program));
     }
 
     /// What runs now that is no round.
@@ -72,10 +67,26 @@ impl<'a> Rounds<'a> {
         self.bar.expect(rounds as u64 * self.entries.iter().filter(|e| e.failed.is_none()).count() as u64);
         for round in 1..=rounds {
             for (k, run) in self.round(&format!("round {round} of {rounds}"))? {
+                let run = self.with_huge_pages(k, run)?;
                 self.entries[k].runs.push(run);
             }
         }
         Ok(())
+    }
+
+    /// The run, or another where the program asks for huge pages and got too few.
+    fn with_huge_pages(&mut self, k: usize, run: Run) -> Result<Run, CommandError> {
+        let Entry { program, repeats, .. } = &self.entries[k];
+        if !program.huge_pages {
+            return Ok(run);
+        }
+        let (program, mut repeats) = (program.clone(), *repeats);
+        let best = repeats.best(run, || {
+            self.bar.show(format!("{}: again, for want of huge pages", program.name));
+            self.once(&program).map(Result::ok)
+        })?;
+        self.entries[k].repeats = repeats;
+        Ok(best)
     }
 
     fn round(&mut self, what: &str) -> Result<Vec<(usize, Run)>, CommandError> {
@@ -88,7 +99,7 @@ impl<'a> Rounds<'a> {
             self.bar.show(format!("{what}: {}", program.name));
             match self.once(&program)? {
                 Ok(run) => runs.push((k, run)),
-                Err(why) if program.name == HEAPWOOD => return Err(program.failed(why)),
+                Err(why) if program.essential => return Err(program.failed(why)),
                 Err(why) => self.entries[k].failed = Some(why),
             }
             self.bar.advance();

@@ -100,6 +100,12 @@ fn figures(report: &Report) -> Table {
 }
 
 fn notes(report: &Report) {
+    for row in &report.results {
+        if let Some(huge_pages) = &row.huge_pages {
+            say!("");
+            say!("{}: {huge_pages}.", row.name);
+        }
+    }
     if let Some(equal) = &report.equal_rss {
         let how = match equal.within_10_percent {
             true => "which is equal RSS within 10 %",

@@ -9,8 +9,10 @@ use crate::mutator::Mutator;
 use crate::observe::Stats;
 use crate::options::{Config, Generational};
 use core::cell::Cell;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
+use heapwood_heap::{ArenaHeader, ArenaKind};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use heapwood_os::stack::thread_id;
@@ -332,4 +334,48 @@ fn a_program_that_collects_all_the_time_sweeps_itself() {
     assert_eq!((stats.swept_by_background, stats.collections), (0, 20));
     day.pass(SECOND);
     assert!(day.stats().swept_by_background >= 500, "{:?}", day.stats());
+}
+
+/// Memory that arenas have given up stays for a second, for the next; then it goes back to the kernel, and after a full collection the
+/// pages do.
+#[test]
+fn memory_of_arenas_goes_back_when_it_is_idle() {
+    let (heap, figures) = (quiet_heap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    let fill = |bytes: usize| {
+        let arena = mutator.open_arena(ArenaKind::Borrowed, false).unwrap();
+        for _ in 0..bytes / 4096 {
+            // SAFETY: an arena of this mutator's, which is open.
+            let at = unsafe { mutator.take_arena_data(arena.as_ref(), 4096, 8) }.unwrap();
+            // SAFETY: so many bytes of the arena.
+            unsafe { (at as *mut u8).write_bytes(1, 4096) };
+        }
+        arena
+    };
+    // SAFETY: an arena of this mutator's, which is open; nothing uses it afterwards.
+    let close = |arena: NonNull<ArenaHeader>| unsafe { mutator.close_arena(arena.as_ref()) }.unwrap();
+    let large = fill(64 * MIB);
+    assert_eq!((heap.stats().collections, heap.stats().arena_bytes / (62 * MIB)), (0, 1));
+    close(large);
+    let free = heap.stats().arena_free_bytes;
+    assert!(free >= 64 * MIB && heap.stats().arena_bytes == 0);
+    mutator
+        .blocking(|| {
+            assert!(!day.pass(Duration::from_millis(900)), "it looks again in a second");
+            assert!(day.stats().released_bytes == 0);
+            assert!(day.pass(SECOND * 5), "and has nothing to do any more");
+            assert!(day.stats().released_bytes >= 62 * MIB as u64, "{:?}", day.stats());
+        })
+        .unwrap();
+    // Addresses stay until a collection has seen no pointer there; of memory that is in use now and then nothing goes.
+    assert_eq!(heap.stats().arena_free_bytes, free);
+    for _ in 0..20 {
+        close(fill(8 * MIB));
+        mutator.blocking(|| day.pass(Duration::from_millis(400))).unwrap();
+    }
+    assert!(day.stats().released_bytes <= 74 * MIB as u64, "{:?}", day.stats());
+    mutator.collect().unwrap();
+    mutator.collect().unwrap();
+    assert!(heap.stats().arena_free_bytes <= 16 * MIB, "{:?}", heap.stats());
 }

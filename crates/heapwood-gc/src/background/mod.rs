@@ -8,6 +8,7 @@
 //! | `sweeper` | sweeping, paced |
 //! | `emptier` | threads that are blocked hand back what they have set aside |
 //! | `idle` | when a heap is idle, and collecting it then |
+//! | `arenas` | memory that no arena needs goes back |
 //! | `scavenger` | which memory goes back, paced |
 //! | `figures` | what the thread has done |
 //! | `day` | a day of the worker under a clock of the test's |
@@ -15,6 +16,7 @@
 //! Invariants: it keeps nobody waiting but for a pack of spans, or for one mutator's being emptied; when there is nothing to
 //! do it sleeps without a timer. It ends before its heap does.
 
+mod arenas;
 #[cfg(all(test, not(loom)))]
 mod day;
 mod emptier;

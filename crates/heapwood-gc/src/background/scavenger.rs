@@ -1,7 +1,7 @@
 //! The background scavenger gives memory back while the program runs. It keeps what the heap will need until its next
 //! collection and a tenth more, as Go's does, and releases what lies above, a millisecond at a time, resting so that it takes
 //! no more than a hundredth of one CPU. Of a heap that has become far larger than what it needs, as after a spike, it no
-//! longer spares after a second what was in use a moment ago. Invariant: it releases free pages only, and what is kept is
+//! longer spares after a second what was in use a moment ago. What arenas have is not its business (`arenas`). Invariant: it releases free pages only, and what is kept is
 //! enough until the next collection.
 
 use super::figures::Figures;
@@ -35,7 +35,7 @@ impl Scavenger {
     pub(super) fn step(&mut self, clock: &impl Clock, heap: Scavenged<'_>) -> Option<Duration> {
         let (space, goal, figures) = heap;
         self.look(clock, heap);
-        if space.resident_bytes() <= kept(goal) {
+        if space.resident_outside_arenas() <= kept(goal) {
             return None;
         }
         let owed = self.pacing.owed(clock);
@@ -45,7 +45,7 @@ impl Scavenger {
         let far = self.look(clock, heap);
         let effort = if far.is_some_and(|since| since >= LONG_ABOVE) { Effort::Full } else { Effort::Gentle };
         let more = self.pacing.work_slice(clock, || {
-            if space.resident_bytes() <= kept(goal) {
+            if space.resident_outside_arenas() <= kept(goal) {
                 return false;
             }
             let Some((bytes, true)) = space.release_some(effort) else { return false };
@@ -61,7 +61,7 @@ impl Scavenger {
 
     /// How long the heap has been far larger than it needs; `None` if it is not.
     fn look(&mut self, clock: &impl Clock, (space, goal, _): Scavenged<'_>) -> Option<Duration> {
-        let (backed, next) = (space.resident_bytes(), goal.load(Ordering::Relaxed));
+        let (backed, next) = (space.resident_outside_arenas(), goal.load(Ordering::Relaxed));
         if backed <= kept(goal) {
             self.far_since = None;
         } else if self.far_since.is_some() || backed > next.saturating_add(next / 2) {

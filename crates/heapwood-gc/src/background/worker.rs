@@ -1,6 +1,7 @@
 //! What the heap's own thread does at each step: a slice of each kind of work that is to be done and not resting. Invariant:
 //! after a step something is left to be done only after what it returns, or once an event wakes the thread.
 
+use super::arenas::ArenaReleaser;
 use super::emptier::Emptier;
 use super::figures::Figures;
 use super::idle::IdleCollector;
@@ -20,6 +21,7 @@ pub(super) struct Worker<'h> {
     emptier: Emptier,
     idle: Option<IdleCollector>,
     scavenger: Scavenger,
+    arenas: ArenaReleaser,
 }
 
 impl<'h> Worker<'h> {
@@ -39,6 +41,7 @@ impl<'h> Worker<'h> {
             emptier: Emptier::new(),
             idle: collects.then(|| IdleCollector::new(now)),
             scavenger: Scavenger::new(),
+            arenas: ArenaReleaser::default(),
         }
     }
 
@@ -58,6 +61,7 @@ impl<'h> Worker<'h> {
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);
         let released = (gate.piece(), self.scavenger.step(clock, (space, state.goal(), figures))).1;
-        [emptied, collected, swept, released].into_iter().flatten().min()
+        let arenas = (gate.piece(), self.arenas.step(clock, state, figures)).1;
+        [emptied, collected, swept, released, arenas].into_iter().flatten().min()
     }
 }

@@ -26,6 +26,11 @@ impl Cause {
         matches!(self, Cause::Due(_) | Cause::NoRoom)
     }
 
+    /// What can be given back is to be.
+    pub(super) fn is_for_room(self) -> bool {
+        matches!(self, Cause::NoRoom | Cause::Idle)
+    }
+
     /// The program waits for what it frees.
     pub(super) fn is_programs(self) -> bool {
         matches!(self, Cause::Program(_))

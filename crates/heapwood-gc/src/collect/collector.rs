@@ -187,7 +187,7 @@ impl Collector {
         &self.record
     }
 
-    pub(super) fn verify(&self) -> Option<&Verify> {
+    pub(crate) fn verify(&self) -> Option<&Verify> {
         self.verify.as_ref()
     }
 

@@ -163,6 +163,9 @@ impl Collector {
         }
         drop(members);
         gate.set_held(0);
+        if of == Collection::Full {
+            space.settle_arenas(cause.is_for_room());
+        }
         drop(piece);
         let ended = Moment::now();
         work.ended = ended.wall;
@@ -240,9 +243,10 @@ impl Collector {
         marker: &mut dyn ScanRoots,
     ) {
         let threads = members.iter().map(|m| m.roots(self.scans_stacks()));
-        roots.for_each(of, threads, |source, words| match source.is_precise() {
-            true => marker.slots(words),
-            false => marker.words(words),
+        roots.for_each(of, threads, |source, words| match source {
+            Source::Arena => marker.arena(words),
+            _ if source.is_precise() => marker.slots(words),
+            _ => marker.words(words),
         });
     }
 

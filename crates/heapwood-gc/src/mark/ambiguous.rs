@@ -15,18 +15,31 @@ impl<M: Mode> Marker<'_, M> {
         if word.wrapping_sub(self.base) >= self.extent {
             return None;
         }
-        self.space.find(Address::new(word)).map(|object| object.base.get())
+        match self.space.find(Address::new(word)) {
+            Some(object) => Some(object.base.get()),
+            None => {
+                // Where an arena was this keeps the addresses from being used again.
+                let _ = self.space.find_piece(Address::new(word)).is_some_and(|piece| piece.is_in_use());
+                None
+            }
+        }
     }
 
     /// Scans the aligned words of `start..end`.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
-        for at in (start.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
+        // Most words are dropped at once, so what that takes is kept at hand.
+        let (base, extent) = (self.base, self.extent);
+        let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
+        while at < end {
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack; it may
             // hold anything, which a volatile read of a word tolerates.
             let word = unsafe { (at as *const usize).read_volatile() };
-            if let Some(object) = self.resolve(word) {
+            if word.wrapping_sub(base) < extent
+                && let Some(object) = self.resolve(word)
+            {
                 self.push(object);
             }
+            at += WORD;
         }
     }
 }

@@ -9,7 +9,7 @@ use super::flagged::WORD_PAGES;
 use super::mode::Mode;
 use super::queue::Marker;
 use super::stack::Range;
-use heapwood_heap::ScanKind;
+use heapwood_heap::{Address, GRANULE, ScanKind};
 use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
@@ -29,10 +29,32 @@ impl<M: Mode> Marker<'_, M> {
         if entry.kind().is_none() {
             self.no_object(addr);
         }
+        if entry.is(ScanKind::Arena) {
+            return self.piece_overflow(addr);
+        }
         self.live_objects += 1;
         let cell = self.shape(entry).cell_size as usize;
         self.live_bytes += if cell != 0 { cell } else { self.large_bytes(addr) };
         self.object_overflow(addr);
+    }
+
+    /// The same of an edge into an arena: its piece is marked, and left for later.
+    #[cold]
+    fn piece_overflow(&mut self, addr: usize) {
+        let Some(piece) = self.space.find_piece(Address::new(addr)) else { return };
+        if !piece.is_in_use() {
+            return piece.note_inside();
+        }
+        let start = piece.start();
+        if addr - start >= GRANULE {
+            piece.note_inside();
+            // SAFETY: as above.
+            if !unsafe { M::Bits::set_at_once(self.marks, start) } {
+                return;
+            }
+            self.mode.marked(start);
+        }
+        self.object_overflow(start);
     }
 
     /// A marked object could not be scanned now.
@@ -45,7 +67,7 @@ impl<M: Mode> Marker<'_, M> {
         // Its bit may wait to be written with others of its word, and whoever scans its span again must see it. When they are
         // written it counts as another marker's: so it is counted once more here.
         // SAFETY: as above; an object that could not be scanned is a base.
-        if M::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } {
+        if M::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } && !entry.is(ScanKind::Arena) {
             self.count(addr, self.shape(entry));
         }
         let page = (addr - self.base) / PAGE_SIZE - entry.back().0;

@@ -157,6 +157,9 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     #[inline(never)]
     fn leads_nowhere(&self, edge: usize) -> bool {
+        if self.entry(edge).is(ScanKind::Arena) {
+            return false;
+        }
         // What is marked is an object, and is not marked again.
         // SAFETY: edges lie inside the extent, whose bits are committed.
         !unsafe { M::Bits::is_set(self.marks, edge) }
@@ -170,12 +173,21 @@ impl<'h, M: Mode> Marker<'h, M> {
         // What was made since the snapshot is not looked at. Nothing else loses its bit as long as the marking goes on. But what
         // was freed may have got its bit by that, if it was made since; else it was shaded.
         if M::SNAPSHOT && is_edge {
-            let object = ObjectRef::new(addr);
-            if !self.world.is_allocated(object) || self.space.is_freed(object) {
-                return;
-            }
+            return self.push_of_snapshot(addr);
         }
         if is_edge && !self.stacks.edges.push(addr) {
+            self.edge_overflow(addr);
+        }
+    }
+
+    fn push_of_snapshot(&mut self, addr: usize) {
+        let Some(addr) = self.space.known_by(Address::new(addr)).map(Address::get) else {
+            // Where an arena was this keeps the addresses from being used again.
+            let _ = self.space.find_piece(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
+            return;
+        };
+        let object = ObjectRef::new(addr);
+        if self.world.is_allocated(object) && !self.space.is_freed(object) && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }
     }
@@ -211,9 +223,26 @@ impl<'h, M: Mode> Marker<'h, M> {
         while bits != 0 {
             let addr = first + bits.trailing_zeros() as usize * GRANULE;
             bits &= bits - 1;
+            if self.entry(addr).is(ScanKind::Arena) {
+                continue;
+            }
             let cell = self.shape(self.entry(addr)).cell_size as usize;
             self.twice.0 += 1;
             self.twice.1 += if cell != 0 { cell } else { self.large_bytes(addr) };
+        }
+    }
+
+    /// What an object that was marked leads to is left.
+    #[cold]
+    #[inline(never)]
+    fn leave_marked(&mut self, object: usize, entry: PageEntry) {
+        match entry.is(ScanKind::Arena) {
+            false => self.count(object, self.shape(entry)),
+            // Whoever frees the piece has to know; and where no arena has it any more, who ends this collection.
+            true => {
+                let piece = self.space.find_piece(Address::new(object)).filter(|piece| piece.is_in_use());
+                piece.inspect(|piece| piece.note_inside());
+            }
         }
     }
 
@@ -270,7 +299,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                                 // What is in the rings is left, too; the objects there have their marks.
                                 while !objects.is_empty() {
                                     let (object, entry): (usize, PageEntry) = objects.pop();
-                                    self.count(object, self.shape(entry));
+                                    self.leave_marked(object, entry);
                                 }
                                 self.stacks.clear();
                                 top = bottom;

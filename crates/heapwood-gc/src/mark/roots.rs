@@ -4,6 +4,7 @@ use super::mode::Mode;
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range as Waiting;
+use crate::inject::Fault;
 use crate::state::remembered::Entry;
 use core::ops::Range;
 use heapwood_heap::Address;
@@ -15,6 +16,9 @@ pub(crate) trait ScanRoots {
 
     /// Any word may be a pointer.
     fn words(&mut self, words: Range<usize>);
+
+    /// Part of a piece of an arena, whose pointers are told by bits.
+    fn arena(&mut self, part: Range<usize>);
 
     /// What was remembered of old objects.
     fn remembered(&mut self, entry: Entry);
@@ -31,6 +35,11 @@ impl<M: Mode> Marker<'_, M> {
             let entry = self.entry(object);
             self.scan(object, entry);
         }
+    }
+
+    /// Whether a slot was one of an arena that is no more, where perhaps nobody may read.
+    fn is_gone(&self, slot: usize) -> bool {
+        self.space.find_arena(Address::new(slot)).is_some_and(|place| !place.is_there)
     }
 }
 
@@ -52,10 +61,20 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
         }
     }
 
+    fn arena(&mut self, part: Range<usize>) {
+        if self.faults.fails(Fault::ArenaWindowLost) {
+            return;
+        }
+        let piece = self.space.known_by(Address::new(part.start)).map_or(part.start, Address::get);
+        self.scan_piece_part(part, piece);
+    }
+
     fn remembered(&mut self, entry: Entry) {
         // The program may have freed the object meanwhile, or stored a word that is no pointer: so what a slot holds is looked
         // up.
         match entry {
+            Entry::Slot(slot) if self.is_gone(slot) => {}
+            Entry::Words(start, _) if self.is_gone(start) => {}
             Entry::Slot(slot) => self.scan_ambiguous(slot, slot + WORD),
             Entry::Words(start, end) => self.scan_ambiguous(start, end),
             Entry::Object(object) => self.remembered_object(object),

@@ -2,12 +2,13 @@
 //! pieces, so that one array does not fill the stack.
 //! Invariant: an object that is scanned is marked, and all its edges are pushed, or wait as a range, or its span is flagged.
 
+use super::bits::MarkBits;
 use super::mode::Mode;
 use super::queue::Marker;
 use super::stack::Range;
 use super::tracer::Target;
 use crate::inject::Fault;
-use heapwood_heap::{ObjectRef, PageEntry, ScanKind, Shape, Span};
+use heapwood_heap::{Address, GRANULE, ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
 use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -17,6 +18,8 @@ pub(super) use heapwood_layout::WORD;
 pub(super) const PIECE: usize = 512;
 /// What stands for the shape of a range that is no object's: every word of it is a pointer slot.
 const SLOTS: u32 = u32::MAX;
+/// What stands for that of a range of an arena's piece, whose pointers are told by bits.
+const PIECE_BITS: u32 = u32::MAX - 1;
 /// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
 const SPARSE: usize = 4 << 20;
 
@@ -27,8 +30,54 @@ impl<'h, M: Mode> Marker<'h, M> {
         if entry.kind().is_none() {
             self.no_object(addr);
         }
-        self.count(addr, self.shape(entry));
+        // What arenas hold is not what a collection is for.
+        if !entry.is(ScanKind::Arena) {
+            self.count(addr, self.shape(entry));
+        }
         self.scan(addr, entry);
+    }
+
+    /// What lies in a piece of an arena that was come to, by its first byte or by a pointer into it: the pieces of an arena are marked
+    /// together.
+    fn visit_piece(&mut self, addr: usize) {
+        let Some(piece) = self.space.find_piece(Address::new(addr)).filter(|piece| piece.is_in_use()) else {
+            return;
+        };
+        let start = piece.start();
+        // What lies in the first granule has the piece's mark.
+        if addr - start >= GRANULE {
+            if !self.faults.fails(Fault::ArenaInsideNotNoted) {
+                piece.note_inside();
+            }
+            return self.push(start);
+        }
+        if !self.faults.fails(Fault::RingCut) {
+            self.push(self.base + piece.next().byte_offset());
+        }
+        self.scan_piece_part(start..piece.frontier(), start);
+    }
+
+    /// Scans part of a piece that is marked, or will be.
+    pub(super) fn scan_piece_part(&mut self, part: core::ops::Range<usize>, piece: usize) {
+        let range = Range { next: part.start, end: part.end, shape: PIECE_BITS, dense: true };
+        self.scan_range(range, piece);
+    }
+
+    /// Follows a pointer that an arena holds: most lead into the same arena, which is marked.
+    fn push_from_arena(&mut self, value: usize) {
+        if value.wrapping_sub(self.base) >= self.extent {
+            return;
+        }
+        if !self.entry(value).is(ScanKind::Arena) {
+            return self.push(value);
+        }
+        let Some(piece) = self.space.find_piece(Address::new(value)).filter(|piece| piece.is_in_use()) else {
+            return;
+        };
+        // SAFETY: a piece lies in the heap, whose bits are committed.
+        if !unsafe { M::Bits::is_set(self.marks, piece.start()) } {
+            self.push(piece.start());
+        }
     }
 
     /// A precise slot holds an address where no span is.
@@ -144,6 +193,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // included, and reports to the context it is given; the marker is not used meanwhile otherwise.
                 unsafe { trace(addr as *mut u8, end - addr, context) };
             }
+            ScanKind::Arena => self.visit_piece(addr),
             ScanKind::NoPointers | ScanKind::Pair | ScanKind::Mask => {}
         }
     }
@@ -199,7 +249,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Takes the first piece off a range.
     pub(super) fn piece_of(&self, range: &mut Range) -> Range {
-        if range.shape != SLOTS
+        if range.shape < PIECE_BITS
             && let Some(piece) = self.piece_of_program(range)
         {
             return piece;
@@ -227,13 +277,17 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// The bytes of an element of a slice of this shape.
     pub(super) fn element_bytes(&self, shape: u32) -> usize {
-        if matches!(shape, 0 | SLOTS) { WORD } else { self.shape_numbered(shape).words as usize * WORD }
+        if matches!(shape, 0 | SLOTS | PIECE_BITS) {
+            WORD
+        } else {
+            self.shape_numbered(shape).words as usize * WORD
+        }
     }
 
     /// Between which parts of a range of this shape it can be split: elements, or the words of a program's.
     pub(super) fn part_bytes(&self, shape: u32) -> usize {
         match shape {
-            0 | SLOTS => WORD,
+            0 | SLOTS | PIECE_BITS => WORD,
             shape if self.shape_numbered(shape).kind() == ScanKind::Program => WORD,
             shape => self.element_bytes(shape),
         }
@@ -247,6 +301,19 @@ impl<'h, M: Mode> Marker<'h, M> {
     pub(super) fn scan_piece(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
+            return;
+        }
+        if range.shape == PIECE_BITS {
+            let (space, mut range) = (self.space, range);
+            if self.faults.fails(Fault::ArenaBitsShort) {
+                range.end -= WORD;
+            }
+            // SAFETY: the range is of a piece, whose bits were written up to where objects reach.
+            unsafe {
+                space
+                    .pointer_bits()
+                    .for_each(range.next..range.end, |slot| self.push_from_arena(Self::word(slot)));
+            }
             return;
         }
         if range.shape == SLOTS {

@@ -18,8 +18,9 @@ use super::Mutator;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, ObjectRef, ScanKind, Span};
+use heapwood_heap::{Address, ObjectRef, ScanKind, Span, publication};
 use heapwood_layout::WORD;
 
 impl Mutator {
@@ -33,9 +34,8 @@ impl Mutator {
         if self.barrier.load(Ordering::Relaxed) != 0 {
             self.before_store(Some(object), slot.into(), value);
         }
-        // Who finds the pointer sees the object as it was made.
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
+        publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
     /// Stores `value` into `slot`, whose object is found from its address if the store must be noted. A slot outside
@@ -50,7 +50,7 @@ impl Mutator {
             self.before_store(None, slot.into(), value);
         }
         // SAFETY: contract 1.
-        unsafe { AtomicUsize::from_ptr(slot) }.store(value.get(), Ordering::Release);
+        publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
     /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.
@@ -60,6 +60,7 @@ impl Mutator {
     /// 2. The source is readable.
     pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
         let barrier = self.barrier.load(Ordering::Relaxed);
+        publication::observe();
         if barrier & MARK != 0 {
             self.shade_overwritten(Some(object), slot as usize, words, None);
         }
@@ -67,6 +68,8 @@ impl Mutator {
             self.note(object, slot.into(), words);
         }
         let remembers = barrier & YOUNG != 0 && self.is_remembered(slot as usize);
+        // One barrier for all of them.
+        publication::publish();
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
         let copy = |i: usize| {
             // SAFETY: contracts 1 and 2.
@@ -118,6 +121,16 @@ impl Mutator {
         }
     }
 
+    /// The same of words whose object is found from their address if that matters.
+    #[inline(always)]
+    pub fn note_init_inside(&self, start: *mut usize, words: usize) {
+        if self.barrier.load(Ordering::Relaxed) != 0
+            && let Some(found) = self.find_known(start as usize)
+        {
+            self.before_init(found.base, start.into(), words);
+        }
+    }
+
     /// The flag is what the heap's is, and what it is asked for holds in the cycle that begins. The thread is stopped, or about
     /// to be attached.
     pub(crate) fn update_barrier(&self) {
@@ -164,6 +177,13 @@ impl Mutator {
         }
     }
 
+    /// These words, of what is old, are looked at by a young collection.
+    pub(crate) fn remember_words(&self, words: Range<usize>) {
+        if self.barrier.load(Ordering::Relaxed) & YOUNG != 0 && !words.is_empty() {
+            self.stores.words(self.shared().remembered(), words.start, words.end);
+        }
+    }
+
     /// Whether a full marking is under way.
     pub(crate) fn is_beside_marking(&self) -> bool {
         self.barrier.load(Ordering::Relaxed) & MARK != 0
@@ -175,6 +195,7 @@ impl Mutator {
     #[inline(never)]
     fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
         let barrier = self.barrier.load(Ordering::Relaxed);
+        publication::observe();
         if barrier != YOUNG {
             return self.before_rare_store(barrier, object, slot, value);
         }
@@ -220,8 +241,15 @@ impl Mutator {
             }
             self.stores.count_long();
             // To a trace function what lies outside the heap may mean an object.
-            let is_known = || (target >= extent || ages.is_old(target)) && !space.has_trace_functions();
-            let is_new = || object.is_some_and(|object| !ages.is_old(ages.offset(object.get())));
+            // Arenas that are new, or were given something, are looked at by young collections in any case.
+            let is_known = || {
+                (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
+                    && !space.has_trace_functions()
+            };
+            let is_new = || {
+                let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
+                !ages.is_in_arena(at) && object.is_some_and(is_new)
+            };
             !(value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
         }
     }
@@ -239,10 +267,11 @@ impl Mutator {
     #[inline(never)]
     fn before_init(&self, object: ObjectRef, start: Address, words: usize) {
         let barrier = self.barrier.load(Ordering::Relaxed);
+        publication::observe();
         let (space, at) = (self.shared().space(), start.get());
         if barrier & YOUNG != 0
             && self.is_remembered(at)
-            && space.is_old(object.into())
+            && space.may_be_old(object.into())
             && !self.shared().faults().fails(Fault::InitNotRecorded)
         {
             self.stores.words(self.shared().remembered(), at, at + words * WORD);
@@ -277,8 +306,7 @@ impl Mutator {
         let mut shading = Shading::of(state);
         let old = |i: usize| {
             // SAFETY: the words are slots of an object of this heap, which others may store into.
-            let old =
-                unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) }.load(Ordering::Relaxed);
+            let old = publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) });
             match value {
                 Some(value) if self.shared().faults().fails(Fault::ShadeAfterStore) => value,
                 _ => old,
@@ -315,7 +343,8 @@ impl Mutator {
         let entry = space.entry_at(Address::new(slot));
         let is_opaque = entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered);
         let value = Address::new(value);
-        if !is_opaque && (!space.contains(value) || space.is_old(value)) {
+        let is_known = || space.is_old(value) || space.find_arena(value).is_some();
+        if !is_opaque && (!space.contains(value) || is_known()) {
             return;
         }
         let set = self.shared().remembered();
@@ -331,7 +360,7 @@ impl Mutator {
                 }
             }
         };
-        if !space.is_old(object.into()) {
+        if !space.may_be_old(object.into()) {
             return;
         }
         match is_opaque {
@@ -345,8 +374,13 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn remember_slot(&self, slot: usize) {
-        let set = self.shared().remembered();
-        if !set.has_overflowed() && !self.shared().faults().fails(Fault::StoreNotRecorded) {
+        let (set, faults) = (self.shared().remembered(), self.shared().faults());
+        let is_lost = || {
+            let in_arena =
+                cfg!(feature = "inject") && self.shared().space().find_arena(Address::new(slot)).is_some();
+            faults.fails(Fault::StoreNotRecorded) || in_arena && faults.fails(Fault::ArenaStoreNotRecorded)
+        };
+        if !set.has_overflowed() && !is_lost() {
             self.stores.slot(set, slot);
         }
     }
@@ -354,6 +388,8 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     fn note(&self, object: ObjectRef, slot: Address, words: usize) {
+        // Who frees waits for the log's lock in a section: a signal of another heap must not stop this thread as it holds it.
+        let _section = self.record().section();
         if let Some(stores) = self.shared().stores() {
             stores.note(self.shared().space(), object, slot, words);
         }

@@ -45,7 +45,7 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_heap::{
-    Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache,
+    Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, publication,
 };
 use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
@@ -248,9 +248,18 @@ impl Mutator {
     /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
     /// thread made.
     pub fn find(&self, addr: usize) -> Option<Object> {
-        let _section = self.record().section();
+        // A piece of an arena is an object to the collector alone.
+        self.find_known(addr).filter(|_| self.shared().space().find_arena(Address::new(addr)).is_none())
+    }
+
+    /// The same, where a value of an arena is known by its piece.
+    fn find_known(&self, addr: usize) -> Option<Object> {
+        publication::observe();
         match self.check() {
-            Ok(()) => self.owned().find(Address::new(addr)),
+            Ok(()) => {
+                let _section = self.record().section();
+                self.owned().find(Address::new(addr))
+            }
             // Its bumps are not this thread's to read now.
             Err(_) => self.shared().space().find(Address::new(addr)),
         }
@@ -279,6 +288,7 @@ impl Mutator {
         ThreadRoots {
             frames: &self.frames,
             stack: stack.then_some(&self.stack),
+            arenas: self.owned(),
             cells: cells.then(|| self.owned().keeping_runs(true)),
         }
     }
@@ -341,10 +351,20 @@ impl Mutator {
     #[inline]
     pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
-        self.recent.get(class, scan, || {
-            let _section = self.record().section();
-            self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout)
-        })
+        self.recent.get(class, scan, || self.look_up_shape(bytes, scan))
+    }
+
+    /// The same of what a constant says, which is quicker.
+    #[inline(always)]
+    pub fn shape_for_constant(&self, bytes: usize, scan: &'static Scan) -> Result<ShapeId, AllocError> {
+        let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
+        self.recent.get_constant(class, scan, || self.look_up_shape(bytes, *scan))
+    }
+
+    #[cold]
+    fn look_up_shape(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
+        let _section = self.record().section();
+        self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout)
     }
 
     /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.
@@ -396,6 +416,7 @@ impl Member for Mutator {
     }
 
     fn retire(&self) -> bool {
+        self.leave_arenas();
         self.owner.store(0, Ordering::Relaxed);
         // In verify mode none is used again, either.
         self.shared().verifies()

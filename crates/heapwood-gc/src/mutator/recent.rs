@@ -1,13 +1,27 @@
 //! The shapes that a mutator looked up before, by how objects are scanned: so that the table of shapes, which has a lock, is
-//! asked once. Invariant: what is remembered is what the table would answer.
+//! asked once. What a constant says is known by the constant's address, for a mask alone is four words to compare. Invariant: what is
+//! remembered is what the table would answer.
 
 use core::cell::Cell;
 use heapwood_heap::{Scan, ShapeId};
 
 const PLACES: usize = 64;
+/// A mutator of a thread that does nothing is to stay small.
+const CONSTANTS: usize = 16;
 
-/// A direct-mapped cache.
-pub(super) struct RecentShapes([Cell<Recent>; PLACES]);
+/// Two direct-mapped caches.
+pub(super) struct RecentShapes {
+    by_scan: [Cell<Recent>; PLACES],
+    by_address: [Cell<OfConstant>; CONSTANTS],
+}
+
+/// The shape of what a constant says; the address is 0 if there is none.
+#[derive(Clone, Copy)]
+struct OfConstant {
+    address: usize,
+    shape: ShapeId,
+    class: u16,
+}
 
 /// A shape that was looked up.
 #[derive(Clone, Copy)]
@@ -19,20 +33,42 @@ struct Recent {
 
 impl RecentShapes {
     pub(super) const fn new() -> Self {
-        RecentShapes(
-            [const { Cell::new(Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }) }; PLACES],
-        )
+        RecentShapes {
+            by_scan: [const { Cell::new(Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }) };
+                PLACES],
+            by_address: [const {
+                Cell::new(OfConstant { address: 0, shape: ShapeId::no_pointers(None), class: 0 })
+            }; CONSTANTS],
+        }
+    }
+
+    /// As [`RecentShapes::get`], of what a constant says.
+    #[inline(always)]
+    pub(super) fn get_constant<E>(
+        &self,
+        class: u16,
+        scan: &'static Scan,
+        look_up: impl FnOnce() -> Result<ShapeId, E>,
+    ) -> Result<ShapeId, E> {
+        let address = core::ptr::from_ref(scan) as usize;
+        let place = &self.by_address[((address >> 5) ^ (address >> 9) ^ class as usize) % CONSTANTS];
+        let recent = place.get();
+        if recent.address == address && recent.class == class {
+            return Ok(recent.shape);
+        }
+        let shape = self.get(class, *scan, look_up)?;
+        place.set(OfConstant { address, shape, class });
+        Ok(shape)
     }
 
     /// The shape of objects of a size class, or of none, that are scanned so; `look_up` is asked if it is not remembered.
-    #[inline]
     pub(super) fn get<E>(
         &self,
         class: u16,
         scan: Scan,
         look_up: impl FnOnce() -> Result<ShapeId, E>,
     ) -> Result<ShapeId, E> {
-        let place = &self.0[(scan_hash(&scan) ^ class as usize) % PLACES];
+        let place = &self.by_scan[(scan_hash(&scan) ^ class as usize) % PLACES];
         let recent = place.get();
         if recent.class == class && recent.scan.is_some_and(|s| same_scan(&s, &scan)) {
             return Ok(recent.shape);

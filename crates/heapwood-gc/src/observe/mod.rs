@@ -8,11 +8,13 @@
 //! | `phases` | the phase clock |
 //! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
 //! | `verify` | the checks of verify mode |
+//! | `arena_log` | who opened and closed arenas: for verify mode |
 //! | `precise_walk`, `slots` | what precise roots lead to, and where the pointers of an object are: for verify mode |
 //! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
 
+mod arena_log;
 mod at_exit;
 mod histogram;
 mod phases;
@@ -26,6 +28,7 @@ mod trace_line;
 mod tracing;
 mod verify;
 
+pub(crate) use arena_log::ArenaLog;
 pub(crate) use phases::{Moment, Times};
 pub(crate) use record::Record;
 #[cfg(feature = "inspect")]

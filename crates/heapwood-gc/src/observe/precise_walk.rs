@@ -46,6 +46,7 @@ impl PreciseWalk {
             if !space.contains(Address::new(object)) {
                 return;
             }
+            let Some(object) = space.known_by(Address::new(object)).map(Address::get) else { return };
             let granule = (object - space.base().get()) / GRANULE;
             // SAFETY: both tables are committed up to the heap's extent and this thread's alone; no more objects wait than
             // there are granules, since each waits once.
@@ -64,6 +65,10 @@ impl PreciseWalk {
             // SAFETY: written when it was come to.
             let object = unsafe { self.waiting.at(len).read() };
             let bytes = space.find(Address::new(object)).map_or(0, |found| found.bytes);
+            // The pieces of an arena live together.
+            if let Some(piece) = space.find_piece(Address::new(object)).filter(|piece| piece.is_in_use()) {
+                come_to(&mut len, space.base().get() + piece.next().byte_offset());
+            }
             for_each_slot(space, object, bytes, |at| {
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let value = unsafe { (at as *const usize).read() };

@@ -209,6 +209,7 @@ mod tests {
             limit: None,
             huge_pages: false,
             clobber: false,
+            protect_arenas: false,
             single_cells: false,
         };
         let space = Space::new(&SYSTEM, config).unwrap();

@@ -229,4 +229,11 @@ stats! {
     promoted_bytes: u64, Bytes, Total;
     /// Young collections that were ended early, for they took too long: what they had not seen was kept.
     promoted_whole: u64, Count, Total;
+    /// Arenas that were opened.
+    arenas: u64, Count, Total;
+    /// In pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of `live_bytes`: arenas
+    /// make no collection due.
+    arena_bytes: usize, Bytes, Level;
+    /// In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there.
+    arena_free_bytes: usize, Bytes, Level;
 }

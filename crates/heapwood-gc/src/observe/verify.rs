@@ -5,12 +5,14 @@
 //! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
 //! allocation, and none is at a collection. And every slot, of roots as of objects, must hold the address of an object
 //! that exists: marking would raise a freed one from the dead. Where the program frees objects itself, that is asked of
-//! objects that precise roots lead to (`precise_walk`); others may be dead. After marking, the space's walker runs, and a second,
+//! objects that precise roots lead to (`precise_walk`); others may be dead. So is whether one refers to an arena that was closed with the
+//! promise that nothing does; to others anything may. After marking, the space's walker runs, and a second,
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
 //! object. A closed set that contains the roots contains everything reachable. After a young collection what is old counts as
 //! marked; an edge from there that is missed is a store that was not remembered, and the noted stores tell whose fault that is.
 //! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed.
 
+use super::arena_log::ArenaLog;
 use super::precise_walk::PreciseWalk;
 use super::slots::for_each_slot;
 use crate::mutator::Mutator;
@@ -19,7 +21,7 @@ use crate::roots::{LockedRoots, Source};
 use crate::state::StoreLog;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Collection, ObjectRef, Space, Stopped};
+use heapwood_heap::{Address, Collection, MarkedPiece, ObjectRef, Space, Stopped};
 use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -31,6 +33,7 @@ pub(crate) struct Verify {
     /// So many bytes of the heap have room in it.
     committed: AtomicUsize,
     violations: AtomicU64,
+    arenas: ArenaLog,
 }
 
 impl Verify {
@@ -40,7 +43,13 @@ impl Verify {
             walk: PreciseWalk::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
+            arenas: ArenaLog::new(kernel)?,
         })
+    }
+
+    /// Who opened and closed arenas.
+    pub(crate) fn arenas(&self) -> &ArenaLog {
+        &self.arenas
     }
 
     /// How many stores went around the barrier so far.
@@ -73,18 +82,21 @@ impl Verify {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
-        let frees = space.has_explicit_frees();
+        let (frees, promised) = (space.has_explicit_frees(), space.has_promises_of_arenas());
         world.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
             let is_old = world.is_allocated(object);
             let object = object.get();
+            // Of an arena's piece, what it had then.
+            let seen = space.find_piece(Address::new(object)).map_or(usize::MAX, MarkedPiece::seen);
             for_each_slot(space, object, bytes, |slot| {
+                let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
                 // What is dead and has not been collected may refer to what the program has freed, where another lies now.
-                if !frees {
+                if !(frees || promised && Wrong::is_in_arena(space, now)) {
                     check_slot(space, slot, (object, bytes), now);
                 }
                 // SAFETY: the copy is committed up to the extent.
@@ -98,7 +110,7 @@ impl Verify {
                 }
             });
         });
-        if frees {
+        if frees || promised {
             let from_roots = |come_to: &mut dyn FnMut(usize)| {
                 for_each_root(roots, members, |_, _, value| come_to(value));
             };
@@ -119,8 +131,11 @@ impl Verify {
         roots: &LockedRoots<'_>,
         members: &Members<'_, Mutator>,
     ) {
-        let is_missed =
-            |addr: usize| space.contains(Address::new(addr)) && !world.is_allocated(ObjectRef::new(addr));
+        let is_missed = |addr: usize| {
+            let known_by =
+                space.contains(Address::new(addr)).then(|| space.known_by(Address::new(addr))).flatten();
+            known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
+        };
         for_each_root(roots, members, |from, at, addr| {
             if is_missed(addr) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
@@ -212,14 +227,22 @@ enum Wrong {
     FreedByProgram,
     Free,
     Inside { object: usize, bytes: usize },
+    InArena { number: u64 },
 }
 
 impl Wrong {
+    fn is_in_arena(space: &Space, value: usize) -> bool {
+        matches!(Wrong::about(space, value), Some(Wrong::InArena { .. }))
+    }
+
     /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
     fn about(space: &Space, value: usize) -> Option<Wrong> {
         let value = Address::new(value);
         if !space.contains(value) {
             return None;
+        }
+        if let Some(place) = space.find_arena(value) {
+            return place.is_promised.then_some(Wrong::InArena { number: place.arena });
         }
         match space.find(value) {
             Some(object) if Address::from(object.base) == value => None,
@@ -239,6 +262,10 @@ impl fmt::Display for Wrong {
             Wrong::FreedByProgram => write!(
                 f,
                 "which the program has freed: whatever refers to an object is cleared before it is freed"
+            ),
+            Wrong::InArena { number } => write!(
+                f,
+                "where arena {number} was, which has been closed or emptied with the promise that nothing refers to it: clear what does before"
             ),
             Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
             Wrong::Inside { object, bytes } => write!(

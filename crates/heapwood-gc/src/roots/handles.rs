@@ -1,11 +1,12 @@
 //! Handles: slots that the heap owns, each a root as long as it is held. They may be used from any thread that is
-//! attached, and outlive the mutator that made them. Invariants: a slot in use holds an object's address (even); a free
-//! slot holds the number of the next free one, shifted left, plus 1, which is below every heap; a block of slots counts
+//! attached, and outlive the mutator that made them. Invariants: a slot in use holds an object's address; a free
+//! slot holds the number of the next free one, shifted left, plus 1, which is odd and below every heap; a block of slots counts
 //! those that are held, so that collections pass over blocks without any.
 
 use crate::error::HandleError;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::publication;
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
@@ -17,6 +18,11 @@ pub(super) const BLOCK: usize = 512;
 const STEP: usize = 8 * BLOCK;
 /// The end of the free list: no slot's number.
 const NONE: usize = MAX_HANDLES;
+
+/// Whether a slot that holds this is free. A text in an arena may lie at an odd address, but no heap lies so low.
+fn is_free(value: usize) -> bool {
+    value & 1 != 0 && value <= NONE << 1 | 1
+}
 
 /// A slot that keeps an object alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +50,7 @@ impl Handle {
     /// It refers to the object at this address from now on.
     pub(super) fn set(self, object: usize) {
         // SAFETY: slots stay where they are as long as the heap, which the caller has.
-        unsafe { self.0.as_ref() }.store(object, Ordering::Release);
+        publication::store(unsafe { self.0.as_ref() }, object);
     }
 
     /// The address of the object.
@@ -54,7 +60,7 @@ impl Handle {
     #[inline]
     pub unsafe fn get(self) -> usize {
         // SAFETY: the slot lives as long as the heap (contract 1).
-        unsafe { self.0.as_ref() }.load(Ordering::Acquire)
+        publication::load(unsafe { self.0.as_ref() })
     }
 }
 
@@ -136,7 +142,7 @@ impl Handles {
         if !offset.is_multiple_of(WORD) || index >= self.used {
             return false;
         }
-        if self.slot(index).load(Ordering::Relaxed) & 1 != 0 {
+        if is_free(self.slot(index).load(Ordering::Relaxed)) {
             return false;
         }
         self.slot(index).store(self.free << 1 | 1, Ordering::Release);
@@ -178,7 +184,7 @@ impl Handles {
             let first = (address - self.slots.as_ptr() as usize) / WORD;
             for index in first..first + words {
                 let value = self.slot(index).load(Ordering::Relaxed);
-                if value & 1 == 0 && value != 0 {
+                if value != 0 && !is_free(value) {
                     f(value);
                 }
             }

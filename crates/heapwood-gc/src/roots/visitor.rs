@@ -12,7 +12,7 @@ use crate::inject::{Fault, FaultInjector};
 use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
-use heapwood_heap::{Collection, Owner};
+use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
 use heapwood_os::timed_lock::TimedGuard;
@@ -32,6 +32,10 @@ pub(crate) enum Source {
     Stack,
     /// A cell that a thread may be writing an object into.
     Cell,
+    /// Two words of an arena's header: itself, and a piece.
+    ArenaHeader,
+    /// Part of an arena's piece, which has bits.
+    Arena,
     /// Data of a library, as a copy.
     Library,
 }
@@ -39,7 +43,7 @@ pub(crate) enum Source {
 impl Source {
     /// Whether each word holds null, an address outside the heap, or the address of an object.
     pub(crate) fn is_precise(self) -> bool {
-        matches!(self, Source::Slots | Source::Handles | Source::Frame)
+        matches!(self, Source::Slots | Source::Handles | Source::Frame | Source::ArenaHeader)
     }
 }
 
@@ -53,6 +57,8 @@ impl fmt::Display for Source {
             Source::Frame => "the frame slot",
             Source::Stack => "the word of a stack",
             Source::Cell => "the word of an object that is being made",
+            Source::ArenaHeader => "the word of an arena's header",
+            Source::Arena => "the word of an arena",
             Source::Library => "the word of a library's data",
         })
     }
@@ -63,6 +69,8 @@ pub(crate) struct ThreadRoots<'m> {
     pub(crate) frames: &'m Frames,
     /// Its stack, if that is scanned.
     pub(crate) stack: Option<&'m ThreadStack>,
+    /// Its arenas.
+    pub(crate) arenas: Owner<'m>,
     /// What has cells in hand that it may be writing, if it was stopped between two instructions.
     pub(crate) cells: Option<Owner<'m>>,
 }
@@ -113,11 +121,15 @@ impl LockedRoots<'_> {
             }
         }
         self.stacks.for_each(|words| f(Source::Stack, words));
-        for ThreadRoots { frames, stack, cells } in threads {
+        for ThreadRoots { frames, stack, arenas, cells } in threads {
             frames.iter().for_each(|frame| f(Source::Frame, words(frame.slots as usize, frame.count)));
             if let Some(stack) = stack {
                 stack.for_each(|words| f(Source::Stack, words));
             }
+            arenas.for_each_arena(of, |words| match words {
+                ArenaWords::Roots(words) => f(Source::ArenaHeader, words),
+                ArenaWords::Values(words) => f(Source::Arena, words),
+            });
             if let Some(cells) = cells {
                 cells.for_each_cell_in_hand(|words| f(Source::Cell, words));
             }

@@ -61,11 +61,9 @@ impl ForkGate {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Who forks waits until no piece is under way.
-    pub(crate) fn wait_for_pieces(&self) {
-        while self.pieces.load(Ordering::SeqCst) != 0 {
-            std::thread::yield_now();
-        }
+    /// Whether pieces are under way, for who forks.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.pieces.load(Ordering::SeqCst) != 0
     }
 
     /// In a forked child: no collection is under way.

@@ -53,6 +53,11 @@ impl StoreLog {
         // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
         // start is enough here.
         let span = space.find_span(object.into());
+        let object = match space.find_arena(object.into()).filter(|place| place.is_there) {
+            // An arena's values are not known one by one.
+            Some(place) => ObjectRef::new(place.piece.0),
+            None => object,
+        };
         let Some(span) = span.filter(|span| span.cell_in(object.into()) == Some(object.into())) else {
             corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
         };

@@ -36,6 +36,8 @@ pub(crate) struct Wakeup {
     tells: AtomicU32,
     /// Not 0 while the thread sleeps for no longer than a [`NAP`].
     naps: AtomicU32,
+    /// Not 0 while the thread looks now and then after what arenas do not need.
+    looks_after_arenas: AtomicU32,
 }
 
 impl Wakeup {
@@ -66,6 +68,22 @@ impl Wakeup {
         if self.tells.swap(Tells::Nobody as u32, Ordering::Relaxed) != Tells::Nobody as u32 {
             self.notify();
         }
+    }
+
+    /// An arena has given memory up, for the next or for the kernel: the thread is told once.
+    #[inline]
+    pub(crate) fn arena_closed(&self) {
+        if self.looks_after_arenas.load(Ordering::Relaxed) == 0
+            && self.looks_after_arenas.swap(1, Ordering::Relaxed) == 0
+        {
+            self.notify();
+        }
+    }
+
+    /// The thread looks no more, as nothing was left a moment ago; whoever closes an arena tells it again.
+    pub(crate) fn forget_arenas(&self) {
+        self.looks_after_arenas.store(0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
     }
 
     /// From now on so many tell, until one does.

@@ -2,10 +2,11 @@
 //! the space is consistent, and where only precise roots count, what cannot be reached is gone. A young collection keeps what
 //! is old, and what that leads to; one that is late keeps everything.
 
+use super::kinds::{Kind, Lies};
 use super::model::{Id, Masked};
 use super::world::World;
 use heapwood_gc::Stats;
-use heapwood_heap::Stopped;
+use heapwood_heap::{Address, Stopped};
 
 pub(crate) type Outcome = Result<(), String>;
 
@@ -46,11 +47,16 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     // What a young collection finds is added to what there was, of which the program may have freed some: then objects are
     // counted anew by a full one, and bytes are an estimate.
     if !world.freed {
-        let (n, found) = (all.len(), stats.live_objects);
-        if exact && found != n || found < order.len() {
-            return Err(format!("{what}: {n} objects are kept, {} alive, {found} were marked", order.len()));
+        // What arenas hold is not counted.
+        let in_heap = |ids: &[Id]| ids.iter().filter(|&&id| !kind(world, id).is_in_arena()).count();
+        let (n, alive, found) = (in_heap(&all), in_heap(&order), stats.live_objects);
+        if exact && found != n || found < alive {
+            return Err(format!("{what}: {n} objects are kept, {alive} alive, {found} were marked"));
         }
-        let bytes = |ids: &[Id]| ids.iter().map(|&id| kind(world, id).counted_bytes()).sum::<usize>();
+        let bytes = |ids: &[Id]| {
+            let in_heap = ids.iter().map(|&id| kind(world, id)).filter(|kind| !kind.is_in_arena());
+            in_heap.map(Kind::counted_bytes).sum::<usize>()
+        };
         let (all, alive, found) = (bytes(&all), bytes(&order), stats.live_bytes);
         if world.frees == 0 && (exact && found != all || found < alive) {
             return Err(format!("{what}: {all} bytes are kept, {alive} alive, {found} were counted"));
@@ -64,12 +70,23 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     }
     apart(world, &order)?;
     world.young.clear();
+    let mut dead_arenas = world.model.arenas.clone();
     let gone = world.model.forget_all_but(&kept);
     world.model.grow_old(&reached);
+    dead_arenas.retain(|number, _| !world.model.arenas.contains_key(number));
+    world.collected_arenas += dead_arenas.len();
+    let arena_graves = core::mem::take(&mut world.model.arena_graves);
     if depth != Depth::Look {
         world.heap.space().finish_sweep();
         if exact {
             absent(world, &gone, newest)?;
+            for at in &arena_graves {
+                let found =
+                    world.heap.space().find_arena(Address::new(at.addr())).filter(|place| place.is_there);
+                if let Some(found) = found.filter(|place| dead_arenas.contains_key(&place.arena)) {
+                    return Err(format!("the dead arena at {:#x} is still there: {found:x?}", at.addr()));
+                }
+            }
         }
     }
     if depth == Depth::Whole {
@@ -82,6 +99,8 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
         }
     }
     world.graves.extend(gone);
+    world.graves.extend(arena_graves.into_iter().take(3));
+    world.let_go_of_headers();
     let excess = world.graves.len().saturating_sub(64);
     world.graves.drain(..excess);
     world.live = order.len();
@@ -90,7 +109,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     Ok(())
 }
 
-fn kind(world: &World, id: Id) -> &super::kinds::Kind {
+fn kind(world: &World, id: Id) -> &Kind {
     &world.kinds.all[world.model.get(id).kind]
 }
 
@@ -100,22 +119,35 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     let at = object.at.addr();
     let fail =
         |what: String| Err(format!("the {} of {} bytes at {at:#x}: {what}", kind.name, kind.ty.size()));
-    for inside in [at, at + kind.ty.size() - 1] {
+    let ends = [at, at + kind.ty.size() - 1];
+    if let Some(number) = object.arena {
+        for inside in ends {
+            match world.heap.space().find_arena(Address::new(inside)) {
+                Some(place) if place.is_there && place.arena == number => {}
+                other => return fail(format!("looking up {inside:#x} of arena {number} finds {other:x?}")),
+            }
+        }
+    }
+    for inside in ends.into_iter().filter(|_| object.arena.is_none()) {
         match world.mutator().find(inside) {
             Some(found) if found.base.get() == at && found.bytes == kind.reach() => {}
             other => return fail(format!("looking up {inside:#x} finds {other:x?}")),
         }
     }
-    // SAFETY: the object was just found.
-    let words = unsafe { core::slice::from_raw_parts(at as *const usize, kind.words()) };
+    if kind.lies == Lies::Header {
+        return Ok(());
+    }
     let mut linked = 0;
-    for (w, &found) in words.iter().enumerate() {
+    for w in 0..kind.words() {
+        // A text of an arena lies anywhere.
+        // SAFETY: the object was just found.
+        let found = unsafe { (at as *const usize).add(w).read_unaligned() };
         let wanted = if kind.is_slot[w] {
             if found == 0 {
                 continue;
             }
             linked += 1;
-            world.value(object.edges.get(&(w as u32)).copied())
+            world.word(id, w as u32)
         } else if kind.counted && w == 0 {
             kind.slots.len()
         } else {
@@ -128,8 +160,9 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
             return fail(format!("word {w} is {found:#x} and should be {wanted:#x}"));
         }
     }
-    if linked != object.edges.len() {
-        return fail(format!("{linked} slots are in use and should be {}", object.edges.len()));
+    let used = object.edges.len() + object.stale.len();
+    if linked != used {
+        return fail(format!("{linked} slots are in use and should be {used}"));
     }
     Ok(())
 }
@@ -147,8 +180,9 @@ fn apart(world: &World, order: &[Id]) -> Outcome {
     if let Some(pair) = places.windows(2).find(|p| p[0].0 + p[0].1 > p[1].0) {
         return Err(format!("objects at {:#x} and {:#x} overlap", pair[0].0, pair[1].0));
     }
-    match places.iter().find(|p| p.0 % heapwood_heap::GRANULE != 0) {
-        Some(p) => Err(format!("the object at {:#x} is not aligned", p.0)),
+    let in_heap = |id: &&Id| !kind(world, **id).is_in_arena();
+    match order.iter().filter(in_heap).find(|&&id| !world.addr(id).is_multiple_of(heapwood_heap::GRANULE)) {
+        Some(&id) => Err(format!("the object at {:#x} is not aligned", world.addr(id))),
         None => Ok(()),
     }
 }
@@ -157,6 +191,8 @@ fn apart(world: &World, order: &[Id]) -> Outcome {
 fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
     for at in gone {
         let found = world.heap.find(at.addr()).filter(|o| Some(o.base.get()) != newest);
+        // What was made since may be a piece of an arena, whose value is not written yet.
+        let found = found.filter(|o| world.heap.space().find_arena(o.base.into()).is_none());
         if let Some(found) = found {
             return Err(format!("the dead object at {:#x} still exists: {found:x?}", at.addr()));
         }
@@ -166,11 +202,18 @@ fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
 
 /// Exactly the objects that are kept exist.
 fn everything(world: &World, order: &[Id]) -> Outcome {
+    let in_heap = order.iter().filter(|&&id| !kind(world, id).is_in_arena());
     let mut wanted: Vec<(usize, usize)> =
-        order.iter().map(|&id| (world.addr(id), kind(world, id).reach())).collect();
+        in_heap.map(|&id| (world.addr(id), kind(world, id).reach())).collect();
     wanted.sort_unstable();
-    let mut found = Vec::new();
-    stopped(world).for_each_object(|object, bytes| found.push((object.get(), bytes)));
+    let (mut found, mut arenas) = (Vec::new(), Vec::new());
+    stopped(world).for_each_object(|object, bytes| match world.heap.space().find_arena(object.into()) {
+        Some(place) => arenas.push(place.arena),
+        None => found.push((object.get(), bytes)),
+    });
+    if let Some(odd) = arenas.iter().find(|number| !world.model.arenas.contains_key(number)) {
+        return Err(format!("arena {odd} is there, and nothing keeps it"));
+    }
     if found == wanted {
         return Ok(());
     }

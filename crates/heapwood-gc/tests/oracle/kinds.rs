@@ -1,9 +1,10 @@
 //! The kinds of objects a program makes: every way of scanning, small and large. A kind has a fixed size; masks and
 //! lengths differ from seed to seed.
 
+use super::arena::Values;
 use super::rng::Rng;
 use heapwood_gc::{Heap, Mutator, ObjectType, Tracer, slice_scan};
-use heapwood_heap::{Scan, ScanKind};
+use heapwood_heap::{ArenaHeader, Scan, ScanKind};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
 
@@ -16,6 +17,18 @@ pub(crate) enum Slots {
     Precise,
     /// Anything: also pointers into objects.
     Ambiguous,
+}
+
+/// Where objects of a kind lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lies {
+    InHeap,
+    /// There, and what it holds is the collector's.
+    Header,
+    /// In an arena, told by a mask,
+    Values(Values),
+    /// or without pointers, with this alignment.
+    Data(usize),
 }
 
 /// A kind of object.
@@ -31,8 +44,9 @@ pub(crate) struct Kind {
     pub(crate) counted: bool,
     /// The slots are all words from this one on.
     pub(crate) run_from: Option<u32>,
-    /// How often it is chosen.
+    /// How often it is chosen, of those that lie in the heap or of those in arenas.
     pub(crate) weight: usize,
+    pub(crate) lies: Lies,
 }
 
 impl Kind {
@@ -62,7 +76,11 @@ impl Kind {
 
     /// The bytes from the first that a pointer may point at and still mean the object.
     pub(crate) fn reach(&self) -> usize {
-        self.ty.cell_size().unwrap_or(self.ty.size())
+        if self.is_in_arena() { self.ty.size() } else { self.ty.cell_size().unwrap_or(self.ty.size()) }
+    }
+
+    pub(crate) fn is_in_arena(&self) -> bool {
+        matches!(self.lies, Lies::Values(_) | Lies::Data(_))
     }
 }
 
@@ -70,6 +88,9 @@ impl Kind {
 pub(crate) struct Kinds {
     pub(crate) all: Vec<Kind>,
     weights: usize,
+    /// That of arenas' headers, and the weights of what lies in arenas.
+    pub(crate) header: usize,
+    in_arenas: usize,
 }
 
 struct Maker<'a> {
@@ -82,7 +103,25 @@ impl Maker<'_> {
     fn add(&mut self, name: &'static str, weight: usize, ty: ObjectType, slots: Vec<u32>, holds: Slots) {
         let mut is_slot = vec![false; ty.size() / WORD];
         slots.iter().for_each(|&s| is_slot[s as usize] = true);
-        self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight });
+        let lies = Lies::InHeap;
+        self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight, lies });
+    }
+
+    /// Values of so many words in an arena.
+    fn in_arena(&mut self, weight: usize, words: usize, slots: Vec<u32>) {
+        let mut mask = [0u64; 4];
+        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+        let is_run = slots.len() == words;
+        self.add("value of an arena", weight, ObjectType::no_pointers(words * WORD), slots, Slots::Precise);
+        let key = 2 + self.all.len();
+        let last = self.all.last_mut().unwrap();
+        last.lies = Lies::Values(Values::new(key, words, mask));
+        last.run_from = is_run.then_some(0);
+    }
+
+    fn data_in_arena(&mut self, weight: usize, bytes: usize, align: usize) {
+        self.add("text of an arena", weight, ObjectType::no_pointers(bytes), Vec::new(), Slots::Precise);
+        self.all.last_mut().unwrap().lies = Lies::Data(align);
     }
 
     fn masked(&mut self, name: &'static str, weight: usize, words: usize, slots: &[u32]) {
@@ -318,14 +357,48 @@ impl Kinds {
         m.traced("traced", 8, 5 + rng.below(10), Slots::Precise);
         m.traced("traced, large", 1, 4200 + rng.below(300), Slots::Precise);
         m.traced("traced, ambiguous", 6, 6 + rng.below(10), Slots::Ambiguous);
-        let weights = m.all.iter().map(|k| k.weight).sum();
-        Kinds { all: m.all, weights }
+        let header = m.all.len();
+        m.add(
+            "header of an arena",
+            0,
+            ObjectType::no_pointers(ArenaHeader::BYTES),
+            Vec::new(),
+            Slots::Precise,
+        );
+        m.all[header].lies = Lies::Header;
+        m.in_arena(10, 1, vec![0]);
+        m.in_arena(30, 2, vec![0, 1]);
+        m.in_arena(10, 3, vec![1]);
+        m.in_arena(10, 8, (0..8).collect());
+        for words in [5, 13, 63, 64, 65, 129, 256] {
+            let words = if rng.one_in(2) { words } else { 1 + rng.below(256) };
+            let slots = (0..words as u32).filter(|&w| w + 1 == words as u32 || rng.one_in(4)).collect();
+            m.in_arena(3, words, slots);
+        }
+        for (bytes, align) in [(1, 1), (3, 1), (8, 8), (24, 16), (40, 4), (900, 2)] {
+            m.data_in_arena(5, bytes + rng.below(bytes), align);
+        }
+        m.data_in_arena(1, 20_000 + rng.below(90_000), 8);
+        let weigh = |in_arenas| {
+            let all = m.all.iter().filter(move |k| k.is_in_arena() == in_arenas);
+            all.map(|k| k.weight).sum()
+        };
+        let (weights, in_arenas) = (weigh(false), weigh(true));
+        Kinds { all: m.all, weights, header, in_arenas }
     }
 
-    /// A kind, by weight.
+    /// A kind that lies in the heap, by weight.
     pub(crate) fn choose(&self, rng: &mut Rng) -> usize {
-        let mut at = rng.below(self.weights);
-        for (i, kind) in self.all.iter().enumerate() {
+        self.choose_of(rng.below(self.weights), false)
+    }
+
+    /// A kind that lies in arenas, by weight.
+    pub(crate) fn choose_in_arena(&self, rng: &mut Rng) -> usize {
+        self.choose_of(rng.below(self.in_arenas), true)
+    }
+
+    fn choose_of(&self, mut at: usize, in_arena: bool) -> usize {
+        for (i, kind) in self.all.iter().enumerate().filter(|(_, kind)| kind.is_in_arena() == in_arena) {
             if at < kind.weight {
                 return i;
             }

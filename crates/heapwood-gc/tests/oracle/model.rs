@@ -1,7 +1,7 @@
 //! The object graph as the program means it. Addresses are kept masked, so that a conservative scan of the test's
 //! own memory does not find them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An address that does not look like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +46,10 @@ pub(crate) struct Object {
     pub(crate) serial: u64,
     /// By word.
     pub(crate) edges: HashMap<u32, Edge>,
+    /// By word, what is left of pointers into arenas that were closed.
+    pub(crate) stale: HashMap<u32, Masked>,
+    /// The arena that it lies in: all that lie there live as long as one does.
+    pub(crate) arena: Option<u64>,
     /// A word without pointer meaning that holds some object's address.
     pub(crate) decoy: Option<(u32, Masked)>,
     /// A young collection keeps it, whether or not it can be reached.
@@ -63,9 +67,21 @@ impl Object {
     }
 }
 
+/// What an arena holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holds {
+    /// What lies there, and what it has passed to the heap.
+    pub(crate) values: Vec<Id>,
+    pub(crate) passed: Vec<Id>,
+}
+
 /// The objects that may exist.
 #[derive(Default)]
 pub(crate) struct Model {
+    /// By the number of the arena.
+    pub(crate) arenas: HashMap<u64, Holds>,
+    /// Where values of arenas were.
+    pub(crate) arena_graves: Vec<Masked>,
     objects: Vec<Option<Object>>,
     free: Vec<Id>,
     serials: u64,
@@ -79,6 +95,8 @@ impl Model {
             kind,
             serial: self.serials,
             edges: HashMap::new(),
+            stale: HashMap::new(),
+            arena: None,
             decoy: None,
             old,
             dead: false,
@@ -124,18 +142,22 @@ impl Model {
     /// What can be reached from `roots`, as flags by id and in order of discovery.
     pub(crate) fn reachable(&self, roots: impl Iterator<Item = Id>) -> (Vec<bool>, Vec<Id>) {
         let mut seen = vec![false; self.objects.len()];
-        let mut order: Vec<Id> = Vec::new();
-        for root in roots {
-            if !core::mem::replace(&mut seen[root.0], true) {
-                order.push(root);
+        let (mut order, mut arenas): (Vec<Id>, HashSet<u64>) = Default::default();
+        let mut reach = |order: &mut Vec<Id>, id: Id| {
+            if !core::mem::replace(&mut seen[id.0], true) {
+                order.push(id);
             }
-        }
+        };
+        roots.for_each(|root| reach(&mut order, root));
         let mut at = 0;
         while at < order.len() {
-            for edge in self.get(order[at]).edges.values() {
-                if !core::mem::replace(&mut seen[edge.to.0], true) {
-                    order.push(edge.to);
-                }
+            let object = self.get(order[at]);
+            object.edges.values().for_each(|edge| reach(&mut order, edge.to));
+            if let Some(arena) = object.arena
+                && arenas.insert(arena)
+            {
+                let holds = &self.arenas[&arena];
+                holds.values.iter().chain(&holds.passed).for_each(|&id| reach(&mut order, id));
             }
             at += 1;
         }
@@ -151,14 +173,20 @@ impl Model {
         }
     }
 
-    /// Forgets every object whose flag is not set, and returns where they were.
+    /// Forgets every object whose flag is not set, and returns where those were that lay in the heap.
     pub(crate) fn forget_all_but(&mut self, keep: &[bool]) -> Vec<Masked> {
         let mut gone = Vec::new();
         for (i, object) in self.objects.iter_mut().enumerate() {
             if !keep.get(i).copied().unwrap_or(false)
                 && let Some(object) = object.take()
             {
-                gone.push(object.at);
+                match object.arena {
+                    Some(arena) => {
+                        self.arenas.remove(&arena);
+                        self.arena_graves.push(object.at);
+                    }
+                    None => gone.push(object.at),
+                }
                 self.free.push(Id(i));
             }
         }

@@ -1,8 +1,9 @@
 //! Random programs: one step is one operation on the heap and on the model. Only objects that could be reached since
 //! the last collection are touched.
 
+use super::arenas::{End, longest};
 use super::check::{self, Depth, Outcome};
-use super::kinds::{Slots, WORD};
+use super::kinds::{Lies, Slots, WORD};
 use super::model::{Edge, Id, Masked, Word};
 use super::settings::Settings;
 use super::world::World;
@@ -29,6 +30,9 @@ pub(crate) struct Done {
     pub(crate) reused: usize,
     /// Collections that stopped the program where it only computed.
     pub(crate) answered: usize,
+    /// Arenas, and those of them that the collector freed.
+    pub(crate) arenas: usize,
+    pub(crate) collected_arenas: usize,
 }
 
 /// Plays `steps` steps from `seed`; an error says what went wrong, and how to play it again.
@@ -59,6 +63,8 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
         frees: world.frees,
         reused: world.reused,
         answered: world.answered,
+        arenas: world.opened,
+        collected_arenas: world.collected_arenas,
     })
 }
 
@@ -84,7 +90,8 @@ impl World {
         }
         let dice = if self.growing { self.rng.below(82) } else { self.rng.below(100) };
         match dice {
-            0..60 => self.allocate(limits),
+            0..14 => self.use_arenas(limits),
+            14..60 => self.allocate(limits),
             60..64 => self.init(),
             64..82 => self.link(),
             82..86 => self.unlink(),
@@ -161,6 +168,12 @@ impl World {
         }
         while self.frames.len() > 1 {
             self.pop_frame();
+        }
+        for open in (0..self.arenas.len()).rev() {
+            if self.rng.one_in(2) {
+                let end = [End::Closed, End::Emptied, End::Left][self.rng.below(3)];
+                self.end_arena(open, end, false).unwrap_or_else(|what| panic!("{what}"));
+            }
         }
     }
 
@@ -276,7 +289,11 @@ impl World {
                     return Err(format!("{live} bytes are alive above the limit of {limit}"));
                 }
                 self.drop_all_roots();
-                self.collect_all(Depth::Whole)?;
+                self.leave_all_arenas()?;
+                // What arenas were is free pages after the next.
+                for _ in 0..3 {
+                    self.collect_all(Depth::Whole)?;
+                }
                 if self.settings.exact() && self.heap.stats().in_use_bytes != 0 {
                     return Err("an empty heap has pages in use".into());
                 }
@@ -296,12 +313,107 @@ impl World {
         Ok(())
     }
 
+    /// Opens an arena, puts something into one, or ends one.
+    fn use_arenas(&mut self, limits: &mut usize) -> Outcome {
+        if self.rng.one_in(40) {
+            return self.end_some_arena(false);
+        }
+        let before = self.heap.stats().collections;
+        if self.wants_arena() {
+            let made = self.open_arena();
+            let newest = made.as_ref().ok().map(|(arena, _)| arena.0.as_ptr() as usize);
+            self.came(before, newest)?;
+            return match made {
+                Ok(made) => {
+                    self.add_arena(made);
+                    Ok(())
+                }
+                Err(e) => self.has_no_room(e, limits),
+            };
+        }
+        let open = self.rng.below(self.arenas.len());
+        if !self.is_empty_arena(open) && self.rng.one_in(12) {
+            let kind = self.kinds.choose(&mut self.rng);
+            let made = self.pass(open, kind);
+            self.hold(made.as_ref().map_or(0, |&at| at));
+            self.came(before, made.as_ref().ok().copied())?;
+            let at = match made {
+                Ok(at) => at,
+                Err(e) => return self.has_no_room(e, limits),
+            };
+            self.kinds.all[kind].newborn(at, false)?;
+            self.fill_then(at, kind, |world, id| world.add_passed(open, id))?;
+            self.hold(0);
+            return Ok(());
+        }
+        let kind = self.kinds.choose_in_arena(&mut self.rng);
+        let k = &self.kinds.all[kind];
+        let longest = longest(k.ty.size(), k.holds);
+        let count = if matches!(k.lies, Lies::Values(_)) && self.rng.one_in(8) {
+            1 + self.rng.below(longest)
+        } else {
+            1
+        };
+        let room = self.room_in_arena(open, kind, count);
+        self.came(before, None)?;
+        let at = match room {
+            Ok(at) => at,
+            Err(e) => return self.has_no_room(e, limits),
+        };
+        let made = self.write_values((open, kind), (at, count), Self::walk);
+        let id = made[self.rng.below(made.len())];
+        match self.rng.below(4) {
+            // Most are referred to by others of their arena alone, or by nothing.
+            0 | 1 => {}
+            2 => {
+                if let Some((object, word)) = self.place() {
+                    let edge = self.edge(object, id);
+                    self.store(object, word, Some(edge))?;
+                }
+            }
+            _ => self.root(id),
+        }
+        if self.young.len() == 16 {
+            self.young.remove(0);
+        }
+        self.young.push(id);
+        Ok(())
+    }
+
+    /// Compares if a collection has come since there were so many, before what is at `newest` was made.
+    fn came(&mut self, before: u64, newest: Option<usize>) -> Outcome {
+        if self.heap.stats().collections == before || self.settings.disturbed() {
+            return Ok(());
+        }
+        let depth = if self.rng.one_in(4) { Depth::Sweep } else { Depth::Look };
+        check::after_collection(self, depth, newest)
+    }
+
+    /// There was no room in an arena, or for its header.
+    fn has_no_room(&mut self, error: AllocError, limits: &mut usize) -> Outcome {
+        match error {
+            AllocError::Limit { limit, .. } if self.settings.config.limit == Some(limit) => {
+                *limits += 1;
+                self.drop_all_roots();
+                self.leave_all_arenas()?;
+                self.collect_all(Depth::Whole)
+            }
+            e => Err(format!("an arena got nothing: {e}")),
+        }
+    }
+
     /// Gives a new object its contents and, mostly, a place in the graph.
     fn fill(&mut self, at: usize, kind: usize) -> Outcome {
+        self.fill_then(at, kind, |_, _| {})
+    }
+
+    /// The same, once `then` has been told of it.
+    fn fill_then(&mut self, at: usize, kind: usize, then: impl FnOnce(&mut Self, Id)) -> Outcome {
         // In the place of what was freed it counts as old at once.
         let old = self.heap.space().is_old(Address::new(at));
         self.reused += old as usize;
         let id = self.model.add(at, kind, old);
+        then(self, id);
         let words = self.kinds.all[kind].words();
         let is_data = |k: &super::kinds::Kind, w: usize| !(k.is_slot[w] || k.counted && w == 0);
         let k = &self.kinds.all[kind];
@@ -345,7 +457,7 @@ impl World {
                 let place = self.place();
                 let place = place.filter(|&(o, w)| !self.growing || self.in_slot(o, w).is_none());
                 if let Some((object, word)) = place
-                    && self.in_slot(object, word).is_none()
+                    && self.word(object, word) == 0
                     && self.rng.one_in(4)
                 {
                     // An array that is filled as what is put into it is made.
@@ -411,7 +523,7 @@ impl World {
     /// Stores through the barrier.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
         let (base, slot) = (ObjectRef::new(self.addr(object)), self.slot_ptr(object, word));
-        let (old, new) = (self.value(self.in_slot(object, word)), self.value(edge));
+        let (old, new) = (self.word(object, word), self.value(edge));
         match self.rng.below(4) {
             0 => {
                 // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
@@ -450,9 +562,11 @@ impl World {
             return Ok(());
         }
         let first = self.rng.below(slots.len());
-        let run = slots[first..].iter().enumerate().take(8).take_while(|&(i, &word)| {
-            word == slots[first] + i as u32 && !self.model.get(object).edges.contains_key(&word)
-        });
+        let run = slots[first..]
+            .iter()
+            .enumerate()
+            .take(8)
+            .take_while(|&(i, &word)| word == slots[first] + i as u32 && self.word(object, word) == 0);
         let (mut word, mut left) = (slots[first], run.count());
         let base = ObjectRef::new(self.addr(object));
         while left > 0 {
@@ -473,7 +587,11 @@ impl World {
     /// Frees an object, if few objects and no root refer to it. Those let go of it before.
     fn free_one(&mut self) -> Outcome {
         let Some(victim) = self.walk() else { return Ok(()) };
-        if self.roots().contains(&victim) {
+        if self.model.get(victim).arena.is_some() {
+            return self.refuses_to_free(victim);
+        }
+        let is_passed = self.model.arenas.values().any(|holds| holds.passed.contains(&victim));
+        if is_passed || self.roots().contains(&victim) {
             return Ok(());
         }
         let mut places = Vec::new();
@@ -537,12 +655,16 @@ impl World {
         let source = from_first + self.rng.below((from_end - from_first - n + 1) as usize) as u32;
         let target = to_first + self.rng.below((to_end - to_first - n + 1) as usize) as u32;
         let edges: Vec<_> = (0..n).map(|i| self.in_slot(from, source + i)).collect();
+        let stale: Vec<_> = (0..n).map(|i| self.model.get(from).stale.get(&(source + i)).copied()).collect();
         let base = ObjectRef::new(self.addr(to));
         let (slot, words) = (self.slot_ptr(to, target), self.slot_ptr(from, source));
         // SAFETY: both objects can be reached, and the words are slots of them.
         unsafe { self.mutator().copy(base, slot, words, n as usize) };
         for (i, edge) in edges.into_iter().enumerate() {
             self.note_slot(to, target + i as u32, edge);
+            if let Some(stale) = stale[i] {
+                self.model.get_mut(to).stale.insert(target + i as u32, stale);
+            }
         }
         Ok(())
     }
@@ -631,7 +753,7 @@ impl World {
     fn look(&mut self) -> Outcome {
         let Some(id) = self.walk() else { return Ok(()) };
         let (at, size) = (self.addr(id), self.kinds.all[self.model.get(id).kind].ty.size());
-        if at % WORD != 0 || size == 0 {
+        if self.model.get(id).arena.is_none() && at % WORD != 0 || size == 0 {
             return Err(format!("an object of {size} bytes at {at:#x}"));
         }
         check::object(self, id)

@@ -1,6 +1,7 @@
 //! A heap with one attached mutator, roots of every sort in memory of their own, and the model of all that. Every
 //! change is made to both sides here.
 
+use super::arenas::Open;
 use super::disturb::{Disturber, Quiet};
 use super::kinds::{Kinds, Slots, WORD};
 use super::model::{Edge, Id, Masked, Model, Word};
@@ -44,6 +45,12 @@ pub(crate) struct World {
     pub(crate) ranges: Vec<RangeBlock>,
     pub(crate) frames: Vec<FrameBlock>,
     pub(crate) handles: Vec<(Handle, Option<Id>)>,
+    /// Open arenas, and the headers of those that were left since the last collection.
+    pub(crate) arenas: Vec<Open>,
+    pub(crate) left: Vec<(Handle, Id)>,
+    /// Arenas that were opened, and those that the collector has freed.
+    pub(crate) opened: usize,
+    pub(crate) collected_arenas: usize,
     /// Some of the objects that were made since the last collection.
     pub(crate) young: Vec<Id>,
     /// Addresses of objects that have died.
@@ -103,6 +110,10 @@ impl World {
             ranges: Vec::new(),
             frames: Vec::new(),
             handles: Vec::new(),
+            arenas: Vec::new(),
+            left: Vec::new(),
+            opened: 0,
+            collected_arenas: 0,
             young: Vec::new(),
             graves: Vec::new(),
             growing: true,
@@ -289,6 +300,15 @@ impl World {
             Some(edge) => edges.insert(word, edge),
             None => edges.remove(&word),
         };
+        self.model.get_mut(object).stale.remove(&word);
+    }
+
+    /// The word itself that a slot holds.
+    pub(crate) fn word(&self, object: Id, word: u32) -> usize {
+        match self.in_slot(object, word) {
+            None => self.model.get(object).stale.get(&word).map_or(0, |at| at.addr()),
+            edge => self.value(edge),
+        }
     }
 
     pub(crate) fn slot_ptr(&self, object: Id, word: u32) -> *mut usize {
@@ -301,6 +321,12 @@ impl World {
         roots.extend(self.slots.iter().flat_map(|b| b.means.iter().flatten()));
         roots.extend(self.frames.iter().flat_map(|b| b.means.iter().flatten()));
         roots.extend(self.handles.iter().filter_map(|h| h.1));
+        for open in &self.arenas {
+            roots.push(open.header);
+            let holds = &self.model.arenas[&open.number];
+            roots.extend(holds.values.iter().chain(&holds.passed));
+        }
+        roots.extend(self.left.iter().map(|left| left.1));
         let mut raw = Vec::new();
         for word in self.ranges.iter().flat_map(|b| b.means.iter()) {
             match *word {
@@ -312,6 +338,11 @@ impl World {
         // Where collections come unseen the model has objects yet that are gone. Fewer roots are nothing wrong there: the heap may
         // keep more.
         if !raw.is_empty() && !self.settings.disturbed() {
+            // An address anywhere in an arena keeps all of it.
+            for place in raw.iter().filter_map(|&at| self.heap.space().find_arena(Address::new(at))) {
+                let holds = self.model.arenas.get(&place.arena).filter(|_| place.is_there);
+                roots.extend(holds.iter().flat_map(|holds| &holds.values));
+            }
             for (id, object) in self.model.all() {
                 let (start, reach) = (object.at.addr(), self.kinds.all[object.kind].reach());
                 if raw.iter().any(|&at| at >= start && at < start + reach) {
@@ -327,6 +358,10 @@ impl Drop for World {
     fn drop(&mut self) {
         // Before the roots that its collections look at.
         self.disturber = None;
+        // Verify mode tells of those that a thread forgets.
+        for open in core::mem::take(&mut self.arenas) {
+            open.arena.leave(&self.mutator);
+        }
         while !self.frames.is_empty() {
             self.pop_frame();
         }

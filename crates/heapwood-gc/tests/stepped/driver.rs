@@ -50,6 +50,8 @@ pub(crate) struct Done {
     /// Pointers that were moved.
     pub(crate) moved: usize,
     pub(crate) freed: usize,
+    /// Arenas that were ended while a marking went on.
+    pub(crate) arenas_ended: usize,
     /// Objects found dead that were when the marking began, and such that were made while it went on.
     pub(crate) dead: usize,
     pub(crate) young_dead: usize,
@@ -164,6 +166,10 @@ impl Program {
         }
     }
 
+    pub(super) fn is_marking(&self) -> bool {
+        self.marking.is_some()
+    }
+
     fn exists(&self, id: Id) -> bool {
         self.world.model.all().any(|(other, _)| other == id)
     }
@@ -184,6 +190,7 @@ impl Program {
         let mut roots = self.world.roots();
         roots.extend(newest);
         let (reached, _) = self.world.model.reachable(roots.into_iter());
+        self.world.let_go_of_headers();
         self.world.model.forget_all_but(&reached)
     }
 
@@ -216,7 +223,8 @@ impl Program {
 
     fn step(&mut self) -> Outcome {
         match self.world.rng.below(100) {
-            0..30 => self.allocate(false),
+            0..10 => self.use_arenas(),
+            10..30 => self.allocate(false),
             30..46 => self.link(),
             46..60 => self.unlink(),
             60..76 => self.hide(),

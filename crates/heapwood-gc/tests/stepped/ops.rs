@@ -3,6 +3,7 @@
 
 use super::driver::Program;
 use super::shadow::check::Outcome;
+use super::shadow::kinds::Lies;
 use super::shadow::model::{Edge, Id, Word};
 use core::ptr::NonNull;
 use heapwood_gc::FreeError;
@@ -76,7 +77,15 @@ impl Program {
         let at = made.map_err(|e| format!("an allocation failed: {e}"))?.as_ptr() as usize;
         self.came_between(None);
         self.world.kinds.all[kind].newborn(at, zeroed)?;
+        self.fill((at, kind), growing, None)
+    }
+
+    /// Gives a new object its contents, and a place in the graph; an open arena may have passed it.
+    fn fill(&mut self, (at, kind): (usize, usize), growing: bool, passed_by: Option<usize>) -> Outcome {
         let id = self.world.model.add(at, kind, false);
+        if let Some(open) = passed_by {
+            self.world.add_passed(open, id);
+        }
         self.fresh.push(id);
         let k = &self.world.kinds.all[kind];
         let object = self.world.model.get(id);
@@ -104,6 +113,57 @@ impl Program {
                 self.root(Edge { to: id, offset: 0 });
                 Ok(())
             }
+        }
+    }
+
+    /// Opens an arena, puts something into one, or ends one.
+    pub(super) fn use_arenas(&mut self) -> Outcome {
+        if self.world.rng.one_in(12) && !self.world.arenas.is_empty() {
+            self.done.arenas_ended += self.is_marking() as usize;
+            let is_marking = self.is_marking();
+            return self.world.end_some_arena(is_marking);
+        }
+        let failed = |e| format!("an arena got nothing: {e}");
+        if self.world.wants_arena() {
+            let made = self.world.open_arena().map_err(failed)?;
+            self.came_between(None);
+            self.world.add_arena(made);
+            return Ok(());
+        }
+        let open = self.world.rng.below(self.world.arenas.len());
+        if !self.world.is_empty_arena(open) && self.world.rng.one_in(10) {
+            let kind = self.world.kinds.choose(&mut self.world.rng);
+            let at = self.world.pass(open, kind).map_err(failed)?;
+            self.came_between(None);
+            self.world.kinds.all[kind].newborn(at, false)?;
+            return self.fill((at, kind), false, Some(open));
+        }
+        let kind = self.world.kinds.choose_in_arena(&mut self.world.rng);
+        let is_masked = matches!(self.world.kinds.all[kind].lies, Lies::Values(_));
+        let count = if is_masked && self.world.rng.one_in(8) { 1 + self.world.rng.below(5) } else { 1 };
+        let at = self.world.room_in_arena(open, kind, count).map_err(failed)?;
+        self.came_between(None);
+        let roots = self.world.roots();
+        let made = self.world.write_values((open, kind), (at, count), |world| {
+            // One step from a root, or the root.
+            let mut id = *roots.get(world.rng.below(roots.len().max(1)))?;
+            let edges = &world.model.get(id).edges;
+            if world.rng.one_in(2) && !edges.is_empty() {
+                id = edges.values().map(|edge| edge.to).min()?;
+            }
+            Some(id)
+        });
+        let id = made[self.world.rng.below(made.len())];
+        match self.place() {
+            Some((object, word)) if self.world.rng.one_in(2) => {
+                let edge = self.world.edge(object, id);
+                self.store(object, word, Some(edge))
+            }
+            _ if self.world.rng.one_in(4) => {
+                self.root(Edge { to: id, offset: 0 });
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -178,7 +238,7 @@ impl Program {
     /// Stores through the barrier, in one of its ways.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
         let (base, slot) = (self.world.addr(object), self.world.slot_ptr(object, word));
-        let (old, new) = (self.world.value(self.world.in_slot(object, word)), self.world.value(edge));
+        let (old, new) = (self.world.word(object, word), self.world.value(edge));
         let way = self.world.rng.below(5);
         let (mutator, base, new) = (self.world.mutator(), ObjectRef::new(base), Address::new(new));
         match (way, &self.second) {
@@ -252,12 +312,17 @@ impl Program {
         let source = from.1 + world.rng.below((from.2 - from.1 - n + 1) as usize) as u32;
         let target = to.1 + world.rng.below((to.2 - to.1 - n + 1) as usize) as u32;
         let edges: Vec<_> = (0..n).map(|i| world.in_slot(from.0, source + i)).collect();
+        let stale: Vec<_> =
+            (0..n).map(|i| world.model.get(from.0).stale.get(&(source + i)).copied()).collect();
         let base = ObjectRef::new(world.addr(to.0));
         let (slot, words) = (world.slot_ptr(to.0, target), world.slot_ptr(from.0, source));
         // SAFETY: both objects exist, and the words are slots of them.
         unsafe { world.mutator().copy(base, slot, words, n as usize) };
         for (i, edge) in edges.into_iter().enumerate() {
             world.note_slot(to.0, target + i as u32, edge);
+            if let Some(stale) = stale[i] {
+                world.model.get_mut(to.0).stale.insert(target + i as u32, stale);
+            }
         }
         Ok(())
     }
@@ -267,6 +332,16 @@ impl Program {
         // Rather one that leads on.
         let found = (0..4).find_map(|_| self.any().filter(|&id| !self.world.model.get(id).edges.is_empty()));
         let Some(id) = found.or_else(|| self.any()) else { return Ok(()) };
+        if self.world.model.get(id).arena.is_some() {
+            return self.world.refuses_to_free(id);
+        }
+        // What an open arena keeps, its header among it, is not the program's to free.
+        let is_kept = self.world.arenas.iter().any(|open| open.header == id)
+            || self.world.left.iter().any(|left| left.1 == id)
+            || self.world.model.arenas.values().any(|holds| holds.passed.contains(&id));
+        if is_kept {
+            return Ok(());
+        }
         let kind = &self.world.kinds.all[self.world.model.get(id).kind];
         if (kind.counted || kind.ty.cell_size().is_none()) && !self.play.frees_all {
             return Ok(());

@@ -2,6 +2,7 @@
 //! it. So it can be handed to another thread as a whole, and dies as a whole. Invariant: every object of the model can be
 //! reached from the head, with the edges that the model says; what can no longer be reached is taken out at once.
 
+use super::arenas::Via;
 use super::kinds::{Kind, Kinds, Slots, WORD};
 use super::model::Masked;
 use super::rng::Rng;
@@ -63,12 +64,14 @@ pub(crate) struct Cluster {
     pub(crate) head: u32,
     live: usize,
     pub(crate) root: Root,
+    /// What the root leads to, if that is not the head: a value of an arena, which does.
+    pub(crate) via: Option<Via>,
     /// Whether objects of it that are dead are freed, all or some.
     pub(crate) frees: bool,
 }
 
 /// What word `word` of an object holds if it is no slot: no address, since the top bits are set.
-fn pattern(serial: u64, word: usize) -> usize {
+pub(crate) fn pattern(serial: u64, word: usize) -> usize {
     let mixed = serial.wrapping_add((word as u64) << 44).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 4) as usize | 0xF000_0000_0000_0000
 }
@@ -81,7 +84,7 @@ fn tail(kind: &Kind) -> usize {
 impl Cluster {
     /// One without objects, yet.
     pub(crate) fn new(root: Root, frees: bool) -> Self {
-        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, frees }
+        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, via: None, frees }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -127,6 +130,11 @@ impl Cluster {
     /// The address of the head.
     pub(crate) fn head_addr(&self) -> usize {
         self.get(self.head).at.addr()
+    }
+
+    /// What the root holds.
+    pub(crate) fn held(&self) -> usize {
+        self.via.map_or_else(|| self.head_addr(), |via| via.at.addr())
     }
 
     /// What a slot holds that is used so.
@@ -206,6 +214,7 @@ impl Cluster {
 
     /// Compares all of them.
     pub(crate) fn check_all(&self, kinds: &Kinds) -> Outcome {
+        self.via.map_or(Ok(()), |via| via.check(self.head_addr()))?;
         (0..self.objects.len())
             .filter(|&i| self.objects[i].is_some())
             .try_for_each(|i| self.check(kinds, i as u32))

@@ -4,6 +4,9 @@
 //! then, and the heap must hold what all their models hold. Invariant: what is played depends on the seed, the order in
 //! which threads do it on the machine.
 
+#[path = "../common/arena.rs"]
+pub(crate) mod arena;
+mod arenas;
 mod check;
 mod cluster;
 mod companion;
@@ -13,6 +16,7 @@ mod exchange;
 mod frees;
 mod granules;
 mod hand;
+#[allow(dead_code, reason = "kinds that lie in arenas are the other oracle's")]
 #[path = "../oracle/kinds.rs"]
 mod kinds;
 mod meeting;
@@ -24,6 +28,7 @@ mod rng;
 pub(crate) mod settings;
 pub(crate) mod worker;
 
+use arenas::Arenas;
 use check::compare;
 use companion::Companion;
 use core::sync::atomic::AtomicUsize;
@@ -52,6 +57,7 @@ pub(crate) struct World {
     granules: Granules,
     exchange: Exchange,
     mailboxes: Vec<Mailbox>,
+    arenas: Arenas,
     meeting: Meeting,
     /// How many objects and bytes each worker has, as of the last meeting.
     tallies: Mutex<Vec<(usize, usize)>>,
@@ -81,6 +87,7 @@ impl World {
             granules,
             exchange,
             mailboxes: (0..settings.threads).map(|_| Mailbox::default()).collect(),
+            arenas: Arenas::default(),
             meeting: Meeting::new(settings.threads),
             tallies: Mutex::new(vec![(0, 0); settings.threads]),
             sessions: AtomicUsize::new(0),
@@ -130,6 +137,9 @@ impl World {
         }
         if self.granules.bytes() != 0 {
             return Err(format!("{} bytes are nobody's", self.granules.bytes()));
+        }
+        if self.arenas.count() != 0 {
+            return Err(format!("{} arenas are nobody's", self.arenas.count()));
         }
         compare(self, &m, 0, 0)
     }

@@ -3,6 +3,7 @@
 //! address of its head, and every other root holds null.
 
 use super::World;
+use super::arenas::{self, Lodgings, Via};
 use super::cluster::{Cluster, Object, Outcome, Root, fill};
 use super::companion::Guest;
 use super::disturb::Disturber;
@@ -35,6 +36,7 @@ pub(crate) struct Done {
     pub(crate) visits: usize,
     /// Collections that stopped a thread where it only computed.
     pub(crate) answered: usize,
+    pub(crate) arenas: arenas::Done,
 }
 
 impl Done {
@@ -48,6 +50,7 @@ impl Done {
         self.meetings += other.meetings;
         self.visits += other.visits;
         self.answered += other.answered;
+        self.arenas.add(other.arenas);
     }
 }
 
@@ -64,6 +67,7 @@ pub(crate) struct Worker<'w> {
     frame: Box<Frame>,
     frame_slots: Box<[AtomicUsize]>,
     hand: Hand<'w>,
+    lodgings: Lodgings,
     /// Its part in the second heap, while it is attached to both.
     guest: Option<Guest<'w>>,
     /// The roots that hold null.
@@ -98,6 +102,7 @@ impl<'w> Worker<'w> {
             frame: Box::new(frame),
             frame_slots,
             hand: Hand::new(&world.heap),
+            lodgings: Lodgings::default(),
             guest: None,
             free_roots: (0..SLOTS).map(Root::Slot).collect(),
             left: allocations,
@@ -117,7 +122,7 @@ impl<'w> Worker<'w> {
                 self.attached(false)?;
             }
         }
-        Ok(self.done)
+        Ok(Done { arenas: self.lodgings.done, ..self.done })
     }
 
     /// Plays as an attached thread. One that forgets to detach is detached as it ends.
@@ -140,6 +145,7 @@ impl<'w> Worker<'w> {
             self.end(&mutator)?;
         }
         self.leave_frame(&mutator)?;
+        self.lodgings.end_all(self.world, &mutator, forgets, &mut self.rng)?;
         if forgets {
             let _ = Attached::into_raw(mutator);
         } else {
@@ -189,7 +195,9 @@ impl<'w> Worker<'w> {
             700..780 => self.link(m),
             780..800 => self.init(m),
             800..840 => self.unlink(m),
-            840..930 => self.look(m),
+            840..900 => self.look(m),
+            900..925 => self.house(m),
+            925..930 => self.lodgings.end_one(self.world, m, &mut self.rng),
             930..955 => self.send(m),
             955..980 => self.receive(m),
             980..984 => self.change_root(m),
@@ -371,7 +379,10 @@ impl<'w> Worker<'w> {
                 let cluster = &mut self.clusters[c];
                 cluster.head = id;
                 let (root, at) = (cluster.root, cluster.head_addr());
-                self.set_root(root, at);
+                match cluster.via {
+                    Some(via) => via.lead_to(m, at),
+                    None => self.set_root(root, at),
+                }
                 Vec::new()
             }
             None => self.clusters[c].take_unreachable(),
@@ -507,7 +518,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Takes away the root of a cluster with its head at `at`, which must hold that.
+    /// Takes away the root of a cluster, which must hold `at`.
     fn clear_root(&mut self, m: &Mutator, root: Root, at: usize) -> Outcome {
         let held = match root {
             Root::Slot(i) => self.slots[i].swap(0, Ordering::Relaxed),
@@ -533,13 +544,44 @@ impl<'w> Worker<'w> {
 
     /// Gives a cluster another root, and then takes away the one it had.
     fn move_root(&mut self, m: &Mutator, c: usize, to: Root) -> Outcome {
-        let (at, from) = (self.clusters[c].head_addr(), self.clusters[c].root);
+        let (held, from, via) = (self.clusters[c].held(), self.clusters[c].root, self.clusters[c].via);
+        // Often it is reached by an arena no more.
+        let leaves = via.is_some() && self.rng.one_in(2);
+        if leaves {
+            self.clusters[c].via = None;
+        }
+        let at = self.clusters[c].held();
         match to {
             Root::Exchange(slot) => self.world.exchange.put(m, slot, at),
             to => self.set_root(to, at),
         }
         self.clusters[c].root = to;
-        self.clear_root(m, from, at)
+        self.clear_way(m, from, held, via.filter(|_| leaves))
+    }
+
+    /// Takes away a root that must hold `held`, and, if that is a value of an arena that is in use no more, what that refers to.
+    fn clear_way(&mut self, m: &Mutator, root: Root, held: usize, via: Option<Via>) -> Outcome {
+        self.hand.hold_via(via.map_or(0, |via| via.at.addr()));
+        self.clear_root(m, root, held)?;
+        if let Some(via) = via {
+            via.lead_to(m, 0);
+            via.leave(self.world);
+        }
+        self.hand.hold_via(0);
+        Ok(())
+    }
+
+    /// A cluster is reached by way of an arena from now on, if there is room.
+    fn house(&mut self, m: &Mutator) -> Outcome {
+        let c = self.rng.below(self.clusters.len().max(1));
+        let Some(cluster) = self.clusters.get(c).filter(|c| c.via.is_none()) else { return Ok(()) };
+        let head = cluster.get(cluster.head).at;
+        if let Some(via) = self.lodgings.house(self.world, m, head, &mut self.rng)? {
+            let root = self.clusters[c].root;
+            self.clusters[c].via = Some(via);
+            self.set_root(root, via.at.addr());
+        }
+        Ok(())
     }
 
     fn new_handle(&self) -> Result<Root, String> {
@@ -571,7 +613,7 @@ impl<'w> Worker<'w> {
         self.done.checks += self.clusters[c].len();
         let cluster = self.clusters.swap_remove(c);
         self.hand.hold_all(cluster.all());
-        self.clear_root(m, cluster.root, cluster.head_addr())?;
+        self.clear_way(m, cluster.root, cluster.held(), cluster.via)?;
         Ok(cluster.into_objects().collect())
     }
 
@@ -686,7 +728,7 @@ impl<'w> Worker<'w> {
 
     /// A parcel's cluster becomes this thread's.
     fn unpack(&mut self, m: &Mutator, parcel: Cluster) -> Outcome {
-        let at = parcel.head_addr();
+        let at = parcel.held();
         let held = match parcel.root {
             // SAFETY: the handle is held.
             Root::Handle(handle) => unsafe { handle.get() },

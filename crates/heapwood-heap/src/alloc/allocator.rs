@@ -111,7 +111,8 @@ impl Allocator {
             | ScanKind::Conservative
             | ScanKind::Trace
             | ScanKind::Bits
-            | ScanKind::Numbered => true,
+            | ScanKind::Numbered
+            | ScanKind::Arena => true,
         }
     }
 

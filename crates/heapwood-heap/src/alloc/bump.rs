@@ -8,6 +8,7 @@
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint. What else a mutator keeps of a
 //! shape is beside it (`home`).
 
+use crate::publication;
 use crate::spans::span::NO_SPAN;
 use core::cell::Cell;
 use core::ops::Range;
@@ -58,7 +59,7 @@ impl Bump {
     #[inline(always)]
     pub unsafe fn commit(&self, cell: NonNull<u8>, size: usize) {
         // Whatever was written into the cell stays before the store that makes it exist.
-        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
+        publication::publish_object();
         self.cursor.set(cell.as_ptr() as usize + size);
     }
 
@@ -94,9 +95,15 @@ impl Bump {
         (self.span.get() != NO_SPAN).then(|| PageIndex(self.span.get() as usize))
     }
 
-    /// It has these free cells now.
+    /// It has these free cells now. What was written for them comes before any pointer to one.
     #[inline]
     pub(crate) fn set_run(&self, run: Range<usize>) {
+        publication::publish();
+        self.move_to(run);
+    }
+
+    #[inline]
+    fn move_to(&self, run: Range<usize>) {
         self.cursor.set(run.start);
         self.limit.set(run.end);
     }
@@ -111,12 +118,12 @@ impl Bump {
     pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize) {
         self.cell_size.set(cell as u32);
         self.span.set(page.0 as u32);
-        self.set_run(frontier..frontier);
+        self.move_to(frontier..frontier);
     }
 
     /// It has no run and no span.
     pub(crate) fn reset(&self) {
-        self.set_run(0..0);
+        self.move_to(0..0);
         self.span.set(NO_SPAN);
     }
 }

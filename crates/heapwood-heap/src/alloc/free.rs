@@ -57,6 +57,9 @@ impl Owner<'_> {
         self.publish_span_at(object);
         let nothing = FreeError::NoObject { address: object };
         let span = spans.find(object).ok_or(nothing)?;
+        if let Some(place) = heap.find_arena(object) {
+            return Err(FreeError::InArena { address: object, arena: place.arena });
+        }
         let base = span.cell_in(object).filter(|base| *base <= object).ok_or(nothing)?;
         let freed = heap.freed().is_freed(base.get());
         if !freed && !self.may_exist(span, base.get()) {

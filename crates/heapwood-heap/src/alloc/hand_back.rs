@@ -18,6 +18,7 @@ impl Owner<'_> {
     /// What the mutator has allocated can be found from now on, as long as it is stopped. A cell of a shared span that waits
     /// for its object is forgotten: the next cycle would hand it out twice. One that the program had freed is freed again.
     pub fn publish(&self) {
+        self.publish_arenas();
         let spans = self.heap().spans();
         self.cache().for_each_active(|id| {
             let bump = self.bump(id);
@@ -65,6 +66,7 @@ impl Owner<'_> {
     /// A cycle has begun: what was marked is what lives.
     pub(crate) fn begin_cycle(&self, central: &mut Central) {
         let is_after_young = self.heap().marks().is_after_young();
+        self.begin_cycle_of_arenas(self.keeps_runs());
         self.cache().retain_active(|id| {
             let (home, bump) = (self.cache().home(id), self.bump(id));
             let mut waiting = home.spans.take();
@@ -97,6 +99,7 @@ impl Owner<'_> {
     /// writing. A cell of the bump's own span does not exist yet, and what is written in it counts. One without a span exists,
     /// and waits in the bump: of that the cursor is the word.
     pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
+        self.for_each_arena_cell_in_hand(&mut f);
         self.cache().for_each_active(|id| {
             let bump = self.bump(id);
             if bump.room() == 0 {

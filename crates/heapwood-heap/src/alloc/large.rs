@@ -15,6 +15,7 @@ use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
+use crate::publication;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::page_ages::age_in;
@@ -171,6 +172,7 @@ impl<'s> LargePages<'s> {
         if self.zero {
             self.sweeper.lock_for_large().finish_large(self.run.count);
         }
+        publication::publish();
         NonNull::new(start as *mut u8).expect("no page lies at address 0")
     }
 }

@@ -88,16 +88,21 @@ impl<'m> Owner<'m> {
     }
 
     /// What the mutator keeps beside its bumps.
-    pub(super) fn cache(&self) -> &'m ThreadCache {
+    pub(crate) fn cache(&self) -> &'m ThreadCache {
         self.cache
     }
 
-    pub(super) fn sweeper(&self) -> &'m Sweeper {
+    pub(crate) fn sweeper(&self) -> &'m Sweeper {
         self.allocator.sweeper()
     }
 
-    pub(super) fn heap(&self) -> &'m PageHeap {
+    pub(crate) fn heap(&self) -> &'m PageHeap {
         self.sweeper().heap()
+    }
+
+    /// Whether it gets cells one at a time.
+    pub(crate) fn hands_out_single_cells(&self) -> bool {
+        self.allocator.has_single_cells()
     }
 
     pub(super) fn shape(&self, id: ShapeId) -> &'m Shape {

@@ -5,6 +5,7 @@
 
 use crate::alloc::owner::Owner;
 use crate::alloc::runs::set_all_allocated;
+use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
@@ -81,7 +82,9 @@ impl Promotion<'_> {
         for word in 0..LargeObjects::words_below(spans.end()) {
             for (page, _) in spans.large().unseen_in(word) {
                 // SAFETY: the heap stands still, so nobody else frees or makes objects.
-                if unsafe { marks.promote(spans.address_of(page), self.marked) } {
+                let is_new = unsafe { marks.promote(spans.address_of(page), self.marked) };
+                // What arenas hold is not what a collection is for.
+                if is_new && !spans.entry(page).is(ScanKind::Arena) {
                     self.count(1, spans.at(page).pages().bytes());
                 }
             }

@@ -4,6 +4,7 @@
 //! no run and no span, and its home is empty.
 
 use crate::alloc::home::Home;
+use crate::arenas::lists::ArenaLists;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::pages::page_blocks::PageBlocks;
 use crate::reclaim::central::{Account, Share, SweptFor};
@@ -30,6 +31,7 @@ pub struct ThreadCache {
     /// Spans that it owes to sweep for everyone.
     due: Cell<u32>,
     active: ActiveBumps,
+    arenas: ArenaLists,
     homes: [Home; MAX_SHAPES],
 }
 
@@ -50,6 +52,12 @@ impl ThreadCache {
     #[inline]
     pub(super) fn pages(&self) -> &PageBlocks {
         &self.pages
+    }
+
+    /// Its arenas.
+    #[inline]
+    pub(crate) fn arenas(&self) -> &ArenaLists {
+        &self.arenas
     }
 
     /// What it keeps of a shape beside the bump.

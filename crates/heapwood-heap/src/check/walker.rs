@@ -3,12 +3,14 @@
 //! full marking is under way, none without an allocation bit.
 
 use crate::alloc::owner::Owner;
+use crate::arenas::piece::{Piece, PieceState};
 use crate::error::ValidationError;
+use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::central::{Central, Listed};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
-use crate::spans::page_ages::age_in;
+use crate::spans::page_ages::{AGE, age_in};
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -43,6 +45,7 @@ impl<'h> Walker<'h> {
             aside += owner.pages_aside().0;
         }
         self.large_objects()?;
+        self.pieces()?;
         let (mut spans, mut in_use) = (0, 0);
         for (page, span) in heap.spans().walk() {
             match span {
@@ -118,6 +121,37 @@ impl<'h> Walker<'h> {
         Ok(())
     }
 
+    /// Pieces that no arena has.
+    fn pieces(&mut self) -> Result<(), ValidationError> {
+        let (spans, mut result) = (self.sweeper.heap().spans(), Ok(()));
+        self.sweeper.pieces().lock().for_each(spans, |page, state| {
+            self.listed += 1;
+            let piece = Piece::of(spans.at(page));
+            let begins = spans.entry(page).is(ScanKind::Arena) && spans.entry(page).back().0 == 0;
+            let right = check(
+                begins && piece.state() == state,
+                page,
+                "a free piece is in another state than its list",
+            );
+            result = result.clone().and(right);
+        });
+        result
+    }
+
+    /// Whether the pieces of the arena that one is of are a ring of pieces in use.
+    fn ring(&self, page: PageIndex, piece: Piece<'_>) -> Result<(), ValidationError> {
+        let spans = self.sweeper.heap().spans();
+        let next = PageIndex(piece.next() as usize);
+        let is_piece = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
+        let follows = is_piece && {
+            let next = Piece::of(spans.at(next));
+            next.state() == PieceState::InUse && next.arena() == piece.arena()
+        };
+        check(follows, page, "a piece of an arena leads to none of the same")?;
+        let ordered = piece.seen() <= piece.frontier() && piece.frontier() <= piece.end();
+        check(ordered, page, "a piece is used beyond its end")
+    }
+
     /// Follows a list through its packs.
     fn list(
         &mut self,
@@ -168,9 +202,23 @@ impl<'h> Walker<'h> {
         let (start, end) = (spans.address_of(page), spans.address_of(page) + span.pages().bytes());
         let at_cells = span.iter().filter(|cell| marks.is_allocated(cell.get())).count();
         let all = marks.count_allocated(start, end);
-        check(at_cells == all, page, "an allocation bit is not at a cell's start")?;
+        let piece = entry.is(ScanKind::Arena).then(|| Piece::of(span));
+        let has_inside = piece.is_some_and(Piece::has_marks_inside);
+        check(at_cells == all || has_inside, page, "an allocation bit is not at a cell's start")?;
+        if let Some(piece) = piece {
+            match piece.state() {
+                PieceState::InUse => self.ring(page, piece)?,
+                _ => {
+                    return check(
+                        has_inside || all == 0 && marks.marks_clear(start, end),
+                        page,
+                        "a free piece has bits",
+                    );
+                }
+            }
+        }
         let swept = span.is_swept_in(marks.cycle());
-        let is_young = spans.ages().get(page) == age_in(marks.cycle());
+        let is_young = spans.ages().get(page) & AGE == age_in(marks.cycle());
         // What is made in a cell that was freed has its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;

@@ -41,6 +41,8 @@ pub enum ScanKind {
     Program = 9,
     /// Each object has the number of its shape beside the heap.
     Numbered = 10,
+    /// A piece of an arena, in use or not: what lies in it has bits beside the heap.
+    Arena = 11,
 }
 
 impl ScanKind {
@@ -58,6 +60,7 @@ impl ScanKind {
             8 => ScanKind::Bits,
             9 => ScanKind::Program,
             10 => ScanKind::Numbered,
+            11 => ScanKind::Arena,
             _ => return None,
         })
     }
@@ -262,6 +265,11 @@ impl Shape {
             WellKnown::Masked(bytes, mask) => masked(bytes, mask),
             WellKnown::Shared(class, PerObject::Bits) => Shape::shared(class, ScanKind::Bits),
             WellKnown::Shared(class, PerObject::Number) => Shape::shared(class, ScanKind::Numbered),
+            WellKnown::Arena => {
+                let mut shape = Shape::new(None, Scan::Layout(Layout::Conservative));
+                shape.kind = ScanKind::Arena as u8;
+                shape
+            }
         }
     }
 }

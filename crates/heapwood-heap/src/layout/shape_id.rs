@@ -22,8 +22,9 @@ const FIRST_TWO_WORDS: u32 = FIRST_CONSERVATIVE + CLASSES as u32 + 1;
 const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
 const FIRST_BITS: u32 = FIRST_FOUR_WORDS + 15;
 const FIRST_NUMBERED: u32 = FIRST_BITS + CLASSES as u32;
+const ARENA: u32 = FIRST_NUMBERED + CLASSES as u32;
 /// How many shapes every heap starts with, number 0 included.
-pub(crate) const WELL_KNOWN: u32 = FIRST_NUMBERED + CLASSES as u32;
+pub(crate) const WELL_KNOWN: u32 = ARENA + 1;
 
 /// What is written for each object of a span that layouts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,7 @@ pub(crate) enum WellKnown {
     /// So many bytes, and which of their words are pointers.
     Masked(usize, u64),
     Shared(SizeClass, PerObject),
+    Arena,
 }
 
 impl ShapeId {
@@ -55,8 +57,11 @@ impl ShapeId {
     /// Whether layouts share spans of this shape.
     #[inline]
     pub(crate) const fn is_shared(self) -> bool {
-        self.0 >= FIRST_BITS && self.0 < WELL_KNOWN
+        self.0 >= FIRST_BITS && self.0 < ARENA
     }
+
+    /// That of pieces of arenas.
+    pub(crate) const ARENA: Self = ShapeId(ARENA);
 
     /// The shape with this number, which is below [`MAX_SHAPES`].
     #[inline(always)]
@@ -119,7 +124,8 @@ impl ShapeId {
             FIRST_TWO_WORDS..FIRST_FOUR_WORDS => WellKnown::Masked(16, (self.0 - FIRST_TWO_WORDS + 1).into()),
             FIRST_FOUR_WORDS..FIRST_BITS => WellKnown::Masked(32, (self.0 - FIRST_FOUR_WORDS + 1).into()),
             FIRST_BITS..FIRST_NUMBERED => shared(FIRST_BITS, PerObject::Bits),
-            FIRST_NUMBERED.. => shared(FIRST_NUMBERED, PerObject::Number),
+            FIRST_NUMBERED..ARENA => shared(FIRST_NUMBERED, PerObject::Number),
+            ARENA => WellKnown::Arena,
         }
     }
 }

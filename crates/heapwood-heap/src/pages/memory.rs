@@ -41,6 +41,15 @@ impl Memory {
         self.reserved.start()
     }
 
+    /// As [`Reservation::give_away`].
+    ///
+    /// # Safety
+    /// 1. As there.
+    pub(crate) unsafe fn give_away(&self) -> Reservation {
+        // SAFETY: contract 1.
+        unsafe { self.reserved.give_away() }
+    }
+
     /// Whether there are to be huge pages at all.
     pub(crate) fn has_huge_pages(&self) -> bool {
         self.huge_pages
@@ -93,6 +102,41 @@ impl Memory {
     pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
         unsafe { self.reserved.decommit(bytes_of(first, count)) }.is_ok()
+    }
+
+    /// A chunk of an arena is about to be used for the first time: it gets a huge page, touched at once, whatever the heap's size. So
+    /// it costs one fault and not five hundred (docs/design/huge-page-diagnosis.md).
+    pub(crate) fn prepare_chunk(&self, first: PageIndex, count: PageCount) {
+        if !self.huge_pages {
+            return;
+        }
+        self.reserved.advise_huge(bytes_of(first, count));
+        let byte = (self.start() + first.byte_offset()) as *mut u8;
+        // SAFETY: the pages were taken for the arena, which nobody uses yet; they read as zeros before and after.
+        unsafe { byte.write_volatile(0) };
+    }
+
+    /// The memory of a piece that an arena has given up goes back while its addresses rest; if that is to be `protected` nobody
+    /// can read there. Whether it reads as zeros afterwards: the kernel may refuse.
+    pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+        // SAFETY: the piece is nobody's.
+        unsafe {
+            let given = self.give_back(first, count);
+            if protected {
+                self.reserved.protect(bytes_of(first, count));
+            }
+            given
+        }
+    }
+
+    /// Its addresses have rested. Its memory goes back once more, for whoever still had a pointer there may have written; false if the
+    /// kernel does not take it, or gives no access.
+    pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+        match protected {
+            true => self.reserved.commit(bytes_of(first, count)).is_ok(),
+            // SAFETY: the piece is nobody's.
+            false => unsafe { self.give_back(first, count) },
+        }
     }
 
     /// The pages belong to an object now that may be sparse.

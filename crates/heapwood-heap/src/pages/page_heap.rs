@@ -4,10 +4,12 @@
 //! page is counted before it is taken, by whoever holds [`Growth`].
 
 use crate::address::{Address, ObjectRef};
+use crate::arenas::piece::{Piece, PieceState};
 use crate::config::{SpaceConfig, rounded_window};
 use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
+use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
 use crate::pages::first_touch::FirstTouch;
 use crate::pages::memory::Memory;
@@ -287,7 +289,9 @@ impl PageHeap {
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
         let swept = span.is_swept_in(self.marks.cycle());
-        (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell)) && !self.freed.is_freed(cell)
+        (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell))
+            && !self.freed.is_freed(cell)
+            && (span.shape() != ShapeId::ARENA || Piece::of(span).state() == PieceState::InUse)
     }
 
     /// The object that `address` points to or into, if it exists.

@@ -2,7 +2,10 @@
 //! frees it: a sweep, a word of bits at a time, or the program, perhaps at the same moment. Invariant: a large object is freed
 //! once, and one that is made in its pages meanwhile is not freed with it.
 
+use crate::arenas::piece::Piece;
 use crate::config::CLOBBER;
+use crate::layout::shape::ScanKind;
+use crate::layout::shape_id::ShapeId;
 use crate::prefetch;
 use crate::reclaim::empty_spans::EmptySpans;
 use crate::reclaim::sweeper::Sweeper;
@@ -74,6 +77,12 @@ impl Sweeper {
                 // Another was made in the pages of one that was freed meanwhile.
                 spans.large().add(page);
             } else {
+                if spans.entry(page).is(ScanKind::Arena) {
+                    if let Some(count) = self.free_dead_piece(page) {
+                        empty.push(page, count);
+                    }
+                    continue;
+                }
                 let count = self.unmake_large(page);
                 empty.push(page, count);
             }
@@ -84,9 +93,16 @@ impl Sweeper {
     /// has none, and the line is not touched.
     #[inline]
     fn clear_old_mark(&self, span: &Span, start: usize) {
-        if span.has_survived() {
-            // SAFETY: no marking is under way, and others do at most the same.
-            unsafe { self.heap().marks().clear_mark(start) };
+        // A young collection may have marked what is new for a full marking under way.
+        if !span.has_survived() {
+            return;
+        }
+        // SAFETY: no marking is under way that has marked what survived before, and others do at most the same.
+        unsafe {
+            match span.shape() == ShapeId::ARENA && Piece::of(span).has_marks_inside() {
+                true => self.heap().marks().clear_marks(start, span.cells_end()),
+                false => self.heap().marks().clear_mark(start),
+            }
         }
     }
 
@@ -117,7 +133,7 @@ impl Sweeper {
 
     /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
     pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
-        if !self.heap().spans().large().take(page) && !self.take_when_put_back(page) {
+        if !self.heap().spans().large().take(page) && !self.take_when_put_back(page, || true) {
             return None;
         }
         // SAFETY: the object was taken just now.
@@ -130,11 +146,11 @@ impl Sweeper {
     }
 
     /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
-    /// False if there is none: who frees it, too, ends its span.
+    /// False if there is none: who frees it, too, ends its span, or it no longer `exists`.
     #[cold]
-    fn take_when_put_back(&self, page: PageIndex) -> bool {
+    pub(crate) fn take_when_put_back(&self, page: PageIndex, exists: impl Fn() -> bool) -> bool {
         let spans = self.heap().spans();
-        while spans.starts_large(page) {
+        while spans.starts_large(page) && exists() {
             yield_now();
             if spans.large().take(page) {
                 return true;

@@ -5,6 +5,7 @@
 //! cycle, by the one thread that took it off its list, and none in a stop.
 
 use crate::address::ObjectRef;
+use crate::arenas::pieces::Pieces;
 use crate::config::{CLOBBER, SpaceConfig};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
@@ -20,9 +21,10 @@ use crate::reclaim::empty_spans::EmptySpans;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
+use core::sync::atomic::AtomicBool;
 use heapwood_os::sync::yield_now;
 use heapwood_os::timed_lock::TimedGuard;
-use heapwood_os::{CachePadded, ForkLock, KernelRef, OsError, TimedLock};
+use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 /// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
@@ -40,7 +42,11 @@ pub(crate) struct Sweeper {
     available: CachePadded<Available>,
     freed: Available,
     clock: CachePadded<ReclaimClock>,
+    pieces: CachePadded<Lock<Pieces>>,
+    /// Pieces that no arena has may have marks: one was come to by the marking that is under way.
+    stray_marks: AtomicBool,
     clobber: bool,
+    protect: bool,
 }
 
 impl Sweeper {
@@ -53,7 +59,10 @@ impl Sweeper {
             available: CachePadded(Available::none()),
             freed: Available::none(),
             clock: CachePadded(ReclaimClock::new()),
+            pieces: CachePadded(Lock::new(Pieces::new())),
+            stray_marks: AtomicBool::new(false),
             clobber: config.clobber,
+            protect: config.protect_arenas,
         })
     }
 
@@ -82,6 +91,21 @@ impl Sweeper {
     /// Whether freed memory is filled.
     pub(crate) fn clobbers(&self) -> bool {
         self.clobber
+    }
+
+    /// Whether what arenas have given up is protected.
+    pub(crate) fn protects(&self) -> bool {
+        self.protect
+    }
+
+    /// Pieces that no arena has.
+    pub(crate) fn pieces(&self) -> &Lock<Pieces> {
+        &self.pieces
+    }
+
+    /// Whether pieces that no arena has may have marks.
+    pub(crate) fn stray_marks(&self) -> &AtomicBool {
+        &self.stray_marks
     }
 
     /// What mutators share.

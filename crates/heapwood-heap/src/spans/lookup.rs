@@ -66,6 +66,7 @@ impl Spans {
     /// # Safety
     /// 1. The tables are committed up to there, these and all others of the heap.
     pub(crate) unsafe fn extend(&self, end: PageIndex) {
+        self.witness.grow();
         self.extent.store(end.byte_offset(), Ordering::Release);
     }
 
@@ -75,7 +76,8 @@ impl Spans {
         self.base
     }
 
-    /// How many bytes from the base on can be looked up.
+    /// How many bytes from the base on can be looked up. Who asks about an address that another thread may have stored observes it
+    /// first (`publication::observe`): else an older extent may be seen, and a new object be taken for what lies outside the heap.
     #[inline(always)]
     pub(crate) fn extent(&self) -> usize {
         self.extent.load(Ordering::Relaxed)
@@ -199,6 +201,21 @@ impl Spans {
         // SAFETY: contract 1; pages in use lie below the extent.
         unsafe { self.descriptors.at(page.0).write(span) };
         self.table.set_span(page, pages, kind, shape);
+    }
+
+    /// Makes a piece of an arena, which is of the same pages, anew.
+    ///
+    /// # Safety
+    /// 1. The piece is the caller's, and no arena's.
+    pub(crate) unsafe fn renew(&self, page: PageIndex, span: Span) {
+        // SAFETY: contract 1; pages in use lie below the extent.
+        unsafe { self.descriptors.at(page.0).write(span) };
+    }
+
+    /// A piece of an arena is none any more. The caller held it.
+    pub(crate) fn remove_piece(&self, page: PageIndex) {
+        self.ages.set(page, self.at(page).pages(), 0);
+        self.remove(page);
     }
 
     /// No span has the pages any more. The caller held it.

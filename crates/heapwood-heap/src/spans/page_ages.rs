@@ -14,6 +14,11 @@ const MOST: usize = 512;
 /// The ages of a heap's pages.
 pub(crate) struct PageAges(MappedArray<AtomicU8>);
 
+/// The bit of pages of arenas: not all there that is old has its bit.
+pub(crate) const IN_ARENA: u8 = 4;
+/// The bits of the age itself.
+pub(crate) const AGE: u8 = 3;
+
 /// The age of the pages that are young in a cycle.
 #[inline(always)]
 pub(crate) fn age_in(cycle: u32) -> u8 {
@@ -54,8 +59,9 @@ impl PageAges {
     /// They are not young any more. Most were not before, and their line is not written.
     #[inline]
     pub(crate) fn clear(&self, first: PageIndex, count: PageCount) {
-        if self.get(first) != 0 {
-            self.set(first, count, 0);
+        let age = self.get(first);
+        if age & AGE != 0 {
+            self.set(first, count, age & IN_ARENA);
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Span {
     cells_start: usize,
     /// One past the last cell; for a large object, one past its last byte.
     cells_end: usize,
-    /// [`reciprocal`] of the cell size.
+    /// [`reciprocal`] of the cell size; of a piece of an arena, the number of that.
     reciprocal: u64,
     /// Cells from the low half up to the high half exist, in bytes from the first.
     window: AtomicU64,
@@ -44,7 +44,7 @@ pub struct Span {
     swept_in: AtomicU32,
     /// The next span of the pack this one is in.
     next: AtomicU32,
-    /// Of the first of a pack: the first of the next pack,
+    /// Of the first of a pack (pieces of arenas have other things here): the first of the next pack,
     next_pack: AtomicU32,
     /// the last of its own,
     pack_last: AtomicU32,
@@ -93,6 +93,17 @@ impl Span {
         state: (u32, bool),
     ) -> Self {
         Span { window: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
+    }
+
+    /// The same of a piece of an arena with this number.
+    pub(crate) fn of_piece(
+        start: usize,
+        pages: PageCount,
+        shape: ShapeId,
+        state: (u32, bool),
+        arena: u64,
+    ) -> Self {
+        Span { reciprocal: arena, ..Self::of_object(start, pages, pages.bytes(), shape, state) }
     }
 
     fn new(
@@ -271,6 +282,39 @@ impl Span {
     pub(crate) fn reset(&self) {
         self.set_window(0, self.cells_start);
         self.fresh.store(0, Ordering::Relaxed);
+    }
+
+    /// A piece of an arena is no object any more; it counts as freed in this full cycle.
+    pub(crate) fn end_piece(&self, full_cycle: u32) {
+        self.reset();
+        self.survived.store(0, Ordering::Relaxed);
+        self.pack_len.store(0, Ordering::Relaxed);
+        self.set_swept_in(full_cycle);
+    }
+
+    /// The memory of a free piece reads as zeros.
+    pub(crate) fn set_fresh(&self) {
+        self.fresh.store(1, Ordering::Relaxed);
+    }
+
+    /// Of a piece of an arena: its state (`arenas/piece.rs`).
+    pub(crate) fn held_bits(&self) -> &AtomicU8 {
+        &self.held
+    }
+
+    /// How far it is used, and was when the last collection ended, in bytes from the first.
+    pub(crate) fn link(&self, index: usize) -> &AtomicU32 {
+        if index == 0 { &self.next_pack } else { &self.pack_last }
+    }
+
+    /// What was noted of it.
+    pub(crate) fn flags(&self) -> &AtomicU8 {
+        &self.pack_len
+    }
+
+    /// The number of its arena.
+    pub(crate) fn owner_number(&self) -> u64 {
+        self.reciprocal
     }
 
     /// Whether cells that are free have never been written.

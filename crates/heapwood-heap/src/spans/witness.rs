@@ -38,6 +38,10 @@ impl Witness {
     /// It looks at one that others may end and make anew meanwhile.
     #[inline(always)]
     pub(crate) fn look(&self, _: PageIndex) {}
+
+    /// Pages can be looked up that could not be before.
+    #[inline(always)]
+    pub(crate) fn grow(&self) {}
 }
 
 #[cfg(loom)]
@@ -49,13 +53,21 @@ mod modelled {
     const PAGES: usize = 64;
 
     /// What is kept of the spans that begin at each page.
-    pub(crate) struct Witness(Vec<Seen>);
+    pub(crate) struct Witness(Vec<Seen>, Grown);
+
+    /// How often more pages could be looked up.
+    #[derive(Default)]
+    struct Grown(UnsafeCell<u32>);
+
+    // SAFETY: loom reports accesses that are in no order.
+    unsafe impl Sync for Grown {}
 
     #[derive(Default)]
     struct Seen {
         /// The cycle in which the last was made or swept.
         swept_in: UnsafeCell<u32>,
         looks: AtomicU32,
+        made: UnsafeCell<u32>,
     }
 
     // SAFETY: loom reports accesses that are in no order.
@@ -63,7 +75,7 @@ mod modelled {
 
     impl Witness {
         pub(crate) fn new() -> Self {
-            Witness((0..PAGES).map(|_| Seen::default()).collect())
+            Witness((0..PAGES).map(|_| Seen::default()).collect(), Grown::default())
         }
 
         fn with(&self, page: PageIndex, f: impl FnOnce(&mut u32)) {
@@ -77,6 +89,8 @@ mod modelled {
 
         pub(crate) fn make(&self, page: PageIndex, cycle: impl FnOnce() -> u32) {
             self.look(page);
+            // SAFETY: loom reports accesses that are in no order.
+            self.0[page.0].made.with_mut(|made| unsafe { *made += 1 });
             self.with(page, |swept_in| *swept_in = cycle());
         }
 
@@ -91,6 +105,21 @@ mod modelled {
                 assert_ne!(*swept_in, cycle, "{page}: swept in the cycle in which it was swept or made");
                 *swept_in = cycle;
             });
+        }
+
+        pub(crate) fn grow(&self) {
+            // SAFETY: as above.
+            self.1.0.with_mut(|grown| unsafe { *grown += 1 });
+        }
+
+        /// The calling thread has met a pointer into the span that begins at a page: it was made before, and its page can be
+        /// looked up.
+        #[cfg(test)]
+        pub(crate) fn know(&self, page: PageIndex) {
+            // SAFETY: as above.
+            let (made, grown) =
+                unsafe { (self.0[page.0].made.with(|made| *made), self.1.0.with(|grown| *grown)) };
+            assert!(made > 0 && grown > 0, "{page}");
         }
 
         pub(crate) fn look(&self, page: PageIndex) {

@@ -34,6 +34,17 @@ impl Model {
         None
     }
 
+    /// The first pages that begin at a multiple of their number, a power of two and at most a chunk.
+    pub(crate) fn find_aligned(&self, count: usize, log_chunk: u32) -> Option<usize> {
+        if !count.is_power_of_two() || count > 1 << log_chunk {
+            return None;
+        }
+        let is_free = |&first: &usize| {
+            self.0.get(first..first + count).is_some_and(|p| p.iter().all(|&p| p == State::Free))
+        };
+        (0..self.0.len()).step_by(count).find(is_free)
+    }
+
     pub(crate) fn set(&mut self, first: usize, count: usize, state: State) {
         self.0[first..first + count].fill(state);
     }

@@ -12,6 +12,8 @@ use heapwood_pages::{
 pub(crate) enum Step {
     Grow(usize, usize),
     Allocate(usize),
+    /// Pages that begin at a multiple of their number.
+    Aligned(usize),
     Free(usize, usize),
     Claim(usize, usize),
     /// Frees all used pages directly around a page.
@@ -35,6 +37,14 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                 Err(AllocateError::BeyondWindow { .. }) => count > window,
                 Err(AllocateError::NoRun { .. }) => count > 0 && model.find(count).is_none(),
                 Err(e) => panic!("{step:?}: {e}"),
+            },
+            Step::Aligned(count) => match pages.allocate_aligned(PageCount(count)) {
+                Ok(run) => {
+                    assert_eq!(Some(run.first.0), model.find_aligned(count, G::LOG_CHUNK_PAGES), "{step:?}");
+                    model.set(run.first.0, count, State::Used);
+                    false
+                }
+                Err(_) => model.find_aligned(count, G::LOG_CHUNK_PAGES).is_none(),
             },
             Step::Grow(first, count) => match pages.grow(PageIndex(first), PageCount(count)) {
                 Ok(()) => {
@@ -116,7 +126,8 @@ pub(crate) fn replay(data: &[u8]) {
             let (page, count) = (number(&bytes[1..]) % (window + 2), count(number(&bytes[3..])));
             match bytes[0] % 8 {
                 0 | 1 => Step::Grow(page, count),
-                2..=4 => Step::Allocate(count),
+                2 | 3 => Step::Allocate(count),
+                4 => Step::Aligned(count),
                 5 => Step::Free(page, count),
                 6 => Step::Claim(page, count),
                 _ => Step::FreeRun(page),

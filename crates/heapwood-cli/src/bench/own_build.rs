@@ -1,0 +1,132 @@
+//! The command itself, built from its sources with a setting of the build: each value has a target folder of its own
+//! beside the built peers, so that a second comparison finds what the first has built. cargo is asked in every run, as make
+//! is for the peers, and does nothing if all is up to date.
+
+use super::build::default_folder;
+use super::children::Children;
+use crate::settings::of_build::BuildSetting;
+use heapwood_report::CommandError;
+use heapwood_report::legible::legible;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The sources when this command was built.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The folder of what is built, if none is given.
+pub(crate) fn folder() -> PathBuf {
+    default_folder(&Path::new(SOURCES).join("peers"))
+}
+
+/// The command with this value of the setting.
+pub(crate) fn build(
+    children: &Children,
+    setting: &BuildSetting,
+    value: &str,
+    folder: &Path,
+) -> Result<PathBuf, CommandError> {
+    let what = format!("{}={value}", setting.name);
+    let sources = check_sources(Path::new(SOURCES)).map_err(|why| no_build(&what, &why))?;
+    let target = folder.join(format!("{}-{value}", setting.name));
+    let flags = extended(std::env::var_os("RUSTFLAGS"), &setting.flags(value));
+    let built = match children.run(&mut command(sources, &target, flags))? {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(no_build(&what, "cargo is not on PATH; install Rust with rustup, https://rustup.rs"));
+        }
+        Err(e) => return Err(no_build(&what, &format!("cargo cannot be started: {e}"))),
+        Ok(built) => built,
+    };
+    if let Some(why) = built.failure() {
+        return Err(no_build(&what, &format!("cargo: {why}")));
+    }
+    executable(&built.stdout).ok_or_else(|| no_build(&what, "cargo did not say where it put the command"))
+}
+
+fn no_build(what: &str, why: &str) -> CommandError {
+    CommandError::run(format!("heapwood with {what} could not be built: {why}"))
+}
+
+fn check_sources(folder: &Path) -> Result<&Path, String> {
+    match folder.join("crates/heapwood-cli/Cargo.toml").exists() {
+        true => Ok(folder),
+        false => Err(format!(
+            "the sources that this command was built from are no longer in {}; build it where they are now: cargo build \
+             --release",
+            legible(folder)
+        )),
+    }
+}
+
+fn command(sources: &Path, target: &Path, flags: OsString) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["build", "--release", "--package", "heapwood-cli", "--message-format"]);
+    command.args(["json-render-diagnostics", "--target-dir"]).arg(target);
+    command.current_dir(sources).env("RUSTFLAGS", flags);
+    // It would count more.
+    command.env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command
+}
+
+/// What the user tells the compiler, and this.
+fn extended(given: Option<OsString>, flags: &str) -> OsString {
+    match given {
+        Some(mut given) if !given.is_empty() => {
+            given.push(" ");
+            given.push(flags);
+            given
+        }
+        _ => flags.into(),
+    }
+}
+
+/// Where cargo says that it has put the command: that depends on its configuration, too.
+fn executable(said: &str) -> Option<PathBuf> {
+    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut built = messages.filter(|message| message["target"]["name"] == "heapwood");
+    built.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::of_build::find;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn cargo_is_told_the_setting_and_the_folder() {
+        let flags = extended(None, &find("prefetch").unwrap().flags("ahead"));
+        let command = command(Path::new("/sources"), Path::new("/built/prefetch-ahead"), flags);
+        let args: Vec<&str> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(command.get_program(), "cargo");
+        assert_eq!(args[..4], ["build", "--release", "--package", "heapwood-cli"]);
+        assert!(args.ends_with(&["--target-dir", "/built/prefetch-ahead"]), "{args:?}");
+        assert_eq!(command.get_current_dir(), Some(Path::new("/sources")));
+        let flags = command.get_envs().find(|(key, _)| *key == "RUSTFLAGS").unwrap().1;
+        assert_eq!(flags, Some(OsStr::new("--cfg heapwood_prefetch=\"ahead\"")));
+    }
+
+    #[test]
+    fn the_users_flags_stay() {
+        assert_eq!(extended(Some("-C target-cpu=native".into()), "--cfg x"), "-C target-cpu=native --cfg x");
+        assert_eq!(extended(Some("".into()), "--cfg x"), "--cfg x");
+    }
+
+    #[test]
+    fn missing_sources_are_named() {
+        let why = check_sources(Path::new("/no/such/folder")).unwrap_err();
+        assert!(why.contains("/no/such/folder") && why.contains("cargo build --release"), "{why}");
+        assert!(check_sources(Path::new(SOURCES)).is_ok());
+    }
+
+    #[test]
+    fn the_built_command_is_where_cargo_says() {
+        let said = r#"{"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/release/other"}
+{"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":"/t/triple/release/heapwood"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(executable(said), Some("/t/triple/release/heapwood".into()));
+        assert_eq!(executable("no JSON\n"), None);
+    }
+}

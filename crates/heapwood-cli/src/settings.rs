@@ -1,0 +1,157 @@
+//! What `heapwood bench --ab KEY=A,B` compares: an option of the heap, which a run is given by the variable HEAPWOOD, or a
+//! setting of the build, for which the command is built twice. Invariant: both values are in range and are not the same,
+//! so what is refused is refused before anything runs or is built.
+
+pub(crate) mod of_build;
+
+use heapwood_gc::options::Audience;
+use heapwood_gc::{Config, OptionInfo};
+use of_build::BuildSetting;
+
+/// A setting with two values.
+#[derive(Clone, Debug)]
+pub(crate) struct Ab {
+    pub(crate) setting: Setting,
+    /// Without blanks.
+    pub(crate) values: [String; 2],
+}
+
+/// Something that can be set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Setting {
+    Option(&'static OptionInfo),
+    Build(&'static BuildSetting),
+}
+
+impl Ab {
+    /// Whether this is a switch of that name, and off by `value`.
+    pub(crate) fn turns_off(&self, name: &str, value: &str) -> bool {
+        matches!(self.setting, Setting::Option(option) if option.name == name && option.parse(value) == Ok(0))
+    }
+}
+
+impl Setting {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Setting::Option(option) => option.name,
+            Setting::Build(setting) => setting.name,
+        }
+    }
+
+    /// By its name, with dashes or underscores.
+    fn find(name: &str) -> Result<Setting, String> {
+        let key = name.replace('-', "_");
+        if let Some(setting) = of_build::find(&key) {
+            return Ok(Setting::Build(setting));
+        }
+        match OptionInfo::find(&key) {
+            Some(option) if option.audience == Audience::InC => Err(format!(
+                "the option {} is {}, and workloads are in Rust: both would be the same; choose another",
+                option.name,
+                option.audience.note()
+            )),
+            Some(option) => Ok(Setting::Option(option)),
+            None => Err(format!("{}; and of the build {}", no_option(&key), of_build::names())),
+        }
+    }
+
+    /// A value's word, and a number that is the same for all words that mean the same.
+    fn value(self, text: &str) -> Result<(String, u64), String> {
+        match self {
+            Setting::Option(option) => {
+                let value = option.parse(text).map_err(|e| e.to_string())?;
+                option.check(value).map_err(|e| e.to_string())?;
+                Ok((text.split_whitespace().collect(), value))
+            }
+            Setting::Build(setting) => setting.value(text).map(|(k, value)| (value.into(), k as u64)),
+        }
+    }
+}
+
+/// What the variable HEAPWOOD says of a name that no option has.
+fn no_option(name: &str) -> String {
+    let mut said = String::new();
+    let mut config = Config::DEFAULT;
+    config.set_each(&format!("{name}=0"), |why| said = why.to_string());
+    said
+}
+
+/// Of `KEY=A,B`.
+pub(crate) fn parse(text: &str) -> Result<Ab, String> {
+    const FORM: &str = "write KEY=A,B, such as percent=100,200";
+    let (name, values) = text.split_once('=').ok_or_else(|| format!("it names no values: {FORM}"))?;
+    if name.contains(',') {
+        return Err(format!("it names more than one setting before its values: {FORM}"));
+    }
+    let setting = Setting::find(name.trim())?;
+    let values: Vec<&str> = values.split(',').map(str::trim).collect();
+    let [a, b] = values[..] else {
+        let count = match values.len() {
+            1 => "one value",
+            _ => "more than two values",
+        };
+        return Err(format!("it has {count} of {}, and two are compared: {FORM}", setting.name()));
+    };
+    let ((word_a, first), (word_b, second)) = (setting.value(a)?, setting.value(b)?);
+    if first == second {
+        return Err(format!(
+            "{a} and {b} are the same value of {}, so there is nothing to compare: give two that differ",
+            setting.name()
+        ));
+    }
+    Ok(Ab { setting, values: [word_a, word_b] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_right_is_understood() {
+        for (text, name, values) in [
+            ("percent=100,200", "percent", ["100", "200"]),
+            ("huge-pages=on,off", "huge_pages", ["on", "off"]),
+            (" min_heap = 1 MiB , 4MiB", "min_heap", ["1MiB", "4MiB"]),
+            ("generational=off,auto", "generational", ["off", "auto"]),
+            ("trace=off,1+phases", "trace", ["off", "1+phases"]),
+            ("prefetch=off,on", "prefetch", ["off", "ahead"]),
+        ] {
+            let ab = parse(text).unwrap();
+            assert_eq!((ab.setting.name(), ab.values), (name, values.map(String::from)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_says_what_is_possible() {
+        for (text, words) in [
+            ("percent", &["no values", "KEY=A,B"][..]),
+            ("", &["no values", "KEY=A,B"]),
+            ("=1,2", &["there are min_heap", "of the build prefetch, publication"]),
+            (
+                "percnt=1,2",
+                &["no option is called percnt", "is percent meant", "of the build prefetch, publication"],
+            ),
+            ("gogc=1,2", &["no option is called gogc", "there are min_heap, limit"]),
+            ("percent=1,limit=2GiB", &["option percent", "limit=2GiB", "1 to 100000"]),
+            ("percent,limit=1,2", &["more than one setting", "KEY=A,B"]),
+            ("percent=1", &["one value of percent", "two are compared"]),
+            ("percent=1,2,3", &["more than two values of percent", "two are compared"]),
+            ("percent=1,", &["option percent is :", "a number, 1 to 100000"]),
+            ("percent=100,0", &["option percent is 0", "1 to 100000"]),
+            ("percent=half,2", &["option percent is half", "1 to 100000"]),
+            ("percent=7,07", &["7 and 07 are the same value of percent", "give two that differ"]),
+            ("limit=1GiB,1024MiB", &["the same value of limit", "give two that differ"]),
+            ("huge_pages=yes,on", &["the same value of huge_pages"]),
+            ("huge_pages=on,maybe", &["option huge_pages is maybe", "on (1) or off (0)"]),
+            ("conservative_stacks=on,off", &["of use in C only", "choose another"]),
+            ("prefetch=on,ahead", &["on and ahead are the same value of prefetch"]),
+            ("prefetch=on,most", &["prefetch", "most", "off, object, after, next, line, ahead"]),
+            ("prefetch=off", &["one value of prefetch"]),
+        ] {
+            let why = parse(text).unwrap_err();
+            for word in words {
+                assert!(why.contains(word), "{text} does not say {word:?}: {why}");
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The slow path of an arena: another run, more room in the piece, another piece. Invariant: pointer bits are written for whole runs,
+//! before the run's layout is forgotten, and before a marking reads them.
+
+use super::header::{ACTIVE, ArenaHeader, SINGLE, ZEROES};
+use super::layout::ArenaLayout;
+use super::piece::{CHUNK, MOST_IN_ARENA, Piece, pages_of};
+use crate::alloc::owner::Owner;
+use crate::error::SpaceError;
+use crate::granule::GRANULE;
+use crate::layout::pointer_bits;
+use crate::publication;
+use crate::spans::span::Span;
+use heapwood_layout::WORD;
+use heapwood_layout::program::decode::mask_times;
+
+/// Memory that is handed out as zeros is made so by this much, while it will stay in the cache.
+const ZERO_STEP: usize = 16 << 10;
+/// Of the gap between the two kinds of values each takes a quarter at a time, and no less than this.
+const LEAST_STEP: usize = 1 << 10;
+/// A value without pointers that is longer ends no block.
+const LONG_DATA: usize = 4 << 10;
+
+impl Owner<'_> {
+    /// Room for `count` values of a layout, one behind the other, and for more of them in the run that begins: write the first
+    /// values, then [commit](ArenaHeader::commit). `key` is not 0, and the same for no other layout.
+    ///
+    /// # Errors
+    /// There is no memory for another piece.
+    ///
+    /// # Safety
+    /// 1. The arena is an open one of this mutator's.
+    /// 2. The values have at most [`MOST_IN_ARENA`] bytes together.
+    pub unsafe fn reserve_in_arena(
+        &self,
+        arena: &ArenaHeader,
+        (key, layout): (usize, ArenaLayout),
+        count: usize,
+    ) -> Result<usize, SpaceError> {
+        let bytes = layout.bytes() * count;
+        debug_assert!(bytes <= MOST_IN_ARENA);
+        self.begin_run(arena, (key, layout));
+        while !self.extends_run(arena, bytes) {
+            self.take_next_piece(arena, bytes)?;
+        }
+        Ok(arena.cursor())
+    }
+
+    /// The same, if the piece that the arena has has room: as where values of many types take turns.
+    ///
+    /// # Safety
+    /// As [`reserve_in_arena`](Owner::reserve_in_arena)'s.
+    #[inline]
+    pub unsafe fn go_on_in_arena(
+        &self,
+        arena: &ArenaHeader,
+        (key, layout): (usize, ArenaLayout),
+        count: usize,
+    ) -> Option<usize> {
+        self.begin_run(arena, (key, layout));
+        self.extends_run(arena, layout.bytes() * count).then(|| arena.cursor())
+    }
+
+    #[inline]
+    fn begin_run(&self, arena: &ArenaHeader, (key, layout): (usize, ArenaLayout)) {
+        self.activate_arena(arena);
+        if arena.run() != key {
+            self.end_run(arena);
+            arena.set_run(key, layout);
+        }
+    }
+
+    /// Room for a value of `bytes` bytes without pointers; `align` is a power of two, at most 16.
+    ///
+    /// # Errors
+    /// There is no memory for another piece.
+    ///
+    /// # Safety
+    /// 1. The arena is an open one of this mutator's.
+    /// 2. The value has at most [`MOST_IN_ARENA`] bytes.
+    pub unsafe fn take_arena_data(
+        &self,
+        arena: &ArenaHeader,
+        bytes: usize,
+        align: usize,
+    ) -> Result<usize, SpaceError> {
+        debug_assert!(bytes <= MOST_IN_ARENA && align <= GRANULE);
+        loop {
+            if let Some(at) = arena.take_data(bytes, align) {
+                return Ok(at);
+            }
+            let (need, gap) = (bytes.next_multiple_of(GRANULE), self.gap_of(arena));
+            if need > gap {
+                self.take_next_piece(arena, need)?;
+                continue;
+            }
+            let floor = arena.floor.get();
+            if need > LONG_DATA && need < gap / 2 {
+                // It alone, and what is left of the block is for others.
+                arena.floor.set(floor - need);
+                return Ok(floor - need);
+            }
+            let step = if self.is_single(arena) { 0 } else { (gap / 4).max(LEAST_STEP) };
+            let more = need.max(step.min(gap)) / GRANULE * GRANULE;
+            arena.floor.set(floor - more);
+            arena.set_data(floor - more, floor);
+        }
+    }
+
+    /// How many bytes of the piece are left to neither kind of values.
+    fn gap_of(&self, arena: &ArenaHeader) -> usize {
+        if arena.newest.get() == 0 { 0 } else { arena.floor.get() - arena.real_limit.get() }
+    }
+
+    /// Makes room for so many bytes of the run, of the gap if that is needed; false if that does not suffice.
+    fn extends_run(&self, arena: &ArenaHeader, bytes: usize) -> bool {
+        let (limit, gap) = (arena.real_limit.get(), self.gap_of(arena));
+        let need = (arena.cursor() + bytes).saturating_sub(limit).next_multiple_of(GRANULE);
+        if need > gap || arena.newest.get() == 0 {
+            return false;
+        }
+        arena.set_limit(limit);
+        if need == 0 {
+            return true;
+        }
+        let step = match arena.has(ZEROES) {
+            _ if self.is_single(arena) => 0,
+            true => ZERO_STEP,
+            false => (gap / 4).max(LEAST_STEP),
+        };
+        let more = need.max(step.min(gap)) / GRANULE * GRANULE;
+        if arena.has(ZEROES) && !self.piece_of(arena).is_fresh() {
+            // SAFETY: the gap is this arena's, and nothing lies in it.
+            unsafe { (limit as *mut u8).write_bytes(0, more) };
+        }
+        publication::publish();
+        arena.real_limit.set(limit + more);
+        arena.set_limit(limit + more);
+        true
+    }
+
+    /// Whether there is room for one value at a time.
+    fn is_single(&self, arena: &ArenaHeader) -> bool {
+        self.hands_out_single_cells() || arena.has(SINGLE)
+    }
+
+    /// The piece that an arena allocates from.
+    fn piece_of(&self, arena: &ArenaHeader) -> Piece<'_> {
+        Piece::of(self.span_at(arena.newest.get()))
+    }
+
+    pub(super) fn span_at(&self, address: usize) -> &Span {
+        let spans = self.heap().spans();
+        spans.at(spans.page_of(address))
+    }
+
+    /// Goes on in a new piece, with room for so many bytes. Each is four times as long as the one before, up to a chunk; and an arena
+    /// that is not small gets a chunk at once, if one lies ready.
+    fn take_next_piece(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
+        // Before it has another: what it goes on in is the newest that is old.
+        self.activate_arena(arena);
+        let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
+        let mut size = 0;
+        while size < CHUNK && (pages_of(size).bytes() <= has || pages_of(size).bytes() < bytes) {
+            size += 1;
+        }
+        if size > 1 && sweeper.pieces().lock().has(CHUNK) {
+            size = CHUNK;
+        }
+        let page = sweeper.take_piece(size, arena.number())?;
+        self.close_piece(arena);
+        let piece = Piece::of(spans.at(page));
+        if arena.newest.get() != 0 {
+            piece.set_next(spans.page_of(arena.newest.get()).0 as u32);
+            Piece::of(self.span_at(arena.oldest.get())).set_next(page.0 as u32);
+        } else {
+            arena.oldest.set(piece.start());
+        }
+        arena.newest.set(piece.start());
+        arena.bytes.set(has + piece.pages().bytes());
+        arena.run_start.set(piece.start());
+        arena.set_cursor(piece.start());
+        arena.set_limit(piece.start());
+        arena.real_limit.set(piece.start());
+        arena.floor.set(piece.end());
+        arena.set_data(piece.end(), piece.end());
+        piece.set_frontier(piece.start());
+        piece.set_seen(piece.start());
+        publication::publish();
+        Ok(())
+    }
+
+    /// Nothing more is put into the piece that an arena allocates from.
+    fn close_piece(&self, arena: &ArenaHeader) {
+        if arena.newest.get() != 0 {
+            self.publish_arena(arena);
+        }
+    }
+
+    /// What the arena holds can be found from now on, as long as nothing is allocated from it.
+    pub(super) fn publish_arena(&self, arena: &ArenaHeader) {
+        if arena.newest.get() != 0 {
+            self.write_bits(arena);
+            self.piece_of(arena).set_frontier(arena.cursor());
+        }
+    }
+
+    /// Another layout comes: its values begin at a multiple of 16 bytes.
+    fn end_run(&self, arena: &ArenaHeader) {
+        self.write_bits(arena);
+        let (cursor, next) = (arena.cursor(), arena.cursor().next_multiple_of(GRANULE));
+        if cursor != next && next <= arena.real_limit.get() {
+            let bits = self.heap().pointer_bits();
+            // SAFETY: the words are this arena's, which this thread owns, and no marking reads them now.
+            unsafe {
+                bits.write(cursor..next, |out, first| pointer_bits::clear(out, first, (next - cursor) / WORD))
+            };
+            arena.set_cursor(next);
+            arena.run_start.set(next);
+        }
+    }
+
+    /// Writes the bits of what the run has so far.
+    fn write_bits(&self, arena: &ArenaHeader) {
+        let (start, cursor, layout) = (arena.run_start.get(), arena.cursor(), arena.layout.get());
+        if start == cursor {
+            return;
+        }
+        let (count, words) = ((cursor - start) / arena.step(), layout.words());
+        let bits = self.heap().pointer_bits();
+        // SAFETY: the words are this arena's, which this thread owns or has stopped, and no marking reads them now.
+        unsafe {
+            bits.write(start..cursor, |out, first| match count {
+                1 if words <= 64 => pointer_bits::put(out, first, words, layout.mask()[0]),
+                _ => mask_times(layout.mask(), words, count, out, first),
+            });
+        }
+        arena.run_start.set(cursor);
+    }
+
+    /// The arena is used in this cycle.
+    pub(super) fn activate_arena(&self, arena: &ArenaHeader) {
+        if !arena.has(ACTIVE) {
+            arena.set(ACTIVE, true);
+            arena.resumed.set(arena.newest.get());
+            self.cache().arenas().add_active(arena);
+        }
+    }
+}

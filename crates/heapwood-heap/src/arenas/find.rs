@@ -1,0 +1,88 @@
+//! From an address to an arena. Invariant: the answer is by the page's entry and the piece's descriptor alone.
+
+use super::piece::{Piece, PieceState};
+use crate::address::Address;
+use crate::layout::shape::ScanKind;
+use crate::pages::page_heap::PageHeap;
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_pages::PageIndex;
+
+/// What lies where an arena is, or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaPlace {
+    /// The arena's number.
+    pub arena: u64,
+    /// Whether it still is there.
+    pub is_there: bool,
+    /// It was given up with the promise that nothing refers to it.
+    pub is_promised: bool,
+    /// The first byte of its piece, and one past the last.
+    pub piece: (usize, usize),
+}
+
+/// The piece of a page, which is one, for a marker.
+#[derive(Clone, Copy)]
+pub struct MarkedPiece<'s>(Piece<'s>, &'s AtomicBool);
+
+impl<'s> MarkedPiece<'s> {
+    /// The flag says that pieces of no arena may have marks.
+    pub(crate) fn new(piece: Piece<'s>, stray: &'s AtomicBool) -> Self {
+        MarkedPiece(piece, stray)
+    }
+
+    /// Whether an arena has it; if none does, that it was come to is noted.
+    pub fn is_in_use(self) -> bool {
+        let is_in_use = self.0.state() == PieceState::InUse;
+        if !is_in_use {
+            self.0.note_met();
+            self.1.store(true, Ordering::Relaxed);
+        }
+        is_in_use
+    }
+
+    /// The address by which it is known.
+    pub fn start(self) -> usize {
+        self.0.start()
+    }
+
+    /// Objects with pointers reach up to here.
+    pub fn frontier(self) -> usize {
+        self.0.frontier()
+    }
+
+    /// And did so when the last collection ended.
+    pub fn seen(self) -> usize {
+        self.0.seen()
+    }
+
+    /// The first page of the next of the ring.
+    pub fn next(self) -> PageIndex {
+        PageIndex(self.0.next() as usize)
+    }
+
+    /// It gets a mark inside.
+    pub fn note_inside(self) {
+        self.0.note_inside();
+    }
+}
+
+impl PageHeap {
+    /// The piece that an address lies in.
+    pub(crate) fn find_piece(&self, address: Address) -> Option<Piece<'_>> {
+        let spans = self.spans();
+        if !spans.contains(address) {
+            return None;
+        }
+        let page = spans.page_of(address.get());
+        let entry = spans.entry(page);
+        entry.is(ScanKind::Arena).then(|| Piece::of(spans.at(entry.first_page(page))))
+    }
+
+    /// The arena that an address lies in.
+    pub(crate) fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
+        let piece = self.find_piece(address)?;
+        let is_there = piece.state() == PieceState::InUse;
+        let is_promised = piece.is_promised();
+        Some(ArenaPlace { arena: piece.arena(), is_there, is_promised, piece: (piece.start(), piece.end()) })
+    }
+}

@@ -1,0 +1,133 @@
+//! Pieces that no arena has, in stacks by size: the next arena takes the one that was freed last, so that a program of many arenas, one
+//! after the other, asks the kernel for nothing. How many of a size were never needed between two looks tells how many are idle.
+//! Invariant: what is here is in no ring and exists as no object, and its bits are clear on both sides, but
+//! for those of stale pointers that a marking has met and noted.
+
+use super::piece::{Piece, PieceState, SIZES, pages_of};
+use crate::spans::lookup::Spans;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
+
+/// Free pieces, by size, and those that rest.
+pub(crate) struct Pieces {
+    pub(super) free: [Stack; SIZES],
+    pub(super) resting: Stack,
+    /// How many arenas there have been.
+    arenas: u64,
+    /// Whether one was ever closed or emptied with the promise that nothing refers to it.
+    pub(super) promised: bool,
+    /// Pages of pieces in use, and of all.
+    pub(super) in_use: usize,
+    pub(super) all: usize,
+    /// Pages of pieces that a sweep finds dead go back, as the heap has no room.
+    pub(super) wanted: bool,
+}
+
+/// Pieces, the last first.
+#[derive(Clone, Copy)]
+pub(super) struct Stack {
+    head: u32,
+    pub(super) len: u32,
+    /// The fewest that there were since the last look: so many were not needed.
+    pub(super) idle: u32,
+}
+
+/// How much memory arenas have, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArenaBytes {
+    /// In arenas.
+    pub in_use: usize,
+    /// In pieces for the next arenas, with memory behind them or not.
+    pub free: usize,
+    /// In pieces whose addresses rest, without memory.
+    pub resting: usize,
+}
+
+impl Stack {
+    pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0 };
+
+    pub(super) fn push(&mut self, spans: &Spans, page: PageIndex) {
+        Piece::of(spans.at(page)).set_next(self.head);
+        self.head = page.0 as u32;
+        self.len += 1;
+    }
+
+    pub(super) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
+        let page = PageIndex(self.head as usize);
+        (self.head != 0).then(|| {
+            self.head = Piece::of(spans.at(page)).next();
+            self.len -= 1;
+            self.idle = self.idle.min(self.len);
+            page
+        })
+    }
+
+    pub(super) fn take_all(&mut self) -> Stack {
+        core::mem::replace(self, Stack { idle: self.idle, ..Stack::EMPTY })
+    }
+
+    pub(super) fn pages<'s>(&self, spans: &'s Spans) -> impl Iterator<Item = PageIndex> + use<'s> {
+        let mut next = self.head;
+        core::iter::from_fn(move || {
+            let page = PageIndex(next as usize);
+            (next != 0).then(|| {
+                next = Piece::of(spans.at(page)).next();
+                page
+            })
+        })
+    }
+}
+
+impl Pieces {
+    pub(crate) const fn new() -> Self {
+        Pieces {
+            free: [Stack::EMPTY; SIZES],
+            resting: Stack::EMPTY,
+            arenas: 0,
+            promised: false,
+            in_use: 0,
+            all: 0,
+            wanted: false,
+        }
+    }
+
+    /// The number of a new arena.
+    pub(super) fn count_arena(&mut self) -> u64 {
+        self.arenas += 1;
+        self.arenas
+    }
+
+    /// Whether one was ever closed or emptied with the promise that nothing refers to it.
+    pub(crate) fn were_promised(&self) -> bool {
+        self.promised
+    }
+
+    /// How many arenas there have been.
+    pub(crate) fn arenas(&self) -> u64 {
+        self.arenas
+    }
+
+    /// Whether a piece of a size can be had at once.
+    pub(super) fn has(&self, size: usize) -> bool {
+        self.free[size].len > 0
+    }
+
+    /// The bytes of all pieces, whatever is behind them.
+    pub(crate) fn all_bytes(&self) -> usize {
+        self.all * PAGE_SIZE
+    }
+
+    /// How much memory they have.
+    pub(crate) fn bytes(&self, spans: &Spans) -> ArenaBytes {
+        let free = (0..SIZES).map(|size| self.free[size].len as usize * pages_of(size).bytes()).sum();
+        let resting = self.resting.pages(spans).map(|page| spans.at(page).pages().bytes()).sum();
+        ArenaBytes { in_use: self.in_use * PAGE_SIZE, free, resting }
+    }
+
+    /// Calls `f` with the first page of each piece that no arena has, and whether it should be free or resting.
+    pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, PieceState)) {
+        for stack in &self.free {
+            stack.pages(spans).for_each(|page| f(page, PieceState::Free));
+        }
+        self.resting.pages(spans).for_each(|page| f(page, PieceState::Resting));
+    }
+}

@@ -1,0 +1,86 @@
+//! Two settings by one quantity, as benchstat compares them: the medians, how far the second's is from the first's, and
+//! how likely that is by chance. Invariant: a difference counts only if its p value is below [`ALPHA`]; what does not is
+//! shown as none.
+
+use crate::estimate::Estimate;
+use crate::spread::p_value;
+use serde::Serialize;
+use statrs::statistics::Statistics;
+
+/// The p value from which on a difference may be chance.
+pub const ALPHA: f64 = 0.05;
+
+/// One quantity of two settings.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Of the first.
+    pub a: Estimate,
+    /// Of the second.
+    pub b: Estimate,
+    /// The second's median over the first's, in percent above 100; `None` if the first's is 0.
+    pub delta_percent: Option<f64>,
+    /// By the Mann-Whitney U test; `None` for too few values.
+    pub p: Option<f64>,
+    /// Whether p is below [`ALPHA`].
+    pub differs: bool,
+    /// How many values each has.
+    pub n: usize,
+}
+
+impl Comparison {
+    /// Of as many values of each.
+    pub fn of(a: Vec<f64>, b: Vec<f64>) -> Comparison {
+        debug_assert_eq!(a.len(), b.len());
+        let (p, n) = (p_value(&a, &b), a.len());
+        let (a, b) = (Estimate::of(a), Estimate::of(b));
+        let delta_percent = delta_percent(a.median, b.median);
+        Comparison { a, b, delta_percent, p, differs: p.is_some_and(|p| p < ALPHA), n }
+    }
+}
+
+/// How far `b` is above `a`, in percent of it.
+pub fn delta_percent(a: f64, b: f64) -> Option<f64> {
+    (a != 0.0).then(|| 100.0 * (b / a - 1.0))
+}
+
+/// The geometric mean of values above 0; `None` if there are others, or none.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let fit = !values.is_empty() && values.iter().all(|&v| v > 0.0 && v.is_finite());
+    fit.then(|| values.geometric_mean())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_has_a_small_p_value() {
+        let compare = |a: &[f64], b: &[f64]| Comparison::of(a.to_vec(), b.to_vec());
+        let far = compare(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 9.0, 10.0, 12.0]);
+        assert!(far.differs && far.n == 5 && (far.p.unwrap() - 0.0122).abs() < 1e-4, "{far:?}");
+        assert!((far.delta_percent.unwrap() - 200.0).abs() < 1e-9, "{far:?}");
+        let near = compare(&[1.0, 3.0, 5.0, 7.0, 9.0], &[2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert!(!near.differs && (near.p.unwrap() - 0.6761).abs() < 1e-4, "{near:?}");
+        let alike = compare(&[2.0; 3], &[2.0; 3]);
+        assert!(!alike.differs && alike.delta_percent == Some(0.0), "{alike:?}");
+        let one = compare(&[1.0], &[9.0]);
+        assert!(!one.differs && one.p.is_none(), "{one:?}");
+        // Three of each are too few for that, however far apart they lie.
+        let three = compare(&[1.0, 2.0, 3.0], &[100.0, 200.0, 300.0]);
+        assert!(!three.differs && three.p.unwrap() > ALPHA, "{three:?}");
+    }
+
+    #[test]
+    fn nothing_is_compared_with_nothing() {
+        assert_eq!((delta_percent(0.0, 1.0), delta_percent(4.0, 3.0)), (None, Some(-25.0)));
+    }
+
+    #[test]
+    fn geometric_means() {
+        assert!((geometric_mean(&[1.0, 8.0, 27.0]).unwrap() - 6.0).abs() < 1e-12);
+        assert_eq!(
+            [geometric_mean(&[]), geometric_mean(&[0.0, 2.0]), geometric_mean(&[f64::NAN])],
+            [None; 3]
+        );
+    }
+}

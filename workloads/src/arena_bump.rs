@@ -1,0 +1,58 @@
+//! Arenas written by hand for one program, in Rust: pieces of 2 MiB, each a huge page if there are such, which a thread uses again
+//! without clearing them. It is the least that an arena can cost in this language; the peer `bump` is the same in C.
+//! Invariant: nodes lie in pieces that are committed, and stay as long as their arena.
+
+use crate::arena_document::Node;
+use core::cell::{Cell, RefCell};
+use heapwood_os::{HUGE_PAGE, Reservation, SYSTEM};
+
+thread_local! {
+    static SPARE: RefCell<Vec<Reservation>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An arena.
+#[derive(Default)]
+pub struct BumpArena {
+    next: Cell<usize>,
+    end: Cell<usize>,
+    pieces: RefCell<Vec<Reservation>>,
+}
+
+impl BumpArena {
+    /// A node.
+    #[inline(always)]
+    pub fn node(&self, left: *const Node, right: *const Node) -> *const Node {
+        let next = self.next.get();
+        let place = if next == self.end.get() { self.more() } else { next } as *mut Node;
+        self.next.set(place as usize + size_of::<Node>());
+        // SAFETY: the place is this arena's, in a piece that is committed.
+        unsafe { place.write(Node::new(left, right)) };
+        place
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn more(&self) -> usize {
+        let piece = SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+            let piece = Reservation::new(&SYSTEM, HUGE_PAGE, HUGE_PAGE).and_then(|piece| {
+                piece.commit(0..HUGE_PAGE)?;
+                piece.advise_huge(0..HUGE_PAGE);
+                Ok(piece)
+            });
+            piece.unwrap_or_else(|e| {
+                eprintln!("no memory for an arena: {e}");
+                std::process::exit(1);
+            })
+        });
+        let start = piece.start();
+        self.end.set(start + HUGE_PAGE);
+        self.pieces.borrow_mut().push(piece);
+        start
+    }
+}
+
+impl Drop for BumpArena {
+    fn drop(&mut self) {
+        SPARE.with_borrow_mut(|spare| spare.append(self.pieces.get_mut()));
+    }
+}
