@@ -311,7 +311,7 @@ impl Marks {
         start.min(end)..(self.base + (limit << GRANULE_LOG)).min(end)
     }
 
-    /// The same among cells of `size` bytes that begin at `from`, each of which has a word of its own.
+    /// The same among cells of `size` bytes that begin at `from`, looked at one by one.
     #[inline]
     pub(crate) fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
         let mut start = from;

@@ -1,7 +1,7 @@
 //! Runs: where in a span the next free cells lie, one behind the other, for a bump to take. Small cells are found by
 //! words of the allocation bits: a table says for each class where in a page cells begin, and what begins there without
 //! a bit is free. Invariant: classes with a pattern have spans of one page, so that one pattern fits them all; larger
-//! cells lie so far apart that each has a word of its own, and are looked at one by one.
+//! cells are few, and are looked at one by one.
 
 use crate::granule::GRANULE;
 use crate::layout::size_class::SizeClass;
@@ -9,7 +9,7 @@ use crate::marks::{Marks, PAGE_WORDS};
 use core::ops::Range;
 
 /// The largest cells that are found by a pattern.
-const MAX_PATTERN: usize = 1024;
+const MAX_PATTERN: usize = 640;
 const PATTERNS: usize = match SizeClass::of(MAX_PATTERN) {
     Some(class) => class.index() + 1,
     None => 0,
