@@ -28,6 +28,7 @@ use heapwood_os::clock::monotonic_ns;
 use heapwood_os::fork::at_fork;
 use heapwood_os::message::write_line;
 use heapwood_os::signal::{self, Action, Interrupted};
+use heapwood_os::thread::know_thread_locals;
 use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, futex, membarrier};
 use std::thread::{sleep, yield_now};
 
@@ -166,6 +167,7 @@ impl Forker {
         let mut heaps = HEAPS.lock();
         if !WATCHES_FORKS.swap(true, Ordering::Relaxed) {
             membarrier::register();
+            know_thread_locals();
             // SAFETY: the handlers may be called as long as the process lives. If there is no memory for them a fork is as it was.
             unsafe { at_fork(before_fork, after_fork_in_parent, after_fork_in_child) };
         }

@@ -5,13 +5,16 @@
 //! SIGTRAP), what a system call does (SIGSYS), and the profiler's clock (SIGPROF), as in libgc's own threads. The mask is
 //! set around the start, so that there is no moment without it.
 //!
-//! Invariant: only the process that started a thread joins it; a forked child has no such thread.
+//! Invariants: only the process that started a thread joins it; a forked child has no such thread. Whoever starts one takes no lock of the
+//! dynamic loader, if it was [looked up](know_thread_locals) before what that would be for: a child may be forked while another
+//! thread has that lock, and nobody in the child would let go of it.
 
 use crate::error::OsError;
 use crate::page::{page_size, round_up};
 use crate::request::Request;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a thread runs.
 pub type Entry = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
@@ -86,9 +89,7 @@ struct Attributes(libc::pthread_attr_t);
 impl Attributes {
     fn with_stack(stack: usize) -> Result<Self, OsError> {
         let refused = |errno| OsError::new(Request::Thread, stack, errno);
-        // glibc takes room for the thread-local variables of all libraries out of the stack; the program may have more
-        // of them than a small stack holds.
-        let bytes = stack.saturating_add(thread_locals()).max(least_stack());
+        let bytes = stack.saturating_add(know_thread_locals()).max(least_stack());
         let bytes = round_up(bytes, page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: the object is initialised by the first call, before it is used by the second.
@@ -117,6 +118,21 @@ impl Drop for Attributes {
 fn least_stack() -> usize {
     // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
     unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(0) as usize
+}
+
+/// Looks up how much room thread-local variables take in a thread's stack, in bytes. glibc takes it there for those of all libraries that
+/// the program began with, which may be more than a small stack holds; those of others go elsewhere. So one look is enough, and
+/// is to come before the process forks.
+pub fn know_thread_locals() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let sum = thread_locals().max(1);
+            KNOWN.store(sum, Ordering::Relaxed);
+            sum
+        }
+        sum => sum,
+    }
 }
 
 /// The bytes of thread-local variables that the libraries of this process have.
@@ -233,6 +249,53 @@ mod tests {
             let e = unsafe { start(c"none", stack, stay, core::ptr::null_mut()) }.unwrap_err();
             assert_eq!((e.request, e.bytes), (Request::Thread, stack));
         }
+    }
+
+    /// Has the dynamic loader's lock until it is told to leave.
+    unsafe extern "C" fn stay_with_the_loader(
+        _: *mut libc::dl_phdr_info,
+        _: usize,
+        shared: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the shared value outlives the call.
+        unsafe { stay(shared) };
+        1
+    }
+
+    #[test]
+    fn a_forked_child_starts_a_thread_though_nobody_lets_go_of_the_loaders_lock() {
+        know_thread_locals();
+        let shared = Shared::default();
+        let there = (&raw const shared).expose_provenance();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // SAFETY: the callback is one for `Shared`, which outlives the scope.
+                unsafe {
+                    libc::dl_iterate_phdr(
+                        Some(stay_with_the_loader),
+                        core::ptr::with_exposed_provenance_mut(there),
+                    )
+                };
+            });
+            while shared.number.load(Ordering::Acquire) == 0 {
+                crate::futex::wait(&shared.number, 0);
+            }
+            // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends; by itself if it hangs.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: as above.
+                unsafe { libc::alarm(60) };
+                run(64 << 10, |_| ());
+                // SAFETY: as above.
+                unsafe { libc::_exit(7) };
+            }
+            let mut ended = 0;
+            // SAFETY: waits for the child just made.
+            assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
+            shared.leave.store(1, Ordering::Release);
+            crate::futex::wake(&shared.leave, 1);
+            assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+        });
     }
 
     #[test]
