@@ -49,6 +49,41 @@ fn child_drops_a_gibibyte() {
     }
 }
 
+/// A program of which one object in eight takes the place of an older one, anywhere, while others of another type all stay: an
+/// index, for example, and its keys. So there is always room in older spans, in nearly all of them; pages that are set aside
+/// because the other type needs them are not for new ones.
+#[test]
+fn what_scattered_survivors_leave_is_used() {
+    const LIVE: usize = 256 << 10;
+    const BYTES: usize = 64;
+    let heap = heap(FULL);
+    let mutator = attach(&heap);
+    let (node, key) = (masked(&heap, BYTES / WORD, &[0]), node_type(&heap));
+    let mut roots = Slots::new(&heap, LIVE + 1);
+    (0..LIVE).for_each(|i| roots.set(i, new(&mutator, node)));
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    for step in 0..LIVE * 32 {
+        if step.is_multiple_of(64) {
+            let key = new(&mutator, key);
+            put(key, 0, roots.get(LIVE));
+            roots.set(LIVE, key);
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let object = new(&mutator, node);
+        if random.is_multiple_of(8) {
+            roots.set((random >> 32) as usize % LIVE, object);
+        }
+    }
+    let stats = heap.stats();
+    assert!(stats.collections > 10, "{stats:?}");
+    let held = stats.committed_bytes;
+    println!("{} MiB for {} MiB", held / MIB, LIVE * BYTES / MIB);
+    // At most two and a half times of what is alive may be allocated between collections.
+    assert!(held < LIVE * BYTES * 7 / 2, "{held}: {stats:?}");
+}
+
 /// A hundred heaps with 7 KiB in each, as of a program with many isolates, whatever the system says of huge pages.
 #[test]
 fn a_hundred_small_heaps_are_small() {

@@ -12,6 +12,8 @@ use heapwood_pages::PageIndex;
 
 /// The most spans that a visit brings: with 8 KiB each, a MiB.
 pub(crate) const MOST_SPANS: u32 = 128;
+/// A visit was worth it if what it brought had room for so many objects.
+const WORTH_IT: u32 = 64;
 
 /// One shape's.
 #[derive(Default)]
@@ -24,6 +26,8 @@ pub(crate) struct Home {
     /// How many spans the last visit might bring, and in which cycle that was.
     batch: Cell<u32>,
     batch_in: Cell<u32>,
+    /// How many objects the spans had room for that were opened since.
+    room: Cell<u32>,
 }
 
 // SAFETY: all-zero bytes are empty lists and no freed cells; they hold plain numbers.
@@ -40,12 +44,20 @@ impl Home {
             _ => 1,
         };
         self.batch.set(next.clamp(1, MOST_SPANS));
+        self.room.set(0);
         self.batch.get()
     }
 
-    /// Whether there was a visit for the shape in this cycle.
-    pub(super) fn has_visited(&self, cycle: u32) -> bool {
-        self.batch_in.get() == cycle
+    /// Whether a visit in this cycle is expected to bring spans with room: the first is, and every one after one that did. Without
+    /// the others a program whose survivors lie scattered takes new pages while most of its spans are nearly empty; and
+    /// without an end to them one whose spans are nearly full takes the lock for every few objects.
+    pub(super) fn is_worth_a_visit(&self, cycle: u32) -> bool {
+        self.batch_in.get() != cycle || self.room.get() >= WORTH_IT
+    }
+
+    /// A span of those that were brought is allocated from next, with room for so many objects.
+    pub(super) fn note_room(&self, objects: usize) {
+        self.room.set(self.room.get().saturating_add(objects as u32));
     }
 
     /// Its thread leaves, or does something else: the next visit is the first.

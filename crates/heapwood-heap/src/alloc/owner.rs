@@ -223,9 +223,9 @@ impl<'m> Owner<'m> {
             // New spans only where nothing was freed and there is nothing to sweep, or where their pages are at hand.
             let limited = self.heap().is_limited();
             if !limited && self.cache.credit() > 0 && !self.sweeper().has_freed(needy.id) {
-                // The first time in a cycle what others have left comes first.
-                let comes_first =
-                    self.sweeper().has_some(needy.id) && !self.cache.home(needy.id).has_visited(self.cycle());
+                // What is left of older spans comes first.
+                let comes_first = self.sweeper().has_some(needy.id)
+                    && self.cache.home(needy.id).is_worth_a_visit(self.cycle());
                 let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
                 // What a visit leaves is room enough, if only for this one.
                 let may_take = || visited || self.has_room(needy);
@@ -286,6 +286,7 @@ impl<'m> Owner<'m> {
         span.begin_in(self.cycle());
         // A span may hold little that is free; what is charged is what it gives.
         let free = heap.free_cells(span);
+        home.note_room(free);
         self.cache.opened(needy.span_bytes(), true, free * span.object_bytes());
         if free == span.cells() {
             heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
