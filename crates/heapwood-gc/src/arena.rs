@@ -243,9 +243,9 @@ impl Mutator {
     ///    words that may or may not be pointers.
     pub unsafe fn empty_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
-        // SAFETY: contracts 1 and 2.
-        unsafe { self.free_passed(arena) };
         let _section = self.record().section();
+        // SAFETY: contracts 1 and 2; the section ends when the values are gone.
+        unsafe { self.free_passed(arena) };
         let closing = self.closing(arena);
         self.log_closing(arena, closing);
         self.keep_what_is_new(arena, closing);
@@ -264,9 +264,9 @@ impl Mutator {
     /// 1. As there.
     pub unsafe fn close_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
-        // SAFETY: contract 1.
-        unsafe { self.free_passed(arena) };
         let _section = self.record().section();
+        // SAFETY: contract 1; the section ends when the values are gone.
+        unsafe { self.free_passed(arena) };
         let closing = self.closing(arena);
         self.log_closing(arena, closing);
         self.keep_what_is_new(arena, closing);
@@ -315,6 +315,8 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. As for [`empty_arena`](Mutator::empty_arena).
+    /// 2. The thread is in a section until the arena's own values are gone, too: those may refer to what is freed here, and so may what
+    ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
     unsafe fn free_passed(&self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Borrowed || self.is_beside_marking() {
             return;

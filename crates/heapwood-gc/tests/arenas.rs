@@ -763,3 +763,50 @@ fn threads_take_what_lies_in_arenas_that_others_left() {
         lists_of_several_threads(config);
     }
 }
+
+/// Values of arenas that refer to what was passed, which refers to each other, are given up while another thread collects all the
+/// time: no stop may find one that is there and refers to one that is gone.
+fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool) {
+    let heap = heap(config);
+    let node = masked(&heap, words, &[0]);
+    let (rounds, collections) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let m = attach(&heap);
+            // A collection finds the arena half given up once in some rounds.
+            while rounds.fetch_add(1, Ordering::Relaxed) < 500 || collections.load(Ordering::Relaxed) < 100 {
+                let (arena, mut last) = (Arena::open(&m, ArenaKind::Borrowed), 0);
+                for _ in 0..8 {
+                    // SAFETY: the arena is open, and of this heap.
+                    let passed = unsafe { m.pass_in_arena(arena.header(), || m.allocate(node)) }.unwrap();
+                    let passed = passed.as_ptr() as usize;
+                    link(&m, passed, 0, last);
+                    arena.value(&m, link_cells(), &[passed, last]);
+                    last = passed;
+                }
+                if emptied {
+                    arena.empty(&m);
+                }
+                arena.close(&m);
+            }
+            rounds.store(usize::MAX, Ordering::Relaxed);
+        });
+        while rounds.load(Ordering::Relaxed) != usize::MAX {
+            heap.collect().unwrap();
+            collections.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    heap.collect().unwrap();
+    heap.space().finish_sweep();
+    assert_valid(&heap);
+}
+
+#[test]
+fn what_was_passed_goes_with_its_arena_wherever_the_thread_is_stopped() {
+    for emptied in [false, true] {
+        // Cells, and objects of pages of their own.
+        passed_values_go_with_their_arena(BY_SIGNALS.verify(true), 4, emptied);
+        passed_values_go_with_their_arena(BY_SIGNALS.verify(true), 5000, emptied);
+        passed_values_go_with_their_arena(BY_SIGNALS, 5000, emptied);
+    }
+}
