@@ -10,7 +10,8 @@ mod rng;
 use arena::{Arena, Values};
 use common::*;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
 use heapwood_gc::options::Generational;
 use heapwood_gc::{Config, FreeError, Heap, Mutator};
 use heapwood_heap::{Address, ArenaKind, MOST_IN_ARENA, ObjectRef};
@@ -764,17 +765,18 @@ fn threads_take_what_lies_in_arenas_that_others_left() {
     }
 }
 
-/// Values of arenas that refer to what was passed, which refers to each other, are given up while another thread collects all the
-/// time: no stop may find one that is there and refers to one that is gone.
+/// Values of arenas that refer to what was passed, which refers to each other, are given up while another thread collects again and
+/// again: no stop may find one that is there and refers to one that is gone.
 fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool) {
+    const COLLECTIONS: usize = 200;
     let heap = heap(config);
     let node = masked(&heap, words, &[0]);
-    let (rounds, collections) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (attached, collected) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let m = attach(&heap);
-            // A collection finds the arena half given up once in some rounds.
-            while rounds.fetch_add(1, Ordering::Relaxed) < 500 || collections.load(Ordering::Relaxed) < 100 {
+            attached.store(true, Ordering::Relaxed);
+            while !collected.load(Ordering::Relaxed) {
                 let (arena, mut last) = (Arena::open(&m, ArenaKind::Borrowed), 0);
                 for _ in 0..8 {
                     // SAFETY: the arena is open, and of this heap.
@@ -789,12 +791,16 @@ fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool
                 }
                 arena.close(&m);
             }
-            rounds.store(usize::MAX, Ordering::Relaxed);
         });
-        while rounds.load(Ordering::Relaxed) != usize::MAX {
-            heap.collect().unwrap();
-            collections.fetch_add(1, Ordering::Relaxed);
+        while !attached.load(Ordering::Relaxed) {
+            std::thread::yield_now();
         }
+        for _ in 0..COLLECTIONS {
+            heap.collect().unwrap();
+            // Or the thread would hardly come further from one stop to the next.
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        collected.store(true, Ordering::Relaxed);
     });
     heap.collect().unwrap();
     heap.space().finish_sweep();
