@@ -7,7 +7,7 @@ use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::options::Generational;
-use heapwood_gc::{Heap, Mutator};
+use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
 static TRACED: AtomicUsize = AtomicUsize::new(0);
@@ -57,6 +57,39 @@ fn verify_mode_knows_what_is_dropped() {
 fn child_drops_and_frees_in_verify_mode() {
     if alone() {
         drop_one_and_free_what_it_refers_to(true);
+    }
+}
+
+/// What a stray word alone keeps refers to a large object that is freed, whose pages are others' then.
+fn keep_by_a_stray_word_and_free_what_it_refers_to(config: Config) {
+    let heap = heap(config);
+    let mutator = attach(&heap);
+    let node = masked(&heap, 5000, &[0]);
+    let stray = Box::new(AtomicUsize::new(0));
+    let at = stray.as_ptr() as usize;
+    // SAFETY: the word is in a box of its own until its root is removed.
+    let token = unsafe { heap.add_root_range(at, at + WORD) }.unwrap();
+    for reused in [0, 1, 3, 7, 200] {
+        let (x, y) = (new(&mutator, node_type(&heap)), new(&mutator, node));
+        link(&mutator, x, 0, y);
+        stray.store(x, Ordering::Relaxed);
+        mutator.collect().unwrap();
+        free(&mutator, y);
+        for _ in 0..reused {
+            new(&mutator, masked(&heap, 2000, &[0, 255]));
+            new(&mutator, node_type(&heap));
+        }
+        mutator.collect().unwrap();
+        mutator.collect().unwrap();
+        assert_valid(&heap);
+    }
+    assert!(heap.remove_root(token));
+}
+
+#[test]
+fn what_a_stray_word_keeps_may_refer_to_what_is_freed() {
+    for config in [FULL, FULL.mark_threads(3), FULL.mark_stack(1), FULL.verify(true), PRECISE] {
+        keep_by_a_stray_word_and_free_what_it_refers_to(config);
     }
 }
 

@@ -127,8 +127,8 @@ impl<'h, M: Mode> Marker<'h, M> {
             stacks,
             pagemap,
             flagged,
-            // What is dead and kept by what is dead and old may refer to what the program has freed.
-            distrusts: M::BOUNDED && space.has_explicit_frees(),
+            // What is dead may refer to what the program has freed, and be kept by what is dead and old, or by a stray word.
+            distrusts: !M::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
@@ -149,10 +149,11 @@ impl<'h, M: Mode> Marker<'h, M> {
         unsafe { &*self.shapes.add(entry.shape().index()) }
     }
 
-    /// Whether an edge leads to no object.
+    /// Whether an edge leads to no object. A full marking need not ask of cells: what refers to one that was freed was kept by
+    /// the marking before, and so was the cell. But the pages of a large object are others' at once.
     #[inline(always)]
     pub(super) fn is_stray(&self, edge: usize) -> bool {
-        M::BOUNDED && self.distrusts && self.leads_nowhere(edge)
+        (M::BOUNDED || edge.is_multiple_of(PAGE_SIZE)) && self.distrusts && self.leads_nowhere(edge)
     }
 
     #[inline(never)]
