@@ -102,7 +102,7 @@ fn layouts_are_measured() {
     );
     for (name, by, zeroed, shares, small) in [
         ("Ptr", "mask", false, false, Some(512)),
-        ("Ptr128", "mask", false, true, Some(8)),
+        ("Ptr128", "mask", false, true, Some(16)),
         ("Node1", "mask", false, false, Some(256)),
         ("Node124Slice", "slice of masks", true, true, Some(2)),
         ("Node130Slice", "slice of masks", true, false, None),
