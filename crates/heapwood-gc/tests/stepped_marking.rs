@@ -11,6 +11,7 @@ use heapwood_gc::options::Generational;
 use heapwood_gc::slice_scan;
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::TypeDescriptor;
+use heapwood_pages::PAGE_SIZE;
 use stepped::driver::{Done, Play, Program};
 use stepped::shadow::arena::{Arena, Values};
 
@@ -317,6 +318,59 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         mutator.collect().unwrap();
         heap.space().finish_sweep();
         assert!(heap.find(young).is_none());
+        assert_valid(&heap);
+    }
+}
+
+/// Pointers into what an arena was given beside a marking and gave up before it ends: the marking looks at none of them, so the
+/// addresses rest, as they do after a young collection, and verify mode has nothing to say.
+#[test]
+fn what_an_arena_gives_up_beside_a_marking_rests() {
+    let usual = PRECISE.limit(64 << 20).min_heap(32 << 20).background_release(false).generational(YOUNG);
+    // Where the heap is limited what is dead is free pages at once.
+    for (verify, closes) in [(false, false), (false, true), (true, false), (true, true)] {
+        let heap = heap(usual.verify(verify));
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        let holder = new(&mutator, node);
+        roots.set(0, holder);
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        let pair = Values::new(8, 2, [0b11, 0, 0, 0]);
+        let first = arena.value(&mutator, pair, &[0, 0]);
+        // All of it is old, and its only piece is full.
+        while arena.data(&mutator, 1024, 8).unwrap() / PAGE_SIZE == first / PAGE_SIZE {}
+        mutator.collect().unwrap();
+        assert!(mutator.begin_stepped_marking().unwrap());
+        arena.data(&mutator, 100_000, 8).unwrap();
+        let second = arena.value(&mutator, pair, &[0, 0]);
+        assert!(heap.space().find_arena(Address::new(second)).unwrap().piece.0 > first);
+        link(&mutator, first, 0, second);
+        link(&mutator, holder, 0, second);
+        match closes {
+            true => arena.close(&mutator),
+            false => arena.empty(&mutator),
+        }
+        assert!(mutator.finish_marking().unwrap());
+        heap.space().finish_sweep();
+        assert_eq!(get(holder, 0), second, "the pointer is stale, and there");
+        for _ in 0..2 {
+            let place = heap.space().find_arena(Address::new(second));
+            assert!(place.is_some_and(|place| !place.is_there), "{place:?} is where a pointer leads");
+            // What would lie there else.
+            for _ in 0..2000 {
+                new(&mutator, node);
+            }
+            mutator.collect().unwrap();
+            assert_valid(&heap);
+        }
+        if !closes {
+            arena.close(&mutator);
+        }
+        link(&mutator, holder, 0, 0);
+        mutator.collect().unwrap();
+        heap.space().finish_sweep();
+        assert!(heap.space().find_arena(Address::new(second)).is_none());
         assert_valid(&heap);
     }
 }

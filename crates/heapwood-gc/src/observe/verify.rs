@@ -135,7 +135,8 @@ impl Verify {
         let is_missed = |addr: usize| {
             let known_by =
                 space.contains(Address::new(addr)).then(|| space.known_by(Address::new(addr))).flatten();
-            known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
+            let is_given_up = || space.find_piece(Address::new(addr)).is_some_and(MarkedPiece::is_given_up);
+            known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get()))) && !is_given_up()
         };
         for_each_root(roots, members, |from, at, addr| {
             if is_missed(addr) {

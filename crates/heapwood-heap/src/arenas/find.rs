@@ -60,6 +60,11 @@ impl<'s> MarkedPiece<'s> {
         PageIndex(self.0.next() as usize)
     }
 
+    /// Whether its arena gave it up beside a marking that does not look for pointers into it, so that some may be left.
+    pub fn is_given_up(self) -> bool {
+        self.0.is_given_up()
+    }
+
     /// It gets a mark inside.
     pub fn note_inside(self) {
         self.0.note_inside();

@@ -59,7 +59,7 @@ impl Owner<'_> {
             piece = if piece == last { 0 } else { next };
         }
         if closing == Closing::Left {
-            self.part_new_pieces(arena, (piece, last));
+            self.give_up_new_pieces(arena, (piece, last));
         }
         arena.bytes.set(0);
         arena.passed.set(0);
@@ -72,16 +72,18 @@ impl Owner<'_> {
         arena.set_data(NOWHERE, NOWHERE);
     }
 
-    /// Of an arena that a marking may go through, given up, a young collection frees the pieces from `newest` on that are new: the others,
-    /// of which `oldest` is the last, no longer lead there.
-    fn part_new_pieces(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
+    /// Of an arena that a marking may go through, given up, the pieces from `newest` on that are new are not looked at by it: a young
+    /// collection frees them. The others, of which `oldest` is the last, no longer lead there.
+    fn give_up_new_pieces(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());
         let mut piece = newest;
-        while resumed != 0 && piece != resumed {
+        while piece != 0 && piece != resumed {
             let page = spans.page_of(piece);
-            let next = Piece::of(spans.at(page)).next();
-            Piece::of(spans.at(page)).set_next(page.0 as u32);
-            piece = spans.address_of(PageIndex(next as usize));
+            let new = Piece::of(spans.at(page));
+            let next = spans.address_of(PageIndex(new.next() as usize));
+            new.note_given_up();
+            new.set_next(page.0 as u32);
+            piece = if piece == oldest { 0 } else { next };
         }
         if resumed != 0 {
             Piece::of(spans.at(spans.page_of(oldest))).set_next(spans.page_of(resumed).0 as u32);

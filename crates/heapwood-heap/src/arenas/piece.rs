@@ -52,10 +52,11 @@ pub(crate) enum PieceState {
 }
 
 /// The flags of a piece: a marking has met a pointer into it that is not used any more; it has marks of its inside; it was given up
-/// with the promise that nothing refers to it.
+/// with the promise that nothing refers to it; it was given up beside a marking, which does not look at what leads there.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
+const GIVEN_UP: u8 = 8;
 
 /// A piece, by its descriptor. Where a span of cells has links to packs, it has how far it is used.
 #[derive(Clone, Copy)]
@@ -151,6 +152,15 @@ impl<'s> Piece<'s> {
 
     pub(super) fn is_promised(self) -> bool {
         self.0.flags().load(Ordering::Relaxed) & PROMISED != 0
+    }
+
+    /// Its arena was closed or emptied beside a marking that had begun before the piece was made.
+    pub(super) fn note_given_up(self) {
+        self.set_flag(GIVEN_UP);
+    }
+
+    pub(super) fn is_given_up(self) -> bool {
+        self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
     }
 
     fn set_flag(self, flag: u8) {
