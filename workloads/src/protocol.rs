@@ -44,13 +44,13 @@ impl Said {
         }
     }
 
-    /// The first line that is not the same.
-    pub fn differs_from<'a>(&'a self, other: &'a Said) -> Option<Difference<'a>> {
+    /// The first line that is not the same as in what another program said.
+    pub fn differs_from<'a>(&'a self, other: &'a Said, name: &'a str) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
         let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
         let line = line + 1;
-        Some(Difference { line, here: here.map(String::as_str), there: there.map(String::as_str) })
+        Some(Difference { line, here: here.map(String::as_str), there: there.map(String::as_str), name })
     }
 }
 
@@ -60,6 +60,8 @@ pub struct Difference<'a> {
     line: usize,
     here: Option<&'a str>,
     there: Option<&'a str>,
+    /// The other program's.
+    name: &'a str,
 }
 
 impl fmt::Display for Difference<'_> {
@@ -67,9 +69,10 @@ impl fmt::Display for Difference<'_> {
         let show = |said: Option<&str>| said.map_or("nothing".into(), |text| format!("{text:?}"));
         write!(
             f,
-            "in check value {} it has {}, but Heapwood {}",
+            "in check value {} it has {}, but {} {}",
             self.line,
             show(self.here),
+            self.name,
             show(self.there)
         )
     }
@@ -110,13 +113,13 @@ mod tests {
     fn any_difference_is_found() {
         let said = |text: &str| Said::parse(text).unwrap();
         let a = said("one\ntwo\nfigure x 1");
-        assert_eq!(a.differs_from(&said("one\ntwo\nfigure x 2")), None);
+        assert_eq!(a.differs_from(&said("one\ntwo\nfigure x 2"), "off"), None);
         for (other, words) in [
-            ("one\nthree", "value 2 it has \"two\", but Heapwood \"three\""),
-            ("one", "value 2 it has \"two\", but Heapwood nothing"),
-            ("one\ntwo\nthree", "value 3 it has nothing, but Heapwood \"three\""),
+            ("one\nthree", "value 2 it has \"two\", but off \"three\""),
+            ("one", "value 2 it has \"two\", but off nothing"),
+            ("one\ntwo\nthree", "value 3 it has nothing, but off \"three\""),
         ] {
-            let message = a.differs_from(&said(other)).unwrap().to_string();
+            let message = a.differs_from(&said(other), "off").unwrap().to_string();
             assert!(message.contains(words), "{message}");
         }
     }

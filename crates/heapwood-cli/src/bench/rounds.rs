@@ -1,6 +1,6 @@
 //! The programs in turn: a round runs each of them once, so that an hour in which the machine is slow is slow for all.
-//! The first round warms up and sets what all later runs are held to: Heapwood's check values. A peer that fails is
-//! left out from then on and named in the report; one that differs ends everything.
+//! The first round warms up and sets what all later runs are held to: the check values of the first program, Heapwood. A
+//! peer that fails is left out from then on and named in the report; one that differs ends everything.
 
 use super::children::Children;
 use super::huge_pages::Repeats;
@@ -32,7 +32,8 @@ pub(crate) struct Rounds<'a> {
     workload: &'static Workload,
     /// Heapwood first.
     pub(crate) entries: Vec<Entry>,
-    expected: Option<Said>,
+    /// What all must say, and who said it.
+    expected: Option<(String, Said)>,
 }
 
 impl<'a> Rounds<'a> {
@@ -120,8 +121,10 @@ impl<'a> Rounds<'a> {
             Ok(said) => said,
             Err(why) => return Ok(Err(why)),
         };
-        let expected = self.expected.get_or_insert_with(|| said.clone());
-        if let Some(difference) = said.differs_from(expected) {
+        let (first, expected) = self.expected.get_or_insert_with(|| (program.name.clone(), said.clone()));
+        // A program may differ from itself.
+        let first = if *first == program.name { "its first run" } else { first };
+        if let Some(difference) = said.differs_from(expected, first) {
             return Err(CommandError::run(format!(
                 "{} did not do the same work, so nothing is compared: {difference}",
                 program.name
