@@ -44,24 +44,24 @@ impl Said {
         }
     }
 
-    /// The first line that is not the same as in what another program said.
-    pub fn differs_from<'a>(&'a self, other: &'a Said, name: &'a str) -> Option<Difference<'a>> {
+    /// The first line that is not the same as in what another run said, which `whose` names.
+    pub fn differs_from<'a>(&'a self, other: &'a Said, whose: &'a str) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
         let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
         let line = line + 1;
-        Some(Difference { line, here: here.map(String::as_str), there: there.map(String::as_str), name })
+        Some(Difference { line, here: here.map(String::as_str), there: there.map(String::as_str), whose })
     }
 }
 
-/// A check value that two programs do not have alike.
+/// A check value that two runs do not have alike.
 #[derive(Debug, PartialEq)]
 pub struct Difference<'a> {
     line: usize,
     here: Option<&'a str>,
     there: Option<&'a str>,
-    /// The other program's.
-    name: &'a str,
+    /// The run that has the other.
+    whose: &'a str,
 }
 
 impl fmt::Display for Difference<'_> {
@@ -72,7 +72,7 @@ impl fmt::Display for Difference<'_> {
             "in check value {} it has {}, but {} {}",
             self.line,
             show(self.here),
-            self.name,
+            self.whose,
             show(self.there)
         )
     }

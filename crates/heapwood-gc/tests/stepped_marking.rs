@@ -8,10 +8,9 @@ use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::options::Generational;
-use heapwood_gc::slice_scan;
+use heapwood_gc::{Config, Heap, HeapBox, Mutator, slice_scan};
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::TypeDescriptor;
-use heapwood_pages::PAGE_SIZE;
 use stepped::driver::{Done, Play, Program};
 use stepped::shadow::arena::{Arena, Values};
 
@@ -96,11 +95,11 @@ fn verified() {
 }
 
 /// A heap whose full collections come when they are asked for.
-fn quiet(generational: Generational) -> heapwood_gc::HeapBox {
+fn quiet(generational: Generational) -> HeapBox {
     heap(PRECISE.min_heap(256 << 20).background_release(false).generational(generational))
 }
 
-fn free(mutator: &heapwood_gc::Mutator, object: usize) {
+fn free(mutator: &Mutator, object: usize) {
     // SAFETY: the tests free what nothing refers to any more.
     unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
 }
@@ -277,6 +276,18 @@ fn what_points_into_objects_is_resolved() {
     assert!(mutator.find(inside).is_none());
 }
 
+/// A root, and an object that it refers to.
+fn held<'h>(heap: &'h Heap, mutator: &Mutator) -> (Slots<'h>, usize) {
+    let (mut roots, holder) = (Slots::new(heap, 1), new(mutator, node_type(heap)));
+    roots.set(0, holder);
+    (roots, holder)
+}
+
+/// Values of an arena that are two pointers.
+fn pair() -> Values {
+    Values::new(8, 2, [0b11, 0, 0, 0])
+}
+
 /// A stale pointer to an arena that was closed beside a marking, after it was given something, and a young collection before that ends.
 #[test]
 fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
@@ -284,18 +295,15 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         let heap = quiet(YOUNG);
         let mutator = attach(&heap);
         let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 1);
-        let holder = new(&mutator, node);
-        roots.set(0, holder);
+        let (_roots, holder) = held(&heap, &mutator);
         let arena = Arena::open(&mutator, ArenaKind::Escaping);
-        let pair = Values::new(8, 2, [0b11, 0, 0, 0]);
-        let first = arena.value(&mutator, pair, &[0, 0]);
+        let first = arena.value(&mutator, pair(), &[0, 0]);
         link(&mutator, holder, 0, first);
         assert!(mutator.begin_stepped_marking().unwrap());
         // Into the old piece, and into a new one that nothing else leads to.
         let young = new(&mutator, node);
         put(young, 2, 17);
-        let second = arena.value(&mutator, pair, &[young, 0]);
+        let second = arena.value(&mutator, pair(), &[young, 0]);
         arena.data(&mutator, 100_000, 8).unwrap();
         match empties {
             true => arena.empty(&mutator),
@@ -324,53 +332,58 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
 
 /// Pointers into what an arena was given beside a marking and gave up before it ends: the marking looks at none of them, so the
 /// addresses rest, as they do after a young collection, and verify mode has nothing to say.
+fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
+    let heap = heap(config);
+    let mutator = attach(&heap);
+    let (mut roots, holder) = held(&heap, &mutator);
+    let open = || Arena::open(&mutator, ArenaKind::Escaping);
+    // An old piece that refers to the new one, where there is one.
+    let before = opened_before.then(|| {
+        let arena = open();
+        (arena, arena.value(&mutator, pair(), &[0, 0]))
+    });
+    // From here on what is found dead is free pages at once, since the heap has a limit.
+    mutator.collect().unwrap();
+    assert!(mutator.begin_stepped_marking().unwrap());
+    let arena = before.map_or_else(open, |(arena, _)| arena);
+    arena.data(&mutator, 100_000, 8).unwrap();
+    let second = arena.value(&mutator, pair(), &[0, 0]);
+    let place = || heap.space().find_arena(Address::new(second));
+    assert!(!heap.space().is_old(Address::new(place().unwrap().piece.0)));
+    before.inspect(|(_, first)| link(&mutator, *first, 0, second));
+    link(&mutator, holder, 0, second);
+    match closes {
+        true => arena.close(&mutator),
+        false => arena.empty(&mutator),
+    }
+    assert!(mutator.finish_marking().unwrap());
+    heap.space().finish_sweep();
+    assert_eq!(get(holder, 0), second, "the pointer is stale, and there");
+    for _ in 0..2 {
+        assert!(place().is_some_and(|place| !place.is_there), "{:?} is where a pointer leads", place());
+        // What would lie there else.
+        for _ in 0..2000 {
+            new(&mutator, node_type(&heap));
+        }
+        mutator.collect().unwrap();
+        assert_valid(&heap);
+    }
+    if !closes {
+        arena.close(&mutator);
+    }
+    roots.set(0, 0);
+    mutator.collect().unwrap();
+    heap.space().finish_sweep();
+    assert!(place().is_none());
+    assert_valid(&heap);
+}
+
 #[test]
 fn what_an_arena_gives_up_beside_a_marking_rests() {
     let usual = PRECISE.limit(64 << 20).min_heap(32 << 20).background_release(false).generational(YOUNG);
-    // Where the heap is limited what is dead is free pages at once.
-    for (verify, closes) in [(false, false), (false, true), (true, false), (true, true)] {
-        let heap = heap(usual.verify(verify));
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 1);
-        let holder = new(&mutator, node);
-        roots.set(0, holder);
-        let arena = Arena::open(&mutator, ArenaKind::Escaping);
-        let pair = Values::new(8, 2, [0b11, 0, 0, 0]);
-        let first = arena.value(&mutator, pair, &[0, 0]);
-        // All of it is old, and its only piece is full.
-        while arena.data(&mutator, 1024, 8).unwrap() / PAGE_SIZE == first / PAGE_SIZE {}
-        mutator.collect().unwrap();
-        assert!(mutator.begin_stepped_marking().unwrap());
-        arena.data(&mutator, 100_000, 8).unwrap();
-        let second = arena.value(&mutator, pair, &[0, 0]);
-        assert!(heap.space().find_arena(Address::new(second)).unwrap().piece.0 > first);
-        link(&mutator, first, 0, second);
-        link(&mutator, holder, 0, second);
-        match closes {
-            true => arena.close(&mutator),
-            false => arena.empty(&mutator),
+    for verify in [false, true] {
+        for (opened_before, closes) in [(true, true), (true, false), (false, true), (false, false)] {
+            give_up_beside_a_marking(usual.verify(verify), opened_before, closes);
         }
-        assert!(mutator.finish_marking().unwrap());
-        heap.space().finish_sweep();
-        assert_eq!(get(holder, 0), second, "the pointer is stale, and there");
-        for _ in 0..2 {
-            let place = heap.space().find_arena(Address::new(second));
-            assert!(place.is_some_and(|place| !place.is_there), "{place:?} is where a pointer leads");
-            // What would lie there else.
-            for _ in 0..2000 {
-                new(&mutator, node);
-            }
-            mutator.collect().unwrap();
-            assert_valid(&heap);
-        }
-        if !closes {
-            arena.close(&mutator);
-        }
-        link(&mutator, holder, 0, 0);
-        mutator.collect().unwrap();
-        heap.space().finish_sweep();
-        assert!(heap.space().find_arena(Address::new(second)).is_none());
-        assert_valid(&heap);
     }
 }

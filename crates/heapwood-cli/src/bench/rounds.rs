@@ -32,7 +32,7 @@ pub(crate) struct Rounds<'a> {
     workload: &'static Workload,
     /// Heapwood first.
     pub(crate) entries: Vec<Entry>,
-    /// What all must say, and who said it.
+    /// What all must say, and whose it is.
     expected: Option<(String, Said)>,
 }
 
@@ -121,10 +121,9 @@ impl<'a> Rounds<'a> {
             Ok(said) => said,
             Err(why) => return Ok(Err(why)),
         };
-        let (first, expected) = self.expected.get_or_insert_with(|| (program.name.clone(), said.clone()));
-        // A program may differ from itself.
-        let first = if *first == program.name { "its first run" } else { first };
-        if let Some(difference) = said.differs_from(expected, first) {
+        let first = || (format!("{}'s first run", program.name), said.clone());
+        let (whose, expected) = self.expected.get_or_insert_with(first);
+        if let Some(difference) = said.differs_from(expected, whose) {
             return Err(CommandError::run(format!(
                 "{} did not do the same work, so nothing is compared: {difference}",
                 program.name

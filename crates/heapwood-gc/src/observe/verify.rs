@@ -10,7 +10,9 @@
 //! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
 //! object. A closed set that contains the roots contains everything reachable. After a young collection what is old counts as
 //! marked; an edge from there that is missed is a store that was not remembered, and the noted stores tell whose fault that is.
-//! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed.
+//! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed; after a full
+//! collection it is of edges to first bytes of pages, where large objects may have been. What an arena gave up beside a marking is
+//! nobody's any more, and may be referred to.
 
 use super::arena_log::ArenaLog;
 use super::precise_walk::PreciseWalk;

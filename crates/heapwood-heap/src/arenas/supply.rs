@@ -116,8 +116,8 @@ impl Sweeper {
     }
 
     /// A sweep has found a piece dead. After a full marking, which has met no pointer into it, it is the next arena's, or free pages,
-    /// so many, that whoever sweeps gives back. A young one has not looked at what is old, nor one beside the program at what leads to
-    /// what it was given up with: after those its addresses rest.
+    /// so many, that whoever sweeps gives back. A young one has not looked at what is old, nor one beside the program for what leads to a
+    /// piece that was made and given up meanwhile: then its addresses rest.
     pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let rests = self.heap().marks().is_after_young() || Piece::of(spans.at(page)).is_given_up();
