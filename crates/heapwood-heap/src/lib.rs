@@ -75,4 +75,4 @@ pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
 pub use space::{Space, SpaceStats};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
-pub use stopped::Stopped;
+pub use stopped::{OpenSpans, Stopped};

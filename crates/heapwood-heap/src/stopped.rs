@@ -25,6 +25,15 @@ pub struct Stopped<'s> {
     shapes: &'s Shapes,
 }
 
+/// The spans that mutators allocate from: one for each shape that a mutator uses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenSpans {
+    /// The mutators that have some.
+    pub mutators: usize,
+    /// The bytes of all together.
+    pub bytes: usize,
+}
+
 impl<'s> Stopped<'s> {
     /// Waits until nobody sweeps, and keeps it so.
     ///
@@ -123,6 +132,16 @@ impl<'s> Stopped<'s> {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
         central.counts().in_cycle
+    }
+
+    /// The spans that the `owners` allocate from.
+    pub fn open_spans<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> OpenSpans {
+        let mut open = OpenSpans::default();
+        for bytes in owners.map(|owner| owner.open_span_bytes()).filter(|&bytes| bytes != 0) {
+            open.mutators += 1;
+            open.bytes += bytes;
+        }
+        open
     }
 
     /// Calls `f` with each span and its first page, in order of address.

@@ -553,6 +553,39 @@ fn a_visit_brings_spans_for_many_shapes() {
     heap.check().unwrap();
 }
 
+/// A mutator of many shapes with little room takes home spans of those that use them up, not of those that have one and leave
+/// it.
+#[test]
+fn shapes_that_use_up_little_leave_room_for_the_others() {
+    let heap = Heap::new(CONFIG);
+    let sizes = SizeClass::all().filter(|class| class.span_pages().0 == 1).map(SizeClass::cell_size);
+    let shapes: Vec<_> = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes)).collect();
+    // Forty spans each, every second object of which lives.
+    let mut live = Vec::new();
+    for &(shape, bytes) in &shapes {
+        let objects = (0..40 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
+        live.extend(objects.step_by(2));
+    }
+    heap.cycle(live.iter().copied());
+    heap.space.finish_sweep();
+    heap.space.set_goal(0);
+    let before = heap.space.stats();
+    // Of all shapes one object now and then; of four, 30 spans each.
+    for step in 0..30 * PAGE_SIZE {
+        for (i, &(shape, bytes)) in shapes.iter().enumerate() {
+            if step % bytes == 0 && (i % 10 == 5 || step % (16 * bytes) == 0) {
+                heap.allocate(shape, bytes).unwrap();
+            }
+        }
+    }
+    let after = heap.space.stats();
+    let opened = after.spans - before.spans;
+    let visits = after.span_lock_acquisitions - before.span_lock_acquisitions;
+    println!("{opened} spans in {visits} visits");
+    assert!(opened > 150 && opened > 2 * visits, "{opened} spans in {visits} visits");
+    heap.check().unwrap();
+}
+
 /// Nobody is refused pages that the mutator has set aside itself: those for spans serve a large object in the end.
 #[test]
 fn what_is_set_aside_is_used_before_an_object_is_refused() {

@@ -27,7 +27,10 @@ pub struct Bump {
     cell_size: Cell<u32>,
     /// The first page of the span the run is in; 0 for none.
     span: Cell<u32>,
-    unused: [Cell<u32>; 2],
+    /// Bytes of free cells that the span has behind the limit.
+    beyond: Cell<u32>,
+    /// Bytes of cells below where it began in this cycle that are free for nobody before the span is swept.
+    dead: Cell<u32>,
 }
 
 const _: () = assert!(size_of::<Bump>() == 32);
@@ -95,10 +98,29 @@ impl Bump {
         (self.span.get() != NO_SPAN).then(|| PageIndex(self.span.get() as usize))
     }
 
+    /// Bytes of free cells that its span still has, in the run and behind it.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.room() + self.beyond.get() as usize
+    }
+
+    /// Bytes of its span that no object has.
+    #[inline]
+    pub(crate) fn unused_bytes(&self) -> usize {
+        self.left() + self.dead.get() as usize
+    }
+
+    /// Its span has so many bytes of free cells from the cursor on, and so many of dead ones below.
+    pub(crate) fn set_unused(&self, left: usize, dead: usize) {
+        self.beyond.set(left.saturating_sub(self.room()) as u32);
+        self.dead.set(dead as u32);
+    }
+
     /// It has these free cells now. What was written for them comes before any pointer to one.
     #[inline]
     pub(crate) fn set_run(&self, run: Range<usize>) {
         publication::publish();
+        self.beyond.set(self.beyond.get().saturating_sub(run.len() as u32));
         self.move_to(run);
     }
 
@@ -114,16 +136,18 @@ impl Bump {
         self.set_run(cell..cell + size);
     }
 
-    /// It has a span now, from whose frontier on runs are to be looked for.
-    pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize) {
+    /// It has a span now, from whose frontier on runs are to be looked for, with so many bytes of free cells.
+    pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize, free: usize) {
         self.cell_size.set(cell as u32);
         self.span.set(page.0 as u32);
         self.move_to(frontier..frontier);
+        self.set_unused(free, 0);
     }
 
     /// It has no run and no span.
     pub(crate) fn reset(&self) {
         self.move_to(0..0);
         self.span.set(NO_SPAN);
+        self.set_unused(0, 0);
     }
 }

@@ -58,7 +58,7 @@ impl Owner<'_> {
     pub(crate) fn end_cycle(&self, central: &mut Central) {
         self.announce(central);
         self.cache().end_credit();
-        if central.are_pages_wanted() {
+        if central.are_pages_wanted() || self.heap().is_near_limit() {
             self.cache().pages().flush(self.heap().pages());
         }
     }
@@ -76,7 +76,8 @@ impl Owner<'_> {
             match bump.span() {
                 Some(page) if self.keeps_runs() || self.is_in_use(bump.cursor(), page) => {
                     self.sweeper().keep_own_spans(central, id);
-                    self.begin_window(bump.cursor(), page);
+                    self.begin_window(bump, page);
+                    self.look_at(id);
                     true
                 }
                 Some(page) => {
@@ -130,13 +131,13 @@ impl Owner<'_> {
     fn forget(&self, bump: &Bump, page: PageIndex) {
         let span = self.heap().spans().own(page);
         span.set_held(false);
-        self.cache().closed(span.pages().bytes());
+        self.cache().hold(span.shape(), 0);
         bump.reset();
     }
 
     /// The bump goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
-    fn begin_window(&self, cursor: usize, page: PageIndex) {
-        let (heap, marks) = (self.heap(), self.heap().marks());
+    fn begin_window(&self, bump: &Bump, page: PageIndex) {
+        let (heap, marks, cursor) = (self.heap(), self.heap().marks(), bump.cursor());
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
@@ -149,6 +150,7 @@ impl Owner<'_> {
         self.sweeper().clobber_dead(span, cursor);
         span.begin_window(cursor);
         span.set_swept_in(marks.cycle());
+        bump.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
     }
 
     /// Whether [`flush`](Owner::flush) would give something back.
@@ -163,26 +165,27 @@ impl Owner<'_> {
         if self.cache().is_empty() {
             return;
         }
-        let mut central = self.sweeper().lock();
-        self.cache().retain_active(|id| {
-            self.give_back(&mut central, id);
-            false
-        });
-        self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
-        self.sweeper().settle(&mut central, self.cache().take_account());
-        drop(central);
+        self.put_back_all(&mut self.sweeper().lock());
         self.cache().pages().flush(self.heap().pages());
     }
 
-    /// Gives back what waits: pages, and spans that no bump has. The next visits bring few again.
-    pub(super) fn put_back(&self) {
-        self.cache().pages().flush(self.heap().pages());
-        let mut central = self.sweeper().lock();
-        self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
+    /// Gives back all spans, those that bumps have, too.
+    pub(super) fn put_back_all(&self, central: &mut Central) {
+        self.cache().retain_active(|id| {
+            self.give_back(central, id);
+            false
+        });
+        self.sweeper().put_down(central, self.cache().swept_for_others().take());
+        self.sweeper().settle(central, self.cache().take_account());
+    }
+
+    /// Gives back the spans that wait. The next visits bring few again.
+    pub(super) fn put_back_waiting(&self, central: &mut Central) {
+        self.sweeper().put_down(central, self.cache().swept_for_others().take());
         self.cache().for_each_active(|id| {
             self.cache().home(id).forget_visits();
             let given = self.sweeper().given_back(self.take_waiting(id));
-            self.sweeper().hand_in(&mut central, id, SpanList::EMPTY, given);
+            self.sweeper().hand_in(central, id, SpanList::EMPTY, given);
         });
         self.cache().left_home(usize::MAX);
     }
@@ -236,6 +239,13 @@ impl Owner<'_> {
     /// Calls `f` with the first page of each span that it allocates from.
     pub(crate) fn for_each_own_span(&self, mut f: impl FnMut(PageIndex)) {
         self.cache().for_each_active(|id| self.bump(id).span().into_iter().for_each(&mut f));
+    }
+
+    /// Bytes of the spans that it allocates from.
+    pub(crate) fn open_span_bytes(&self) -> usize {
+        let (spans, mut bytes) = (self.heap().spans(), 0);
+        self.for_each_own_span(|page| bytes += spans.at(page).pages().bytes());
+        bytes
     }
 
     /// How many pages it has set aside.

@@ -85,7 +85,7 @@ impl<'m> Owner<'m> {
     /// Takes pages, and sets those aside that follow them, as half of what its share leaves.
     #[cold]
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        let held = self.held_bytes() - self.cache().pages().long_pages().bytes();
+        let held = self.cache().held_bytes() - self.cache().pages().long_pages().bytes();
         let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
         // For less than a few like it a chunk is not worth it.
         let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
@@ -130,7 +130,6 @@ impl<'s> LargePages<'s> {
         zeroed: bool,
     ) -> Self {
         let (heap, kind) = (sweeper.heap(), of.kind());
-        heap.stay_within_limit(run.count);
         heap.memory().begin_sparse(run.first, run.count);
         // What is not resident reads as zeros.
         let zero = (zeroed || kind != ScanKind::NoPointers) && run.scavenged != run.count;

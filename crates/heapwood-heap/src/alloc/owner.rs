@@ -221,8 +221,8 @@ impl<'m> Owner<'m> {
                 return Ok(Taken::Span);
             }
             // New spans only where nothing was freed and there is nothing to sweep, or where their pages are at hand.
-            let limited = self.heap().is_limited();
-            if !limited && self.cache.credit() > 0 && !self.sweeper().has_freed(needy.id) {
+            let is_near_limit = self.heap().is_near_limit();
+            if !is_near_limit && self.cache.credit() > 0 && !self.sweeper().has_freed(needy.id) {
                 // What is left of older spans comes first.
                 let comes_first = self.sweeper().has_some(needy.id)
                     && self.cache.home(needy.id).is_worth_a_visit(self.cycle());
@@ -242,12 +242,11 @@ impl<'m> Owner<'m> {
             self.visit(needy)?;
             visited = true;
             let came_home = !self.cache.home(needy.id).spans.get().is_empty();
-            if limited && !came_home && !self.sweeper().has_some(needy.id) {
-                // Every page is counted before it is taken, and none is set aside.
+            if is_near_limit && !came_home && !self.sweeper().has_some(needy.id) {
+                // No page is set aside.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
                 let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
-                self.heap().stay_within_limit(pages);
                 self.make_span(needy, run);
                 return Ok(Taken::Span);
             }
@@ -272,7 +271,7 @@ impl<'m> Owner<'m> {
     /// How many pages may be set aside: those that it may take for new spans, as far as its share goes.
     fn pages_ahead(&self, pages: PageCount) -> PageCount {
         let wanted = self.cache.credit() as usize;
-        let room = self.cache.share().bytes.saturating_sub(self.held_bytes() + pages.bytes());
+        let room = self.cache.share().bytes.saturating_sub(self.cache.held_bytes() + pages.bytes());
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }
 
@@ -287,11 +286,11 @@ impl<'m> Owner<'m> {
         // A span may hold little that is free; what is charged is what it gives.
         let free = heap.free_cells(span);
         home.note_room(free);
-        self.cache.opened(needy.span_bytes(), true, free * span.object_bytes());
+        self.cache.opened(needy.span_pages(), true, free * span.object_bytes());
         if free == span.cells() {
             heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
         }
-        self.open(needy, page, span);
+        self.open(needy, page, free * span.object_bytes());
         true
     }
 
@@ -302,16 +301,21 @@ impl<'m> Owner<'m> {
         let fresh = run.scavenged == run.count;
         let start = heap.spans().address_of(run.first);
         let span = Span::of_cells(start, run.count, cell, needy.id, (self.cycle(), fresh));
-        self.cache.opened(needy.span_bytes(), false, span.cells() * cell);
+        self.cache.opened(needy.span_pages(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { heap.spans().add(run.first, span, needy.shape.kind()) };
         heap.spans().ages().set(run.first, run.count, age_in(self.cycle()));
-        self.open(needy, run.first, heap.spans().own(run.first));
+        let span = heap.spans().own(run.first);
+        self.open(needy, run.first, span.cells() * cell);
     }
 
-    fn open(&self, needy: Needy<'_>, page: PageIndex, span: &Span) {
+    /// The bump allocates from a span that has so many bytes of free cells.
+    fn open(&self, needy: Needy<'_>, page: PageIndex, free: usize) {
+        let (span, home) = (self.heap().spans().own(page), self.cache.home(needy.id));
         span.set_held(true);
-        needy.bump.own(page, span.frontier(), needy.shape.size_class().cell_size());
+        needy.bump.own(page, span.frontier(), needy.shape.size_class().cell_size(), free);
+        home.note_demand(needy.span_pages());
+        self.cache.hold(needy.id, free);
     }
 
     /// Takes the span away from the bump: all its cells up to the cursor exist, and none is free. The cell of a shared span
@@ -321,7 +325,7 @@ impl<'m> Owner<'m> {
             let span = self.heap().spans().own(page);
             span.set_frontier(needy.bump.cursor());
             span.set_held(false);
-            self.cache.closed(needy.span_bytes());
+            self.cache.hold(needy.id, 0);
             self.cache.home(needy.id).add_used(self.heap().spans(), page);
         }
         needy.bump.reset();

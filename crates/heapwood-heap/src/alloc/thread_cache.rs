@@ -11,7 +11,7 @@ use crate::reclaim::central::{Account, Share, SweptFor};
 use crate::reclaim::clock::Swept;
 use core::cell::Cell;
 use heapwood_os::region::Zeroed;
-use heapwood_pages::PageCount;
+use heapwood_pages::{PAGE_SIZE, PageCount};
 
 /// A mutator's own, beside its bumps.
 pub struct ThreadCache {
@@ -22,9 +22,11 @@ pub struct ThreadCache {
     credit: Cell<u32>,
     /// How many bytes of large objects it may still take.
     large_credit: Cell<usize>,
-    /// Bytes of the spans at home, and of those that bumps have.
+    /// Bytes of the spans at home; and of the free cells of those that bumps have, as of when each was last looked at.
     home_bytes: Cell<usize>,
     open_bytes: Cell<usize>,
+    /// Pages of the spans that bumps were given lately.
+    demand: Cell<PageCount>,
     /// The cycle of its last visit.
     visited_in: Cell<u32>,
     swept_for_others: Cell<SweptFor>,
@@ -66,9 +68,21 @@ impl ThreadCache {
         &self.homes[shape.index()]
     }
 
-    /// Bytes of pages and of spans that wait, and of the spans that bumps have, used or not.
-    pub(super) fn held_bytes(&self) -> (usize, usize) {
-        (self.pages.count().bytes() + self.home_bytes.get(), self.open_bytes.get())
+    /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
+    /// those that it allocates from.
+    pub(super) fn held_bytes(&self) -> usize {
+        let swept = self.swept_for_others.get().partial.len() as usize * PAGE_SIZE;
+        self.pages.count().bytes() + self.home_bytes.get() + self.open_bytes.get() + swept
+    }
+
+    /// How many pages of spans its bumps were given lately.
+    pub(super) fn demand(&self) -> PageCount {
+        self.demand.get()
+    }
+
+    /// So many of them count.
+    pub(super) fn set_demand(&self, pages: PageCount) {
+        self.demand.set(pages);
     }
 
     /// How much it may have.
@@ -116,23 +130,24 @@ impl ThreadCache {
         self.home_bytes.set(self.home_bytes.get() + bytes);
     }
 
-    /// A bump has a span of so many bytes, which was at home or not, and gives so many.
-    pub(super) fn opened(&self, bytes: usize, was_at_home: bool, gives: usize) {
+    /// A bump has a span of so many pages, which was at home or not, and gives so many bytes.
+    pub(super) fn opened(&self, pages: PageCount, was_at_home: bool, gives: usize) {
         if was_at_home {
-            self.left_home(bytes);
+            self.left_home(pages.bytes());
         }
-        self.open_bytes.set(self.open_bytes.get() + bytes);
+        self.demand.set(PageCount(self.demand.get().0 + pages.0));
         self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
+    }
+
+    /// Of the span that the bump of a shape has so many bytes are free.
+    pub(super) fn hold(&self, shape: ShapeId, bytes: usize) {
+        let before = self.home(shape).replace_held(bytes);
+        self.open_bytes.set((self.open_bytes.get() + bytes).saturating_sub(before));
     }
 
     /// Spans of so many bytes are no longer at home.
     pub(super) fn left_home(&self, bytes: usize) {
         self.home_bytes.set(self.home_bytes.get().saturating_sub(bytes));
-    }
-
-    /// A bump has lost its span.
-    pub(super) fn closed(&self, bytes: usize) {
-        self.open_bytes.set(self.open_bytes.get().saturating_sub(bytes));
     }
 
     fn update(&self, f: impl FnOnce(Account) -> Account) {
@@ -157,6 +172,11 @@ impl ThreadCache {
     /// So much was swept.
     pub(super) fn note_swept(&self, swept: Swept) {
         self.update(|a| Account { swept: a.swept + swept, ..a });
+    }
+
+    /// A visit took so many ticks and brought too little.
+    pub(super) fn note_starved(&self, ticks: u64) {
+        self.update(|a| Account { starved: a.starved + ticks, ..a });
     }
 
     /// A bump was refilled.
@@ -229,15 +249,6 @@ impl ThreadCache {
                 }
             }
         }
-    }
-
-    /// How many are active.
-    pub(super) fn active_shapes(&self) -> usize {
-        let words = self.active.words.iter().enumerate().filter(|(_, words)| words.get() != 0);
-        words
-            .flat_map(|(at, _)| &self.active.bits[at * 64..][..64])
-            .map(|bits| bits.get().count_ones() as usize)
-            .sum()
     }
 
     /// Calls `f` with each active shape.

@@ -1,24 +1,35 @@
 //! The visit to what mutators share: one lock acquisition settles the account, hands in what is used up, brings spans of
-//! the shape that is needed, one for each other shape that has none waiting, the right to so many new ones, and a share of
-//! what is to be swept for everyone. What it brings is swept afterwards, without the lock. Invariant: what a mutator takes
-//! into its hands stays within the share that its last visit told, but for a span.
+//! the shape that is needed and of those that will soon be, the right to so many new ones, and a share of what is to be swept
+//! for everyone. What it brings is swept afterwards, without the lock. How many spans a shape gets follows from how many
+//! its bump was given lately, and what that has left: shapes that use up little get none, or what they have waiting would leave
+//! no room for the others. Invariant: what a mutator takes into its hands stays within the share that its last visit told, but for
+//! a span.
 
+use super::home::Forecast;
 use super::owner::{Needy, Owner};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
 use crate::reclaim::central::{Central, GivenBack, Spoils};
 use crate::spans::span_list::SpanList;
-use heapwood_pages::PAGE_SIZE;
+use heapwood_os::timed_lock::ticks;
+use heapwood_pages::PageCount;
 
 /// The most pages that a mutator may take for new spans after a visit: 4 MiB.
 const MOST_NEW: u32 = 512;
-/// Of the room that it has a mutator of many shapes gives one in a visit one part in so many; what is left is for others,
-const MOST_SHARES: usize = 8;
-/// of which so many get a span in the same visit.
+/// So many shapes get spans in one visit, beside the one that needs one.
 const MOST_OTHERS: usize = 32;
+/// When so many pages of spans were given to bumps, what was counted of them before counts half: 4 MiB.
+const DEMAND_AGES: PageCount = PageCount(512);
 /// So many cells that were freed stay with the mutator that frees them; with more, all are for everyone.
 pub(super) const MOST_FREED: u32 = 64;
+
+/// How many spans a shape is expected to need.
+#[derive(Clone, Copy)]
+struct Expected {
+    id: ShapeId,
+    spans: u32,
+}
 
 impl Owner<'_> {
     /// Settles the account and brings what there is; with nothing to sweep, the right to new spans.
@@ -27,30 +38,35 @@ impl Owner<'_> {
     /// A collection is due.
     #[cold]
     pub(super) fn visit(&self, needy: Needy<'_>) -> Result<(), SpaceError> {
-        let (cycle, home) = (self.cycle(), self.cache().home(needy.id));
-        self.make_room(needy);
+        let (cycle, home, began) = (self.cycle(), self.cache().home(needy.id), ticks());
+        self.look_at_bumps();
+        let lacks_room = self.cache().share().bytes != 0 && !self.has_room(needy);
+        if lacks_room {
+            self.cache().pages().flush(self.heap().pages());
+        }
+        let forecast = self.forecast(lacks_room);
+        let wanted = home.expected(forecast, 0, needy.span_bytes());
+        let others = self.expected_of_others(needy.id, forecast, wanted as usize * needy.span_bytes());
+
         let mut central = self.sweeper().lock();
+        if lacks_room {
+            self.make_room(&mut central, needy);
+        }
         self.announce(&mut central);
         self.hand_in_used(&mut central, needy.id);
         if central.collection_due(1) {
             self.cache().end_credit();
             return Err(SpaceError::CollectionDue);
         }
-        let share = central.share();
-        let room = share.bytes.saturating_sub(self.held_bytes()) / needy.span_bytes();
-        let credit = central.credit(MOST_NEW);
-        let share_of_room = room / self.cache().active_shapes().clamp(1, MOST_SHARES);
-        let of_credit = credit / needy.span_pages().0 as u32;
-        let most = of_credit.min(home.next_batch(cycle)).min(share_of_room as u32).max(1);
+        let (share, credit) = (central.share(), central.credit(MOST_NEW));
+        let batch = (credit / needy.span_pages().0 as u32).min(home.next_batch(cycle)).max(1);
+        let most = batch.min(wanted).max(1);
         let (Spoils { spans, swept }, freed) = self.take_home(&mut central, needy.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
         let come_back = freed.len(self.full_cycle()) != 0 && !needy.id.is_shared();
         self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
-        // Where it got nothing there is room for a new span.
-        let taken = spans.len().max(1) as usize * needy.span_bytes();
-        let room = share.bytes.saturating_sub(self.held_bytes() + taken);
-        let others = self.take_for_others(&mut central, needy, room / 4 * 3);
+        let others = self.take_for_others(&mut central, others);
         let brings = if spans.is_empty() { credit } else { spans.len() * needy.span_pages().0 as u32 };
         // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.
         let due = match self.heap().is_limited() {
@@ -76,7 +92,65 @@ impl Owner<'_> {
                 self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
             }
         }
+        if lacks_room || forecast.room < batch as usize * needy.span_bytes() {
+            self.cache().note_starved(ticks().saturating_sub(began));
+        }
         Ok(())
+    }
+
+    /// Finds out how much of their spans the bumps have used, and lets demand age.
+    fn look_at_bumps(&self) {
+        let cache = self.cache();
+        let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);
+        cache.for_each_active(|id| {
+            self.look_at(id);
+            demand += cache.home(id).age_demand(ages).0;
+        });
+        cache.set_demand(PageCount(demand));
+    }
+
+    /// Finds out how much of its span a bump has used.
+    pub(super) fn look_at(&self, id: ShapeId) {
+        let bump = self.bump(id);
+        if bump.span().is_some() {
+            self.cache().hold(id, bump.unused_bytes());
+        }
+    }
+
+    /// What is expected until the next visit, as far as the last one told. A mutator that lacks room gives back what its other shapes
+    /// have, and takes nothing for them.
+    fn forecast(&self, lacks_room: bool) -> Forecast {
+        let room = match lacks_room {
+            true => 0,
+            false => self.cache().share().bytes.saturating_sub(self.held_bytes()),
+        };
+        Forecast { room, demand: self.cache().demand() }
+    }
+
+    /// What shapes other than the one that needs a span are expected to need, beside so many bytes for that.
+    fn expected_of_others(
+        &self,
+        needy: ShapeId,
+        forecast: Forecast,
+        bytes: usize,
+    ) -> [Option<Expected>; MOST_OTHERS] {
+        let (mut expected, mut len) = ([None; MOST_OTHERS], 0);
+        let mut room = forecast.room.saturating_sub(bytes);
+        self.cache().for_each_active(|id| {
+            let bump = self.bump(id);
+            let Some(page) = bump.span() else { return };
+            if len == MOST_OTHERS || id == needy || !self.sweeper().has_some(id) {
+                return;
+            }
+            let (home, span_bytes) = (self.cache().home(id), self.heap().spans().at(page).pages().bytes());
+            let spans = home.expected(forecast, bump.left(), span_bytes).min(home.last_batch());
+            let spans = spans.min((room / span_bytes) as u32);
+            if spans != 0 {
+                expected[len] = Some(Expected { id, spans });
+                (room, len) = (room - spans as usize * span_bytes, len + 1);
+            }
+        });
+        expected
     }
 
     /// Takes spans of a shape off the shared lists, and the cells of it that were freed.
@@ -90,29 +164,18 @@ impl Owner<'_> {
         (spoils, freed)
     }
 
-    /// Takes a span for each of the mutator's other shapes that have none waiting, as far as there is room for them: they
-    /// would soon need a visit of their own.
+    /// Takes spans for the mutator's other shapes: they would soon need a visit of their own.
     fn take_for_others<'m>(
         &'m self,
         central: &mut Central,
-        needy: Needy<'_>,
-        mut room: usize,
+        expected: [Option<Expected>; MOST_OTHERS],
     ) -> [Option<(Needy<'m>, Spoils)>; MOST_OTHERS] {
-        let (mut taken, mut len) = ([const { None }; MOST_OTHERS], 0);
-        self.cache().for_each_active(|id| {
-            let bump = self.bump(id);
-            let Some(page) = bump.span() else { return };
-            let bytes = self.heap().spans().at(page).pages().bytes();
-            let waits = !self.cache().home(id).spans.get().is_empty();
-            if waits || len == MOST_OTHERS || id == needy.id || room < bytes || !self.sweeper().has_some(id) {
-                return;
-            }
-            let (spoils, freed) = self.take_home(central, id, 1);
+        expected.map(|expected| {
+            let Expected { id, spans } = expected?;
+            let (spoils, freed) = self.take_home(central, id, spans);
             self.sweeper().add_freed(central, id, freed);
-            taken[len] = Some((Needy { bump, id, shape: self.small_shape(id) }, spoils));
-            (room, len) = (room - bytes, len + 1);
-        });
-        taken
+            Some((Needy { bump: self.bump(id), id, shape: self.small_shape(id) }, spoils))
+        })
     }
 
     fn bring_home(&self, needy: Needy<'_>, spans: SpanList, swept: bool) {
@@ -132,22 +195,9 @@ impl Owner<'_> {
     }
 
     /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
-    /// those that it allocates from. Those are looked at one by one where whole spans would be too much.
+    /// those that it allocates from.
     pub fn held_bytes(&self) -> usize {
-        let (waiting, open) = self.cache().held_bytes();
-        let swept = self.cache().swept_for_others().get();
-        let waiting = waiting + swept.partial.len() as usize * PAGE_SIZE;
-        if waiting + open <= self.cache().share().bytes {
-            return waiting + open;
-        }
-        let mut left = 0;
-        self.cache().for_each_active(|id| {
-            let bump = self.bump(id);
-            if let Some(page) = bump.span() {
-                left += self.heap().unused_bytes(self.heap().spans().at(page), bump.cursor());
-            }
-        });
-        waiting + left
+        self.cache().held_bytes()
     }
 
     /// Whether it may have one span more. In pages that it has already it may.
@@ -156,16 +206,14 @@ impl Owner<'_> {
         self.held_bytes() + more <= self.cache().share().bytes
     }
 
-    /// Gives back what waits if its share is too small for what it has in its hands and a span more, and if that is not enough,
-    /// everything: a mutator of many shapes in a small heap, or one of many mutators.
-    fn make_room(&self, needy: Needy<'_>) {
-        if self.cache().share().bytes != 0 && !self.has_room(needy) {
-            self.put_back();
-            if !self.has_room(needy) {
-                self.flush();
-            }
-            self.cache().activate(needy.id);
+    /// Gives back what waits, since its share is too small for what it has in its hands and a span more, and if that is not
+    /// enough, everything: a mutator of many shapes in a small heap, or one of many mutators.
+    fn make_room(&self, central: &mut Central, needy: Needy<'_>) {
+        self.put_back_waiting(central);
+        if !self.has_room(needy) {
+            self.put_back_all(central);
         }
+        self.cache().activate(needy.id);
     }
 
     /// Says what was taken since the last visit, and hands in what was swept for others.

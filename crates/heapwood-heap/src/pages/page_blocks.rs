@@ -25,6 +25,26 @@ pub(crate) enum Aside<'c> {
     Long(&'c PageBlocks, PageCount),
 }
 
+impl Aside<'_> {
+    /// How many pages may be set aside.
+    pub(crate) fn most(self) -> PageCount {
+        match self {
+            Aside::Nothing => PageCount(0),
+            Aside::Blocks(_, most) | Aside::Long(_, most) => most,
+        }
+    }
+
+    /// The same, but no more than so many.
+    pub(crate) fn at_most(self, bound: PageCount) -> Self {
+        match self {
+            Aside::Nothing => Aside::Nothing,
+            _ if bound.0 == 0 => Aside::Nothing,
+            Aside::Blocks(blocks, most) => Aside::Blocks(blocks, most.min(bound)),
+            Aside::Long(blocks, most) => Aside::Long(blocks, most.min(bound)),
+        }
+    }
+}
+
 // SAFETY: caches of zeros are empty, and need no drop.
 unsafe impl Zeroed for PageBlocks {}
 

@@ -33,6 +33,8 @@ const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
+/// Of a limit one part in so many is kept free of pages that are set aside.
+const KEPT_FREE: usize = 8;
 /// How many runs a thread that allocates may release at a limit, however few pages it takes.
 const LEAST_AT_LIMIT: usize = 4;
 
@@ -161,6 +163,20 @@ impl PageHeap {
             Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
             _ => Ok(()),
         }
+    }
+
+    /// How many pages may be set aside beside `count` that are taken: all but the last eighth of the limit. What mutators have
+    /// set aside there would be missing where every page counts.
+    pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
+        let Some(limit) = self.limit else { return self.most };
+        let most = PageCount::from_bytes(limit - limit / KEPT_FREE).0;
+        PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
+    }
+
+    /// Whether the heap is so near its limit that no page is set aside.
+    #[inline]
+    pub(crate) fn is_near_limit(&self) -> bool {
+        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= limit - limit / KEPT_FREE)
     }
 
     /// Free pages, if there are some and the limit allows them.
@@ -318,14 +334,12 @@ impl PageHeap {
             }
     }
 
-    /// Bytes of the cells without an object in a span whose owner has come up to `cursor`: those that it may still hand out,
-    /// and the dead ones below where it began in this cycle.
-    pub(crate) fn unused_bytes(&self, span: &Span, cursor: usize) -> usize {
-        let bytes = span.object_bytes();
-        let empty = |from, to| (to - from) - self.marks.count_allocated_cells(from, to) * bytes;
-        let start = span.cells_start();
-        let begun = span.start_of_window();
-        let dead = if begun > start { empty(start, begun) } else { 0 };
-        dead + empty(cursor, span.cells_end())
+    /// Bytes of the cells without an object below where the owner of a span began in this cycle.
+    pub(crate) fn dead_bytes(&self, span: &Span) -> usize {
+        let (start, begun) = (span.cells_start(), span.start_of_window());
+        match begun > start {
+            true => (begun - start) - self.marks.count_allocated_cells(start, begun) * span.object_bytes(),
+            false => 0,
+        }
     }
 }

@@ -235,6 +235,8 @@ pub(crate) struct Account {
     pub(crate) refills: u32,
     /// What it swept.
     pub(crate) swept: Swept,
+    /// Ticks of visits that brought less than they would have with more room.
+    pub(crate) starved: u64,
 }
 
 impl Central {

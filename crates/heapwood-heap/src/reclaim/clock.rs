@@ -31,6 +31,7 @@ struct Sums {
 pub struct ReclaimClock {
     clock: TickClock,
     sums: [Sums; 3],
+    starved: AtomicU64,
 }
 
 /// What sweeping and page recovery took so far, in nanoseconds: by allocation, in the background, by the collector.
@@ -42,6 +43,9 @@ pub struct ReclaimTimes {
     pub sweep_ns: [u64; 3],
     /// Giving those that were empty to the page allocator.
     pub recovery_ns: [u64; 3],
+    /// Visits to the span lists that brought less than the mutator would have taken with more room: what a small heap costs
+    /// allocation. What is swept in them counts here, too.
+    pub starved_ns: u64,
 }
 
 impl ReclaimTimes {
@@ -70,27 +74,33 @@ impl Sub for ReclaimTimes {
             spans: less(self.spans, before.spans),
             sweep_ns: less(self.sweep_ns, before.sweep_ns),
             recovery_ns: less(self.recovery_ns, before.recovery_ns),
+            starved_ns: self.starved_ns.saturating_sub(before.starved_ns),
         }
     }
 }
 
 impl ReclaimClock {
     pub(crate) fn new() -> Self {
-        ReclaimClock { clock: TickClock::start(), sums: Default::default() }
+        ReclaimClock { clock: TickClock::start(), sums: Default::default(), starved: AtomicU64::new(0) }
     }
 
     /// Adds what was swept. The caller holds the lock of the span lists.
     pub(crate) fn add(&self, who: Sweeping, swept: Swept) {
         let sums = &self.sums[who as usize];
-        let add = |sum: &AtomicU64, more: u64| {
-            if more != 0 {
-                sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-            }
-        };
         add(&sums.spans, swept.spans.into());
-        // In nanoseconds at once, since the measure of a tick changes by a little, and no sum may become less.
-        for (sum, ticks) in [(&sums.sweep, swept.sweep), (&sums.recovery, swept.recovery)] {
-            add(sum, if ticks == 0 { 0 } else { self.clock.ns(ticks) });
+        self.add_ticks(&sums.sweep, swept.sweep);
+        self.add_ticks(&sums.recovery, swept.recovery);
+    }
+
+    /// Adds ticks of visits that brought too little. The caller holds the lock of the span lists.
+    pub(crate) fn add_starved(&self, ticks: u64) {
+        self.add_ticks(&self.starved, ticks);
+    }
+
+    /// In nanoseconds at once, since the measure of a tick changes by a little, and no sum may become less.
+    fn add_ticks(&self, sum: &AtomicU64, ticks: u64) {
+        if ticks != 0 {
+            add(sum, self.clock.ns(ticks));
         }
     }
 
@@ -103,7 +113,15 @@ impl ReclaimClock {
             spans: each(|sums| &sums.spans),
             sweep_ns: each(|sums| &sums.sweep),
             recovery_ns: each(|sums| &sums.recovery),
+            starved_ns: self.starved.load(Ordering::Relaxed),
         }
+    }
+}
+
+/// Adds to a sum that one thread at a time writes.
+fn add(sum: &AtomicU64, more: u64) {
+    if more != 0 {
+        sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 }
 

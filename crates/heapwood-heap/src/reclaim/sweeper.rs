@@ -86,6 +86,7 @@ impl Sweeper {
     pub(crate) fn settle(&self, central: &mut Central, account: Account) {
         central.settle(account);
         self.clock.add(Sweeping::Allocation, account.swept);
+        self.clock.add_starved(account.starved);
     }
 
     /// Whether freed memory is filled.
@@ -422,6 +423,12 @@ impl Sweeper {
 
     /// Finds `count` free pages, sweeping and growing as needed.
     pub(crate) fn take_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
+        let run = self.make_pages(aside, count)?;
+        self.heap.stay_within_limit(PageCount(count.0 + aside.most().0));
+        Ok(run)
+    }
+
+    fn make_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
         if count.bytes() > heap.window_bytes() {
             return Err(heap.no_room(count.bytes()));
@@ -467,12 +474,19 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some, and what is to be set aside for a mutator. Under a limit each is counted
-    /// before it is taken, and nothing is set aside.
+    /// Free pages, if there are some, and what is to be set aside for a mutator. Under a limit all are counted before they are
+    /// taken, and nothing is set aside near it.
     fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
-        if self.heap.is_limited() {
-            return self.heap.take_counted(self.lock().growth(), count);
+        if !self.heap.is_limited() {
+            return self.find_pages(aside, count);
         }
+        let mut central = self.lock();
+        self.heap.check_limit(central.growth(), count).ok()?;
+        let aside = aside.at_most(self.heap.spare_below_limit(central.growth(), count));
+        self.find_pages(aside, count)
+    }
+
+    fn find_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
         let pages = self.heap.pages();
         let taken = match aside {
             Aside::Blocks(blocks, most) => blocks.take_from(pages, count, most),
