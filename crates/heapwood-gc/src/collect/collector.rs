@@ -53,6 +53,8 @@ pub(crate) struct Work {
     /// CPU time of collections since the last full one, and that of the process when it ended.
     pub(super) spent: u64,
     pub(super) spent_by_all: u64,
+    /// What visits had taken then that brought too little for lack of room ([`heapwood_heap::ReclaimTimes`]).
+    pub(super) starved: u64,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
     pub(super) ended: u64,
     /// A full marking that goes on while mutators run.
@@ -67,6 +69,7 @@ impl Work {
             growth: Growth::new(config.min_heap),
             spent: 0,
             spent_by_all: clock::process_cpu_ns(),
+            starved: 0,
             ended: clock::monotonic_ns(),
             stepping: Stepping::new(),
         }

@@ -20,7 +20,7 @@ use crate::roots::{LockedRoots, Source};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
 use core::sync::atomic::Ordering;
-use heapwood_heap::{Collection, Space, Stopped, Sweeping};
+use heapwood_heap::{Collection, OpenSpans, Space, Stopped, Sweeping};
 use heapwood_os::clock;
 
 /// Even at the limit something can be tried before the next collection.
@@ -131,7 +131,7 @@ impl Collector {
             Collection::Young => goal,
             Collection::Full => {
                 state.set_live_in_full(live);
-                let growth = self.growth(work, &found);
+                let growth = self.growth(work, &found, space, world.open_spans(members.owners()));
                 // Found out in the stop, this costs those that wait a look into /proc, at most.
                 self.pacer().goal(live, growth, bounds.unwrap_or_else(|| self.bounds(space)))
             }
@@ -189,15 +189,15 @@ impl Collector {
     }
 
     /// How much may be allocated after a full collection before the next, by what all since the last one took.
-    fn growth(&self, work: &mut Work, found: &Found) -> usize {
-        let now = clock::process_cpu_ns();
+    fn growth(&self, work: &mut Work, found: &Found, space: &Space, open: OpenSpans) -> usize {
+        let (now, starved) = (clock::process_cpu_ns(), space.reclaim_clock().times().starved_ns);
         let spent = Spent {
-            collecting_ns: work.spent,
+            collecting_ns: work.spent + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all),
             in_vain: found.freed() < (found.old + found.handed_out) / 4,
         };
-        (work.spent, work.spent_by_all) = (0, now);
-        work.growth.after_full(found.live, self.pacer().percent(), spent)
+        (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
+        work.growth.after_full(found.live, self.pacer().percent(), open, spent)
     }
 
     /// Empties the remembered set, and sets what the barriers of all mutators do until the next collection.

@@ -3,10 +3,14 @@
 //! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
 //! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
 //! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
-//! as well.) After a full collection that freed little, of a program that is still growing, it grows faster. A large heap may grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
-//! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`].
+//! as well.) What a small heap costs allocation counts, too: visits to the span lists that bring little, since a mutator may
+//! hold little. After a full collection that freed little, of a program that is still growing, it grows faster. A large heap may
+//! grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
+//! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`] for each
+//! mutator that allocates.
 
 use crate::options::Config;
+use heapwood_heap::OpenSpans;
 
 /// The part of CPU time that collecting may take: 7 %.
 const WANTED: f64 = 0.07;
@@ -14,7 +18,10 @@ const WANTED: f64 = 0.07;
 const LEAST_PERCENT: usize = 30;
 /// and at least this, or as much as the minimum heap if that is less; at most it is doubled or halved at once, but where less than a quarter was freed up to three times as large.
 const LEAST: usize = 3 << 20;
-/// A heap may become this large whatever is alive, if it would else collect all the time and `percent` is no less than usual.
+/// Of each shape that it uses a mutator can fill so many spans between two full collections,
+const LEAST_SPANS: usize = 4;
+/// A heap may become this large for each mutator whatever is alive, if it would else collect all the time and `percent` is no
+/// less than usual.
 const SMALL: usize = 32 << 20;
 /// Up to this size a heap may grow by all of `percent`,
 const LARGE: usize = 256 << 20;
@@ -24,6 +31,7 @@ const HUGE: usize = 64 << 30;
 /// What all collections since the last full one took, with that which has just marked, and what the process used meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
+    /// Time of collections, and of allocation where a larger heap would have spared it.
     pub(crate) collecting_ns: u64,
     pub(crate) all_ns: u64,
     /// It freed little.
@@ -40,14 +48,14 @@ pub(crate) struct Growth {
     live: usize,
 }
 
-/// The most that a heap with so much alive may grow by.
-fn most(live: usize, percent: u32) -> usize {
+/// The most that a heap with so much alive may grow by, in which so many mutators allocate.
+fn most(live: usize, percent: u32, mutators: usize) -> usize {
     let (low, high) = ((LARGE as f64).log2(), (HUGE as f64).log2());
     let size = (live.max(1) as f64).log2().clamp(low, high);
     let part = 1.0 - 2.0 / 3.0 * (size - low) / (high - low);
     let most = (live as f64 * percent as f64 / 100.0 * part) as usize;
     let small = SMALL * percent.min(Config::DEFAULT.percent) as usize / Config::DEFAULT.percent as usize;
-    most.max(small.saturating_sub(live))
+    most.max((small * mutators.max(1)).saturating_sub(live))
 }
 
 impl Growth {
@@ -57,14 +65,15 @@ impl Growth {
         Growth { room: least, least, live: 0 }
     }
 
-    /// How much may be allocated beside what a full collection has found alive, before the next.
-    pub(crate) fn after_full(&mut self, live: usize, percent: u32, spent: Spent) -> usize {
+    /// How much may be allocated beside what a full collection has found alive, before the next, by mutators that allocate from
+    /// so many spans at a time.
+    pub(crate) fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
         let Spent { collecting_ns, all_ns, in_vain } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let at_once = if in_vain { 3.0 } else { 2.0 };
         let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
-        let most = most(live, percent);
-        let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
+        let most = most(live, percent, open.mutators);
+        let least = (live / 100 * LEAST_PERCENT).max(self.least).max(LEAST_SPANS * open.bytes).min(most);
         // What a heap was allowed that has become smaller says less.
         let last = self.room as f64 * (live as f64 / self.live.max(1) as f64).min(1.0);
         (self.room, self.live) = (((last * ratio) as usize).clamp(least, most), live);
@@ -77,6 +86,7 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+    const ONE: OpenSpans = OpenSpans { mutators: 1, bytes: 8 << 10 };
 
     fn spent(percent: u64) -> Spent {
         Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, in_vain: false }
@@ -86,39 +96,49 @@ mod tests {
     fn growth_follows_what_collecting_costs() {
         let mut growth = Growth::new(4 * MIB);
         // All the time: twice as much each time, up to what is allowed.
-        let rooms: Vec<_> = (0..7).map(|_| growth.after_full(100 * MIB, 150, spent(40)) / MIB).collect();
+        let rooms: Vec<_> = (0..7).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(40)) / MIB).collect();
         assert_eq!(rooms, [30, 60, 120, 150, 150, 150, 150]);
         // Nearly none: half as much each time, down to what is always allowed.
-        let rooms: Vec<_> = (0..4).map(|_| growth.after_full(100 * MIB, 150, spent(1)) / MIB).collect();
+        let rooms: Vec<_> = (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(1)) / MIB).collect();
         assert_eq!(rooms, [75, 37, 30, 30]);
         // As much as is wanted: no change.
-        assert_eq!(growth.after_full(100 * MIB, 150, spent(7)) / MIB, 30);
+        assert_eq!(growth.after_full(100 * MIB, 150, ONE, spent(7)) / MIB, 30);
         // What the option says is the most, even if it is less than that.
-        assert_eq!(growth.after_full(100 * MIB, 20, spent(7)) / MIB, 20);
+        assert_eq!(growth.after_full(100 * MIB, 20, ONE, spent(7)) / MIB, 20);
     }
 
     #[test]
     fn small_heaps_are_small_unless_they_collect_all_the_time() {
         let mut growth = Growth::new(4 * MIB);
-        assert_eq!(growth.after_full(20 << 10, 150, spent(1)), LEAST);
-        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, spent(50)) / MIB).collect();
+        assert_eq!(growth.after_full(20 << 10, 150, ONE, spent(1)), LEAST);
+        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, ONE, spent(50)) / MIB).collect();
         assert_eq!(rooms, [6, 12, 24, 31, 31]);
     }
 
     #[test]
+    fn room_grows_with_mutators_and_their_shapes() {
+        let two = OpenSpans { mutators: 2, bytes: 2 * 150 * (8 << 10) };
+        let mut growth = Growth::new(4 * MIB);
+        assert_eq!(growth.after_full(MIB, 150, two, spent(1)), LEAST_SPANS * two.bytes);
+        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, two, spent(50)) / MIB).collect();
+        assert_eq!(rooms, [18, 37, 63, 63, 63]);
+        assert_eq!(most(0, 150, 64), 64 * SMALL);
+    }
+
+    #[test]
     fn large_heaps_grow_by_a_smaller_part() {
-        assert_eq!(most(256 * MIB, 150) / MIB, 384);
-        assert_eq!(most(16 << 30, 150) >> 30, 12);
-        assert_eq!(most(100 << 30, 150) >> 30, 50);
-        assert_eq!((most(0, 150), most(0, 1000), most(0, 75)), (SMALL, SMALL, SMALL / 2));
+        assert_eq!(most(256 * MIB, 150, 1) / MIB, 384);
+        assert_eq!(most(16 << 30, 150, 1) >> 30, 12);
+        assert_eq!(most(100 << 30, 150, 1) >> 30, 50);
+        assert_eq!((most(0, 150, 1), most(0, 1000, 1), most(0, 75, 1)), (SMALL, SMALL, SMALL / 2));
     }
 
     #[test]
     fn a_heap_that_has_become_small_is_small() {
         let mut growth = Growth::new(4 * MIB);
-        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, 150, spent(40)));
-        assert_eq!(growth.after_full(2 * MIB, 150, spent(40)) / MIB, 6);
-        assert_eq!(growth.after_full(MIB / 2, 150, spent(7)), LEAST);
+        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, 150, ONE, spent(40)));
+        assert_eq!(growth.after_full(2 * MIB, 150, ONE, spent(40)) / MIB, 6);
+        assert_eq!(growth.after_full(MIB / 2, 150, ONE, spent(7)), LEAST);
     }
 
     #[test]
@@ -127,7 +147,7 @@ mod tests {
         let in_vain = Spent { in_vain: true, ..spent(20) };
         let mut live = 4 * MIB;
         let goals = (0..5).map(|_| {
-            live += growth.after_full(live, 150, in_vain);
+            live += growth.after_full(live, 150, ONE, in_vain);
             live / MIB
         });
         assert_eq!(goals.collect::<Vec<_>>(), [13, 32, 81, 203, 507]);
