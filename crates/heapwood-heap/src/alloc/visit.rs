@@ -170,6 +170,7 @@ impl Owner<'_> {
         central: &mut Central,
         expected: [Option<Expected>; MOST_OTHERS],
     ) -> [Option<(Needy<'m>, Spoils)>; MOST_OTHERS] {
+        expected.iter().flatten().for_each(|expected| self.sweeper().prefetch(central, expected.id));
         expected.map(|expected| {
             let Expected { id, spans } = expected?;
             let (spoils, freed) = self.take_home(central, id, spans);

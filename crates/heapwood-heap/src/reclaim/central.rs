@@ -288,6 +288,14 @@ impl Central {
         lists
     }
 
+    /// Fetches the span that [`take_home`](Self::take_home) would begin with. Another processor is likely to have it, and whoever takes
+    /// spans of many shapes waits for all at once.
+    pub(crate) fn prefetch(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) {
+        let lists = self.lists(heap, demand, shape);
+        let first = lists.unswept.first().or(lists.begun.first()).or(lists.partial.first());
+        first.into_iter().for_each(|page| heap.spans().prefetch(page));
+    }
+
     /// Up to `most` spans of a shape for a mutator to use: unswept ones, or else partly free ones.
     pub(crate) fn take_home(
         &mut self,

@@ -166,6 +166,11 @@ impl Sweeper {
         self.available.set(shape, some);
     }
 
+    /// Spans of a shape are soon taken home.
+    pub(crate) fn prefetch(&self, central: &mut Central, shape: ShapeId) {
+        central.prefetch(&self.heap, &self.demand, shape);
+    }
+
     /// Up to `most` spans of a shape for a mutator, and the cells that were freed.
     pub(crate) fn take_home(&self, central: &mut Central, shape: ShapeId, most: u32) -> (Spoils, FreedCells) {
         let spoils = central.take_home(&self.heap, &self.demand, shape, most);
