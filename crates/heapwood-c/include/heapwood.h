@@ -4,11 +4,12 @@
  *
  *   A heap is a value: there can be several, and pointers from one into another keep nothing alive. A thread joins a
  *   heap with hw_attach and passes the hw_mutator it gets to everything it does there. Only that thread uses that
- *   mutator. Objects never move, and none is ever freed by hand: an object lives while a root leads to it.
+ *   mutator. Objects never move, and none need be freed by hand, though one can be (hw_free): an object lives while a root
+ *   leads to it.
  *
  *   Functions that can be refused return an hw_status, HW_OK being 0, or NULL, and then have changed nothing. The
- *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, which may
- *   be NULL; after success it holds HW_OK and an empty text. No function prints, exits or unwinds, except that verify
+ *   reason in words is kept by the mutator (hw_last_error); functions that have no mutator put it into *why, too, which may
+ *   be NULL; after success *why holds HW_OK and an empty text. No function prints, exits or unwinds, except that verify
  *   mode, hw_options_env and the option trace report to standard error, and a heap that is found to be corrupt says
  *   there what is wrong and aborts.
  *
@@ -32,9 +33,9 @@
  *      variable of some threads may happen to lie next to their stack, and be seen there: do not rely on it.) Compilers
  *      with AddressSanitizer may move variables off the stack (fake stacks, detect_stack_use_after_return=1, the default
  *      of newer clangs), where they are not seen either: set it to 0, or use frames.
- *   2. Pointer slots. Root slots, frame slots, handles and the words a type's mask names hold NULL, an address outside
- *      the heap, or the address an allocation returned: never one into the middle of an object, or of an object that
- *      is gone. Pointers into the middle count in stacks, in ranges and in conservative types; one past an object's
+ *   2. Pointer slots. Root slots, frame slots and the words a type's mask names hold NULL, an address outside the heap, or
+ *      the address an allocation returned, and handles NULL or such an address: never one into the middle of an object, or of
+ *      an object that is gone. Pointers into the middle count in stacks, in ranges and in conservative types; one past an object's
  *      end is not in it.
  *   3. Stores. A pointer is stored into an object with hw_write, hw_copy or hw_cas, and into a handle with
  *      hw_handle_set. A new object may be filled with plain stores until the next poll, blocking region or allocation of
@@ -150,8 +151,8 @@ typedef struct hw_error {
 /* The name and meaning of a status; never NULL. */
 const char *hw_strstatus(hw_status status);
 
-/* Why a function last refused this mutator; HW_OK and an empty text if none has. Owned by the mutator, and changed by
- * the next refusal. On another thread, or after hw_detach, it says that. */
+/* Why a function last refused this mutator, or its thread, where a function of its heap has no mutator (hw_root_slots, hw_type_mask,
+ * ..); HW_OK and an empty text if none has. Owned by the mutator, and changed by the next refusal. On another thread, or after hw_detach, it says that. */
 const hw_error *hw_last_error(const hw_mutator *m);
 
 /* ------------------------------------------------------------------------------------------------------- heaps -- */
@@ -393,7 +394,8 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
 
 /* Word i of an object (8 bytes) is a pointer slot if bit i % 64 of mask[i / 64] is set; only the first 256 words can
- * be. mask may be shorter than the type, and is copied. */
+ * be. mask may be shorter than the type, and is copied. One with more words than the type has words for is refused (HW_EDESC), even
+ * if they are 0: it was made for another type. */
 hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t mask_words, hw_type *out,
                        hw_error *why);
 
@@ -470,15 +472,16 @@ hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
  * its address range, at most 16777216) or there is no memory for more. */
 void **hw_handle_new(hw_mutator *m, void *object);
 
-/* *handle = object (or NULL), with release order. HW_EINVAL if the handle is not held or object is no object's address.
- * It does not collect. */
+/* *handle = object (or NULL), with release order. HW_EINVAL if the handle is not one of this heap that is held, or object is
+ * neither NULL nor the address of an object or of something in an arena. It does not collect. */
 hw_status hw_handle_set(hw_mutator *m, void **handle, void *object);
 
 /* Frees a handle, whoever made it. HW_EINVAL if it is not held; NULL is HW_OK. */
 hw_status hw_handle_free(hw_mutator *m, void **handle);
 
 /* A frame of the shadow stack: count pointer slots, usually local variables. It is linked with hw_frame_push and
- * unlinked with hw_frame_pop before the function that holds it returns, last in, first out.
+ * unlinked with hw_frame_pop before the function that holds it returns, last in, first out. One that is linked is not linked
+ * again: the next collection would find it below itself, and ends the process, saying so.
  *
  *     struct node *local[2] = { NULL, NULL };
  *     hw_frame frame;

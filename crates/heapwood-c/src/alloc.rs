@@ -120,10 +120,11 @@ pub unsafe extern "C" fn hw_alloc_array_zeroed(m: &Mutator, element: TypeNumber,
 /// Frees an object; NULL is none.
 ///
 /// # Safety
-/// 1. `m` is attached, and belongs to the calling thread.
+/// 1. `m` is NULL or attached, and belongs to the calling thread.
 /// 2. The object is not used afterwards, and no root or object that is alive refers to it whenever a collection may run.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hw_free(m: &Mutator, object: *mut u8) -> Status {
+pub unsafe extern "C" fn hw_free(m: Option<&Mutator>, object: *mut u8) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
     let Some(object) = NonNull::new(object) else { return Status::OK };
     // SAFETY: contract 2.
     match unsafe { m.free(object) } {

@@ -5,6 +5,7 @@ use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::options::Options;
 use crate::status::Status;
+use crate::threads::tell;
 use core::ptr::NonNull;
 use heapwood_gc::HeapError;
 use heapwood_os::MappedBox;
@@ -57,6 +58,7 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut ErrorR
         drop(unsafe { MappedBox::from_raw(heap) });
         Ok(())
     };
-    // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(destroy(), why) }
+    let result = destroy();
+    // SAFETY: contract 1; a heap that was refused exists.
+    unsafe { tell(result.as_ref().err().and_then(|_| heap.as_ref()), result, why) }
 }

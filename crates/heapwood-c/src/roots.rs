@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::status::Status;
-use crate::threads::refuse;
+use crate::threads::{refuse, tell};
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::AtomicUsize;
 use heapwood_gc::{Frame, Handle, Mutator, RootToken};
 use heapwood_heap::Address;
 use heapwood_layout::WORD;
@@ -17,11 +17,15 @@ const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Fra
 /// Tells C of a root: its number, or 0 and why not.
 ///
 /// # Safety
-/// 1. `why` is NULL or may be written.
-unsafe fn root_or_zero(result: Result<RootToken, Error>, why: *mut ErrorReport) -> u64 {
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+unsafe fn root_or_zero(
+    heap: Option<&HeapHandle>,
+    result: Result<RootToken, Error>,
+    why: *mut ErrorReport,
+) -> u64 {
     let root = result.as_ref().map_or(0, |token| token.to_bits());
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(result.map(|_| ()), why) };
+    unsafe { tell(heap, result.map(|_| ()), why) };
     root
 }
 
@@ -53,7 +57,7 @@ pub unsafe extern "C" fn hw_root_slots(
         Ok(unsafe { heap.heap.add_root_slots(slots, n) }?)
     };
     // SAFETY: contract 1.
-    unsafe { root_or_zero(register(), why) }
+    unsafe { root_or_zero(heap, register(), why) }
 }
 
 /// Registers the aligned words of `lo..hi`; 0 if refused.
@@ -80,7 +84,7 @@ pub unsafe extern "C" fn hw_root_range(
         Ok(unsafe { heap.heap.add_root_range(start, (hi & !(WORD - 1)).max(start)) }?)
     };
     // SAFETY: contract 1.
-    unsafe { root_or_zero(register(), why) }
+    unsafe { root_or_zero(heap, register(), why) }
 }
 
 /// Registers the data of the library that holds an address; 0 if refused.
@@ -101,7 +105,7 @@ pub unsafe extern "C" fn hw_roots_add_dso(
         Ok(heap.heap.add_library_roots(address)?)
     };
     // SAFETY: contract 1.
-    unsafe { root_or_zero(register(), why) }
+    unsafe { root_or_zero(heap, register(), why) }
 }
 
 /// Removes a root.
@@ -119,7 +123,7 @@ pub unsafe extern "C" fn hw_root_remove(
         heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Error::NoRoot(root))
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(remove(), why) }
+    unsafe { tell(heap, remove(), why) }
 }
 
 /// Makes a handle.
@@ -129,7 +133,7 @@ pub unsafe extern "C" fn hw_root_remove(
 /// 2. `object` is null, outside the heap, or the address of an object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut AtomicUsize {
-    if !object.is_multiple_of(WORD) {
+    if !may_be_held(m, object) {
         refuse(m, Error::NoObject(object));
         return null_mut();
     }
@@ -147,8 +151,7 @@ pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut Atomi
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread.
-/// 2. `handle` is NULL or a handle of the heap that is held.
-/// 3. `object` is null, outside the heap, or the address of an object.
+/// 2. `object` is the address of an object, if it is that of a cell.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_handle_set(
     m: Option<&Mutator>,
@@ -156,17 +159,23 @@ pub unsafe extern "C" fn hw_handle_set(
     object: usize,
 ) -> Status {
     let Some(m) = m else { return Status::EINVAL };
-    let Some(slot) = NonNull::new(handle) else { return refuse(m, Error::Null("handle")) };
-    if !object.is_multiple_of(WORD) {
+    if handle.is_null() {
+        return refuse(m, Error::Null("handle"));
+    }
+    let Some(handle) = m.heap().held_handle(handle as usize) else {
+        return refuse(m, Error::NoHandle(handle as usize));
+    };
+    if !may_be_held(m, object) {
         return refuse(m, Error::NoObject(object));
     }
-    // SAFETY: contract 2.
-    if !unsafe { slot.as_ref() }.load(Ordering::Relaxed).is_multiple_of(WORD) {
-        return refuse(m, Error::NoHandle(handle as usize));
-    }
-    // SAFETY: contracts 2 and 3.
-    unsafe { m.heap().set_handle(Handle::from_slot(slot), Address::new(object)) };
+    // SAFETY: it is held, and contract 2.
+    unsafe { m.heap().set_handle(handle, Address::new(object)) };
     Status::OK
+}
+
+/// Whether a handle may hold this: null, or where an object may begin.
+fn may_be_held(m: &Mutator, object: usize) -> bool {
+    object == 0 || object.is_multiple_of(WORD) && m.heap().may_begin_object(object)
 }
 
 /// Frees a handle.

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::status::Status;
-use crate::threads::refuse;
+use crate::threads::{refuse, tell};
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use heapwood_gc::{Mutator, StackRef};
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn hw_stack_range_add(
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(add(), why) }
+    unsafe { tell(heap, add(), why) }
 }
 
 /// Removes a stack.
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn hw_stack_range_remove(
         }
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(remove(), why) }
+    unsafe { tell(heap, remove(), why) }
 }
 
 /// Calls `jump(arg)`, which leaves the thread's stack for another, with the thread's registers on it.

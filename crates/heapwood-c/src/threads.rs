@@ -38,12 +38,32 @@ pub fn heap_of(m: &Mutator) -> &HeapHandle {
 /// Notes why a function refuses, for [`hw_last_error`]; the status to return.
 #[cold]
 pub fn refuse(m: &Mutator, error: Error) -> Status {
+    note(m, &error);
+    error.status()
+}
+
+fn note(m: &Mutator, error: &Error) {
     // What another thread is told is not written where this one's own refusals are.
     if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
         // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
-        unsafe { (*record(m)).report = ErrorReport::of(&error) };
+        unsafe { (*record(m)).report = ErrorReport::of(error) };
     }
-    error.status()
+}
+
+/// Tells the outcome of a function of a heap that has no mutator: the status to return, and the reason in `*why` unless that is
+/// NULL, and where [`hw_last_error`] finds it if the thread is attached.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+pub unsafe fn tell(heap: Option<&HeapHandle>, result: Result<(), Error>, why: *mut ErrorReport) -> Status {
+    if let (Err(error), Some(heap)) = (&result, heap)
+        && let Some(m) = Mutator::here(&heap.heap)
+    {
+        // SAFETY: it is attached, and this thread's.
+        note(unsafe { m.as_ref() }, error);
+    }
+    // SAFETY: contract 1.
+    unsafe { ErrorReport::tell(result, why) }
 }
 
 /// The outcome of a function that returns an object: NULL with the reason noted if there is none.
@@ -108,7 +128,7 @@ unsafe fn tell_mutator(
         }),
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(result, why) }
+    unsafe { tell(heap, result, why) }
 }
 
 /// Attaches the calling thread.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::status::Status;
+use crate::threads::tell;
 use crate::type_table::{Description, TypeNumber};
 use heapwood_gc::Heap;
 use heapwood_layout::describe::{Item, compile, parse};
@@ -46,7 +47,7 @@ unsafe fn register_any(
         Ok(())
     };
     // SAFETY: contract 1.
-    unsafe { ErrorReport::tell(register(), why) }
+    unsafe { tell(heap, register(), why) }
 }
 
 /// Registers a type without pointers.

@@ -25,7 +25,7 @@ use core::sync::atomic::Ordering;
 #[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
 use heapwood_heap::{
-    Address, Collection, MIN_WINDOW, Object, ProgramId, Space, SpaceConfig, Sweeping, publication,
+    Address, Collection, MIN_WINDOW, Object, ObjectRef, ProgramId, Space, SpaceConfig, Sweeping, publication,
     rounded_window,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
@@ -385,6 +385,12 @@ impl Heap {
         self.collector.roots().new_handle(object.get(), self.state.faults())
     }
 
+    /// The handle whose slot ([`Handle::slot`]) is at an address, if a handle of this heap that is held has it. Takes no lock, and
+    /// reads nothing that is not the heap's.
+    pub fn held_handle(&self, slot: usize) -> Option<Handle> {
+        self.collector.roots().held_handle(slot)
+    }
+
     /// Lets a handle refer to another object, or none (null).
     ///
     /// # Safety
@@ -405,6 +411,20 @@ impl Heap {
         publication::observe();
         let address = Address::new(addr);
         self.space().find(address).filter(|_| self.space().find_arena(address).is_none())
+    }
+
+    /// Whether an object may begin at `addr`: a cell or a large object does, which the program has not freed, or an arena is there,
+    /// which tells no more. Whether a cell has an object that another thread has just made only that thread knows.
+    pub fn may_begin_object(&self, addr: usize) -> bool {
+        publication::observe();
+        let (space, address) = (self.space(), Address::new(addr));
+        match space.find_arena(address) {
+            Some(place) => place.is_there,
+            None => {
+                let cell = space.find_span(address).and_then(|span| span.cell_in(address));
+                cell == Some(address) && !space.is_freed(ObjectRef::new(addr))
+            }
+        }
     }
 
     /// The arena that `addr` lies in: it is open, or was left to the collector, which has not freed it.

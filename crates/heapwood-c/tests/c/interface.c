@@ -338,7 +338,7 @@ static void freeing(void) {
     CHECK(after.collections == before.collections && after.committed_bytes <= 8 << 20);
 
     char *p = hw_alloc(m, list), *q = hw_alloc(m, big);
-    CHECK(hw_free(m, NULL) == HW_OK);
+    CHECK(hw_free(m, NULL) == HW_OK && hw_free(NULL, p) == HW_EINVAL && hw_free(NULL, NULL) == HW_EINVAL);
     CHECK(hw_free(m, p + 8) == HW_EINVAL && strstr(hw_last_error(m)->text, "lies inside the object at") != NULL);
     CHECK(hw_free(m, q + 50000) == HW_EINVAL && hw_free(m, m) == HW_EINVAL && hw_free(m, &p) == HW_EINVAL);
     CHECK(strstr(hw_last_error(m)->text, "is no object of this heap") != NULL);
@@ -563,6 +563,19 @@ static void roots(void) {
     CHECK(hw_handle_set(NULL, b, NULL) == HW_EINVAL && *b != NULL);
     CHECK(hw_handle_set(m, NULL, *b) == HW_EINVAL && refused(m, HW_EINVAL, "handle is NULL"));
     CHECK(hw_handle_set(m, b, (char *)*b + 1) == HW_EINVAL && refused(m, HW_EINVAL, "address"));
+    /* Neither an address inside an object, nor one outside the heap, nor one of an object that was freed. */
+    void *inside = (char *)*b + 8, *freed = hw_alloc(m, list);
+    CHECK(hw_free(m, freed) == HW_OK);
+    void *no_object[] = {inside, &inside, freed, (void *)16};
+    for (int i = 0; i < 4; i++) {
+        CHECK(hw_handle_set(m, b, no_object[i]) == HW_EINVAL && refused(m, HW_EINVAL, "address of an object"));
+        CHECK(hw_handle_new(m, no_object[i]) == NULL && refused(m, HW_EINVAL, "address of an object"));
+    }
+    /* What is no handle is not read. */
+    void *variable = NULL, **no_handle[] = {&variable, (void **)16, (void **)((char *)b + 1), b + 1, a - 1, (void **)*b};
+    for (int i = 0; i < 6; i++) {
+        CHECK(hw_handle_set(m, no_handle[i], NULL) == HW_EINVAL && refused(m, HW_EINVAL, "no handle"));
+    }
     void *kept = *a;
     CHECK(hw_handle_set(m, a, NULL) == HW_OK && *a == NULL && alive(m) == 1);
     CHECK(hw_handle_set(m, a, kept = hw_alloc(m, list)) == HW_OK && *a == kept && alive(m) == 2);

@@ -7,9 +7,12 @@
 #include <heapwood.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 struct pair {
     struct pair *first, *second;
@@ -48,6 +51,34 @@ static void *other_thread(void *arg) {
     CHECK(hw_detach(me) == HW_ESTATE);
     CHECK(hw_call_blocking(me, blocked, NULL) == HW_ESTATE);
     return NULL;
+}
+
+/* A frame that is pushed again before it was popped is its own predecessor, or that of one above it: a collection ends the process with
+ * a sentence, and does not go round for ever. */
+static void frame_pushed_twice(int between) {
+    static char text[4096];
+    int ends[2], status;
+    CHECK(pipe(ends) == 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        CHECK(dup2(ends[1], 2) == 2);
+        struct pair *local[1] = {NULL};
+        hw_frame frames[3];
+        alarm(30);
+        for (int i = 0; i <= between; i++) hw_frame_push(me, &frames[i], local, 1);
+        hw_frame_push(me, &frames[0], local, 1);
+        hw_collect(me);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    ssize_t got;
+    while ((got = read(ends[0], text + length, sizeof text - 1 - length)) > 0) length += (size_t)got;
+    text[length] = 0;
+    close(ends[0]);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK(strstr(text, "was pushed again before it was popped") != NULL);
 }
 
 static void *ends_attached(void *arg) {
@@ -169,6 +200,20 @@ int main(int argc, char **argv) {
     hw_root root = hw_root_slots(heap, &object, 1, NULL);
     CHECK(root != 0 && hw_collect(me) == HW_OK && traced > 0);
     CHECK(hw_root_remove(heap, root, NULL) == HW_OK);
+
+    frame_pushed_twice(0);
+    frame_pushed_twice(2);
+
+    /* The last reason is the last one, whether or not the function that refused has a mutator. */
+    CHECK(hw_alloc_bytes(me, SIZE_MAX) == NULL && !said("no root of this heap"));
+    CHECK(hw_root_remove(heap, 0, NULL) == HW_EINVAL && said("no root of this heap"));
+    CHECK(hw_type_mask(heap, 0, &mask, 1, &traced_type, NULL) != HW_OK && !said("no root of this heap"));
+    CHECK(hw_stack_range_add(heap, &me, &me, NULL, NULL) == HW_EINVAL && said("out is NULL"));
+    CHECK(hw_heap_destroy(heap, NULL) == HW_ESTATE && said("1 thread"));
+
+    /* A mask that is longer than its type. */
+    const uint64_t long_mask[2] = {mask, 0};
+    CHECK(hw_type_mask(heap, sizeof(struct pair), long_mask, 2, &traced_type, NULL) == HW_EDESC && said("no more than 1"));
 
     /* On another thread, and by one that ends attached. */
     run_thread(me, other_thread);

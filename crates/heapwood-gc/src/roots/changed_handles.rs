@@ -12,7 +12,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 pub(super) struct ChangedHandles {
     blocks: MappedArray<AtomicU8>,
     first: usize,
-    /// No block from this one on has changed since the heap was made.
+    /// No slot from this one on was ever a handle's.
     end: AtomicUsize,
 }
 
@@ -31,16 +31,22 @@ impl ChangedHandles {
 
     /// A handle refers to another object.
     pub(super) fn note(&self, handle: Handle) {
-        let index = (handle.slot().as_ptr() as usize - self.first) / WORD / BLOCK;
+        let index = (handle.slot().as_ptr() as usize - self.first) / WORD;
         if self.end.load(Ordering::Relaxed) <= index {
             self.end.fetch_max(index + 1, Ordering::Relaxed);
         }
-        self.block(index).store(1, Ordering::Release);
+        self.block(index / BLOCK).store(1, Ordering::Release);
+    }
+
+    /// Whether a handle was ever at an address: there is a slot, which may be read.
+    pub(super) fn was_handle(&self, address: usize) -> bool {
+        let offset = address.wrapping_sub(self.first);
+        offset.is_multiple_of(WORD) && offset / WORD < self.end.load(Ordering::Relaxed)
     }
 
     /// Calls `f` with the address and the number of the words of each block that has changed.
     pub(super) fn for_each_block(&self, mut f: impl FnMut(usize, usize)) {
-        for index in 0..self.end.load(Ordering::Relaxed) {
+        for index in 0..self.end.load(Ordering::Relaxed).div_ceil(BLOCK) {
             if self.block(index).load(Ordering::Acquire) != 0 {
                 f(self.first + index * BLOCK * WORD, BLOCK);
             }
@@ -49,7 +55,7 @@ impl ChangedHandles {
 
     /// From now on none has.
     pub(super) fn forget(&self) {
-        let end = self.end.load(Ordering::Relaxed);
+        let end = self.end.load(Ordering::Relaxed).div_ceil(BLOCK);
         (0..end).for_each(|index| self.block(index).store(0, Ordering::Relaxed));
     }
 }

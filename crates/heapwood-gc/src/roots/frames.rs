@@ -4,6 +4,7 @@
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, compiler_fence};
+use heapwood_os::message::corrupt;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`](crate::Mutator::push_frame) or inline.
@@ -57,12 +58,24 @@ impl Frames {
         self.0.set(core::ptr::null_mut());
     }
 
-    /// The linked frames, the topmost first. Their thread is stopped.
+    /// The linked frames, the topmost first. Their thread is stopped. Frames that are linked in a circle end the process with a
+    /// sentence: one was pushed again before it was popped. (The circle is found as Brent does, by comparing with a frame that is
+    /// replaced after 1, 2, 4, .. steps.)
     pub(super) fn iter(&self) -> impl Iterator<Item = &Frame> {
-        let mut at = self.0.get();
+        let (mut at, mut before) = (self.0.get(), core::ptr::null_mut());
+        let (mut steps, mut limit) = (0u64, 1u64);
         core::iter::from_fn(move || {
             // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
             let frame = unsafe { at.as_ref() }?;
+            if at == before {
+                corrupt(format_args!(
+                    "the frame at {at:p} is linked below itself: it was pushed again before it was popped"
+                ));
+            }
+            steps += 1;
+            if steps == limit {
+                (before, limit) = (at, 2 * limit);
+            }
             at = frame.prev;
             Some(frame)
         })

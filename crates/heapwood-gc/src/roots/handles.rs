@@ -47,6 +47,16 @@ impl Handle {
         Handle(slot)
     }
 
+    /// The handle at an address, if one that is held is there; others' slots hold the numbers of free ones.
+    ///
+    /// # Safety
+    /// 1. There is a slot of a heap that exists.
+    pub(super) unsafe fn held_at(address: usize) -> Option<Self> {
+        let slot = NonNull::new(address as *mut AtomicUsize)?;
+        // SAFETY: contract 1.
+        (!is_free(unsafe { slot.as_ref() }.load(Ordering::Relaxed))).then_some(Handle(slot))
+    }
+
     /// It refers to the object at this address from now on.
     pub(super) fn set(self, object: usize) {
         // SAFETY: slots stay where they are as long as the heap, which the caller has.

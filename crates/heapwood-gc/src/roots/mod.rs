@@ -79,6 +79,12 @@ impl Roots {
         Ok(handle)
     }
 
+    /// The handle whose slot is at an address, if one that is held is.
+    pub(crate) fn held_handle(&self, address: usize) -> Option<Handle> {
+        // SAFETY: a handle was there, so its slot is, as long as the heap.
+        self.changed.was_handle(address).then(|| unsafe { Handle::held_at(address) }).flatten()
+    }
+
     /// The handle, which is held, refers to the object at this address from now on.
     pub(crate) fn set_handle(&self, handle: Handle, object: usize, faults: &FaultInjector) {
         handle.set(object);
