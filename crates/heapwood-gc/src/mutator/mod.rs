@@ -15,7 +15,7 @@
 //! | `recent` | the shapes it looked up before |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
-//! | `model` | loom's models of the three |
+//! | `model` | loom's models of stopping: `stop`, `thread_record` and `registry` |
 //!
 //! Invariants: the first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A
 //! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
