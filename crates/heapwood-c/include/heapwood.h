@@ -689,7 +689,8 @@ bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const
  *   type, and for an array, a function is called, which takes some 60 ns. Values without pointers lie apart, in any order. What is
  *   longer than 512 KiB, or of a type without a mask (hw_type_trace, hw_type_conservative, programs that are longer), lives in the
  *   heap, as if hw_alloc or hw_alloc_array had made it: the arena keeps it alive as long as it has it, and then the collector frees it.
- *   Arenas count to the heap's limit, but collections are not due for what they hold. */
+ *   Arenas count to the heap's limit. Collections are not due for what an open one holds, but for what is left to the collector, and
+ *   for the addresses that rest, of which a fortieth counts: hw_arena_new collects then. */
 
 /* For hw_arena_new: no pointer into the arena will be left when it is reset or freed, so its memory is the next arena's at once. */
 #define HW_ARENA_RECYCLE 1u
@@ -925,7 +926,7 @@ typedef struct hw_stats {
     /* Arenas that were opened. */
     uint64_t arenas;
     /* In pages of arenas that are open, or that something points into. Part of in_use_bytes, but not of
-       live_bytes: arenas make no collection due. */
+       live_bytes: arenas make no collection due as long as they are open. */
     uint64_t arena_bytes;
     /* In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there. */
     uint64_t arena_free_bytes;

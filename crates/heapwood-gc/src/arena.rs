@@ -75,6 +75,8 @@ impl Mutator {
     /// There is no memory for its header, or the mutator cannot be used now.
     pub fn open_arena(&self, kind: ArenaKind, zeroes: bool) -> Result<NonNull<ArenaHeader>, AllocError> {
         self.check().map_err(AllocError::Misuse)?;
+        // A program that makes little else would never come to a collection.
+        self.retry(0, || self.owned().announce_arenas())?;
         let reopened = {
             let _section = self.record().section();
             self.owned().reopen_arena(kind, zeroes)

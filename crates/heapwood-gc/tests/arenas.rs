@@ -598,6 +598,53 @@ fn pieces_that_no_arena_needs_make_room_under_a_limit() {
     assert_valid(&heap);
 }
 
+/// A program that makes nothing but arenas: what they leave to the collector is collected, whatever they are of.
+#[test]
+fn arenas_that_are_left_make_collections_due() {
+    const EACH: usize = 4 << 20;
+    for config in [FULL, YOUNG, FULL.generational(Generational::Off)] {
+        let heap = heap(config.min_heap(4 << 20));
+        let m = attach(&heap);
+        let mut most = 0;
+        for _ in 0..100 {
+            let arena = Arena::open(&m, ArenaKind::Escaping);
+            for _ in 0..EACH / (64 << 10) {
+                arena.zeros(&m, link_cells(), 4096).unwrap();
+            }
+            arena.leave(&m);
+            most = most.max(heap.stats().in_use_bytes);
+        }
+        let collections = heap.stats().collections;
+        println!("{collections} collections, {most} bytes in use at most");
+        assert!(most < 12 * EACH, "{most} bytes were in use, after {collections} collections");
+        // Two for each, of which one is young, and no more.
+        assert!((10..250).contains(&collections), "{collections} collections");
+        m.collect().unwrap();
+        assert_valid(&heap);
+    }
+}
+
+/// Addresses that rest have tables: a full collection is due before those have grown much.
+#[test]
+fn addresses_that_rest_make_collections_due() {
+    let heap = heap(FULL.min_heap(4 << 20));
+    let m = attach(&heap);
+    let mut most = 0;
+    for _ in 0..400 {
+        let arena = Arena::open(&m, ArenaKind::Escaping);
+        for _ in 0..64 {
+            arena.zeros(&m, link_cells(), 4096).unwrap();
+        }
+        arena.close(&m);
+        most = most.max(heap.stats().arena_free_bytes);
+    }
+    let collections = heap.stats().collections;
+    println!("{collections} collections, {most} bytes rested at most");
+    assert!(most < 512 << 20, "{most} of 1600 MiB rested at once, after {collections} collections");
+    assert!((2..50).contains(&collections), "{collections} collections");
+    assert_valid(&heap);
+}
+
 /// Opens and closes so many.
 fn small_arenas(config: Config, n: usize) {
     let heap = heap(config);

@@ -385,7 +385,7 @@ impl Space {
 
     /// Bytes of pages that may be resident, but for those that arenas have.
     pub fn resident_outside_arenas(&self) -> usize {
-        self.resident_bytes().saturating_sub(self.sweeper().pieces().lock().all_bytes())
+        self.heap().resident_bytes().saturating_sub(self.sweeper().pieces().lock().all_bytes())
     }
 
     /// How many arenas there have been.
@@ -485,9 +485,10 @@ impl Space {
         self.heap().pages().for_each_chunk(f);
     }
 
-    /// Bytes of pages that may be resident, in use or not.
+    /// Bytes of pages that may be resident, in use or not. What arenas have given up and the kernel has is not.
     pub fn resident_bytes(&self) -> usize {
-        self.heap().resident_bytes()
+        let without_memory = self.sweeper().pieces().lock().bytes_without_memory();
+        self.heap().resident_bytes().saturating_sub(without_memory)
     }
 
     /// What sweeping and page recovery took. Reading it takes no lock.

@@ -127,11 +127,17 @@ impl<'s> Stopped<'s> {
         promote(self.sweeper, self.shapes, owners, true)
     }
 
-    /// How many bytes have been handed out since the last marking. `owners` are all mutators of the space.
+    /// How many bytes have been handed out since the last marking, or were left by arenas. `owners` are all mutators of the space.
     pub fn handed_out<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
         central.counts().in_cycle
+    }
+
+    /// How many of the bytes that were handed out since the last marking arenas have left to the collector: only a full marking
+    /// frees those. As of [`handed_out`](Self::handed_out).
+    pub fn left_by_arenas(&self) -> usize {
+        self.sweeper.lock().counts().left_in_cycle
     }
 
     /// The spans that the `owners` allocate from.

@@ -220,6 +220,25 @@ fn a_reset_uses_the_memory_again() {
     assert_eq!(heap.stats().collections, 0, "arenas make no collection due");
 }
 
+/// A request at a time, of which a `Gc` goes out: the collector has the arena then, and collects, though nothing else is allocated.
+#[test]
+fn arenas_of_requests_are_collected() {
+    let heap = heap(Config::default());
+    let m = heap.attach().unwrap();
+    let mut most = 0;
+    for _ in 0..60 {
+        let arena = Arena::new(&m);
+        let mut sum = 0;
+        for k in 0..100_000u64 {
+            sum += *arena.alloc_gc(k);
+        }
+        assert_eq!(sum, 100_000 * 99_999 / 2);
+        drop(arena);
+        most = most.max(heap.stats().in_use_bytes);
+    }
+    assert!(most < 32 << 20, "{most} bytes in use, after {} collections", heap.stats().collections);
+}
+
 /// Cells in an arena's values change through the barrier, whatever is young or old by then.
 #[test]
 fn cells_in_arenas() {

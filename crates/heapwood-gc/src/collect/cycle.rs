@@ -118,14 +118,20 @@ impl Collector {
         let piece = piece.unwrap_or_else(|| gate.piece());
         state.faults().forget_young_large(&world, of);
         let marked_at = Moment::now();
-        let handed_out = world.handed_out(members.owners());
+        let all = world.handed_out(members.owners());
+        let left_by_arenas = world.left_by_arenas();
+        let handed_out = all.saturating_sub(left_by_arenas);
         let live = match of {
             Collection::Full => marked.bytes,
             // What was handed out is less what was freed, of which some was old.
-            Collection::Young if space.has_explicit_frees() => old + marked.bytes.min(handed_out),
-            Collection::Young => old + marked.bytes,
+            Collection::Young if space.has_explicit_frees() => {
+                old + left_by_arenas + marked.bytes.min(handed_out)
+            }
+            Collection::Young => old + left_by_arenas + marked.bytes,
         };
-        let found = Found { ns: marked_at.wall - stopped.wall, old, handed_out, live };
+        // What arenas have left counts as old.
+        let old_now = old + left_by_arenas;
+        let found = Found { ns: marked_at.wall - stopped.wall, old: old_now, handed_out, live };
         work.spent += marked_at.cpu.saturating_sub(began.cpu) + marked.helpers_cpu_ns;
         let goal_now = match of {
             Collection::Young => goal,

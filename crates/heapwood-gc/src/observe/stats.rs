@@ -232,7 +232,7 @@ stats! {
     /// Arenas that were opened.
     arenas: u64, Count, Total;
     /// In pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of `live_bytes`: arenas
-    /// make no collection due.
+    /// make no collection due as long as they are open.
     arena_bytes: usize, Bytes, Level;
     /// In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there.
     arena_free_bytes: usize, Bytes, Level;

@@ -169,6 +169,16 @@ impl ThreadCache {
         self.update(|a| Account { freed: a.freed + bytes, ..a });
     }
 
+    /// An arena has left so many bytes to the collector.
+    pub(crate) fn note_left_by_arena(&self, bytes: usize) {
+        self.update(|a| Account { left_by_arenas: a.left_by_arenas + bytes, ..a });
+    }
+
+    /// How many bytes arenas have left to the collector without telling.
+    pub(crate) fn left_by_arenas(&self) -> usize {
+        self.account.get().left_by_arenas
+    }
+
     /// So much was swept.
     pub(super) fn note_swept(&self, swept: Swept) {
         self.update(|a| Account { swept: a.swept + swept, ..a });

@@ -21,6 +21,8 @@ const MOST_NEW: u32 = 512;
 const MOST_OTHERS: usize = 32;
 /// When so many pages of spans were given to bumps, what was counted of them before counts half: 4 MiB.
 const DEMAND_AGES: PageCount = PageCount(512);
+/// So many bytes that arenas have left to the collector are told before the next visit.
+const MUCH_IN_ARENAS: usize = 64 << 10;
 /// So many cells that were freed stay with the mutator that frees them; with more, all are for everyone.
 pub(super) const MOST_FREED: u32 = 64;
 
@@ -224,6 +226,19 @@ impl Owner<'_> {
         }
         self.sweeper().settle(central, self.cache().take_account());
         self.sweeper().put_down(central, self.cache().swept_for_others().take());
+    }
+
+    /// Says what arenas have left to the collector, if that is much.
+    ///
+    /// # Errors
+    /// A collection is due.
+    pub fn announce_arenas(&self) -> Result<(), SpaceError> {
+        if self.cache().left_by_arenas() < MUCH_IN_ARENAS {
+            return Ok(());
+        }
+        let mut central = self.sweeper().lock();
+        self.announce(&mut central);
+        if central.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
     }
 
     /// Hands in the spans of a shape that are used up, and what was freed if that is much.

@@ -7,6 +7,10 @@ use crate::alloc::owner::Owner;
 use core::ptr::NonNull;
 use heapwood_pages::PageIndex;
 
+/// Of addresses that rest one byte in so many counts as the collector's to free: their tables may be in memory, and so is what
+/// says that they rest.
+const RESTING: usize = 40;
+
 /// What an arena was made of goes back so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
@@ -60,6 +64,12 @@ impl Owner<'_> {
         }
         if closing == Closing::Left {
             self.give_up_new_pieces(arena, (piece, last));
+        }
+        // Go counts arena chunks to what a collection is due for, too.
+        match closing {
+            Closing::Recycled => {}
+            Closing::Rests => self.cache().note_left_by_arena(arena.bytes() / RESTING),
+            Closing::Left => self.cache().note_left_by_arena(arena.bytes()),
         }
         arena.bytes.set(0);
         arena.passed.set(0);
@@ -117,6 +127,7 @@ impl Owner<'_> {
     /// 1. It is an open arena of this mutator's.
     pub unsafe fn leave_arena(&self, arena: &ArenaHeader) {
         self.publish_arena(arena);
+        self.cache().note_left_by_arena(arena.bytes());
         // What it was given since the last collection a young one still looks at: it stays among those that were used.
         self.cache().arenas().remove_open(arena);
         arena.set_limit(arena.cursor());

@@ -29,6 +29,8 @@ pub(super) struct Stack {
     pub(super) len: u32,
     /// The fewest that there were since the last look: so many were not needed.
     pub(super) idle: u32,
+    /// Pages of those without memory.
+    pub(super) without_memory: usize,
 }
 
 /// How much memory arenas have, in bytes.
@@ -42,13 +44,21 @@ pub struct ArenaBytes {
     pub resting: usize,
 }
 
+/// The pages of a piece that no arena has, if they have no memory. (Those of a chunk that was split for one of its quarters may have:
+/// three at most.)
+fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
+    let span = spans.at(page);
+    if span.is_fresh() { span.pages().0 } else { 0 }
+}
+
 impl Stack {
-    pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0 };
+    pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0, without_memory: 0 };
 
     pub(super) fn push(&mut self, spans: &Spans, page: PageIndex) {
         Piece::of(spans.at(page)).set_next(self.head);
         self.head = page.0 as u32;
         self.len += 1;
+        self.without_memory += pages_without_memory(spans, page);
     }
 
     pub(super) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
@@ -57,6 +67,7 @@ impl Stack {
             self.head = Piece::of(spans.at(page)).next();
             self.len -= 1;
             self.idle = self.idle.min(self.len);
+            self.without_memory -= pages_without_memory(spans, page);
             page
         })
     }
@@ -114,6 +125,12 @@ impl Pieces {
     /// The bytes of all pieces, whatever is behind them.
     pub(crate) fn all_bytes(&self) -> usize {
         self.all * PAGE_SIZE
+    }
+
+    /// The bytes of pieces without memory behind them, whose pages are in use: those that rest, or were given back.
+    pub(crate) fn bytes_without_memory(&self) -> usize {
+        let pages = self.free.iter().chain([&self.resting]).map(|stack| stack.without_memory).sum::<usize>();
+        pages * PAGE_SIZE
     }
 
     /// How much memory they have.

@@ -149,9 +149,13 @@ impl Sweeper {
 
     /// What is no object any more is for the next arena, or `rests`.
     fn rest_piece(&self, page: PageIndex, rests: bool) {
-        let span = self.heap().spans().at(page);
-        if rests && self.heap().memory().rest(page, span.pages(), self.protects()) {
+        let (heap, span) = (self.heap(), self.heap().spans().at(page));
+        if rests && heap.memory().rest(page, span.pages(), self.protects()) {
             span.set_fresh();
+            if span.pages() == pages_of(CHUNK) {
+                // SAFETY: the piece is nobody's, and in no stack yet; no marking is under way that writes there.
+                unsafe { heap.give_tables_back(page, span.pages()) };
+            }
         }
         self.put_piece(page, rests);
     }
@@ -271,6 +275,7 @@ impl Sweeper {
                 // SAFETY: the piece is nobody's, as long as the lock is held.
                 if !spans.at(page).is_fresh() && unsafe { heap.memory().give_back(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
+                    stack.without_memory += pages_of(size).0;
                     released += pages_of(size).bytes();
                 }
             }

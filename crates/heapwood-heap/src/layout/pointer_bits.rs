@@ -46,6 +46,15 @@ impl PointerBits {
         self.bits.commit(from / BYTES..to.div_ceil(BYTES))
     }
 
+    /// Gives the memory of the bits for `bytes` bytes from `from` of the window back.
+    ///
+    /// # Safety
+    /// 1. No object is there, and nobody makes one meanwhile.
+    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+        // SAFETY: where no object is bits mean nothing (contract 1). The kernel may refuse.
+        let _ = unsafe { self.bits.decommit(from / BYTES..(from + bytes) / BYTES) };
+    }
+
     /// Writes the bits of the cell `cell`: `write` is given the words that hold them and the first bit, and changes no
     /// others.
     ///

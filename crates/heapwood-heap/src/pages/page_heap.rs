@@ -280,6 +280,19 @@ impl PageHeap {
         done.map(|(pages, taken)| (pages.bytes(), taken))
     }
 
+    /// The memory of what says where objects, marks and pointers are in pages of a huge page goes back, too: all but their
+    /// descriptors.
+    ///
+    /// # Safety
+    /// 1. The pages are below the extent, no object or mark is there, and nobody makes one meanwhile.
+    pub(crate) unsafe fn give_tables_back(&self, first: PageIndex, count: PageCount) {
+        // SAFETY: contract 1.
+        unsafe {
+            self.marks.give_back(first.byte_offset(), count.bytes());
+            self.pointer_bits.give_back(first.byte_offset(), count.bytes());
+        }
+    }
+
     /// Bytes of pages that may be resident, in use or not.
     pub(crate) fn resident_bytes(&self) -> usize {
         self.pages.resident().bytes()

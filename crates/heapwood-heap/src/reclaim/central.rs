@@ -198,8 +198,9 @@ pub(crate) struct Central {
 /// What was handed out, and how.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Bytes since the last marking.
+    /// Bytes since the last marking, and what arenas have left to the collector since.
     pub(crate) in_cycle: usize,
+    pub(crate) left_in_cycle: usize,
     /// All else since the heap was made: bytes,
     pub(crate) total: u64,
     /// those of them for large objects,
@@ -229,6 +230,8 @@ pub(crate) struct Account {
     pub(crate) returned: usize,
     /// and bytes of objects that the program has freed.
     pub(crate) freed: usize,
+    /// Bytes that arenas have left to the collector.
+    pub(crate) left_by_arenas: usize,
     /// Spans that it allocated from.
     pub(crate) spans: u32,
     /// How often it needed a run.
@@ -483,6 +486,7 @@ impl Central {
         self.visitors_before = core::mem::take(&mut self.visitors);
         let touched = core::mem::take(&mut self.touched);
         self.unswept = if after == Collection::Full { self.listed } else { touched };
+        self.counts.left_in_cycle = 0;
         core::mem::take(&mut self.counts.in_cycle)
     }
 
@@ -542,9 +546,12 @@ impl Central {
 
     /// Notes what a mutator was handed out, and what came back of that.
     pub(crate) fn settle(&mut self, account: Account) {
-        let Account { owed, large, large_page_locks, returned, freed, spans, refills, .. } = account;
+        let Account {
+            owed, large, large_page_locks, returned, freed, left_by_arenas, spans, refills, ..
+        } = account;
         let counts = &mut self.counts;
-        counts.in_cycle = (counts.in_cycle + owed).saturating_sub(returned + freed);
+        counts.in_cycle = (counts.in_cycle + owed + left_by_arenas).saturating_sub(returned + freed);
+        counts.left_in_cycle += left_by_arenas;
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
         counts.spans += spans as u64;
         counts.refills += refills as u64;
