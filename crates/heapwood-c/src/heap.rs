@@ -60,5 +60,5 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut ErrorR
     };
     let result = destroy();
     // SAFETY: contract 1; a heap that was refused exists.
-    unsafe { tell(result.as_ref().err().and_then(|_| heap.as_ref()), result, why) }
+    unsafe { tell(if result.is_err() { heap.as_ref() } else { None }, result, why) }
 }
