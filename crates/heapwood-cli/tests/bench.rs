@@ -169,6 +169,17 @@ fn threads_are_passed_to_those_that_take_them() {
     }
 }
 
+/// A workload that runs on one thread is run by peers that have threads, too, and their programs are told of none.
+#[test]
+fn a_workload_of_one_thread_says_nothing_of_threads() {
+    let folder = folder("one-thread");
+    let lines = output("run --as-peer mark 500");
+    std::fs::write(folder.join("file"), lines).unwrap();
+    let ran = ran(&mut bench(&folder, "mark 500 --peers copier --runs 1 --json"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(names(&json_of(&ran)), ["heapwood", "copier"]);
+}
+
 /// A PATH with these programs and no others.
 fn path_with(folder: &Path, programs: &[&str]) -> PathBuf {
     let bin = folder.join("bin");

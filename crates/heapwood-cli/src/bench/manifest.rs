@@ -31,7 +31,7 @@ pub(crate) struct Peer {
     pub(crate) about: String,
     /// What `make` calls it; peers may share one.
     pub(crate) unit: String,
-    /// Whether its programs take `--threads T` behind N.
+    /// Whether its programs take `--threads T` behind N, but for workloads that run on one thread.
     #[serde(default)]
     pub(crate) threads: bool,
     /// By workload: a program, and the arguments that come before N.

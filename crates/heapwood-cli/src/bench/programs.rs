@@ -118,7 +118,8 @@ impl Program {
             return Err(program.failed(format!("--version: {why}")));
         }
         program.version = asked.stdout.trim().to_string();
-        program.args.extend(numbers(size, peer.threads));
+        // Programs of a workload that has one thread take no number of them.
+        program.args.extend(numbers(size, peer.threads && workload.threads.most > 1));
         Ok(program)
     }
 
