@@ -55,6 +55,8 @@ pub(crate) struct Work {
     pub(super) spent_by_all: u64,
     /// What visits had taken then that brought too little for lack of room ([`heapwood_heap::ReclaimTimes`]).
     pub(super) starved: u64,
+    /// Bytes that arenas have left to the collector before the young collections since the last full one.
+    pub(super) left_by_arenas: usize,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
     pub(super) ended: u64,
     /// A full marking that goes on while mutators run.
@@ -70,6 +72,7 @@ impl Work {
             spent: 0,
             spent_by_all: clock::process_cpu_ns(),
             starved: 0,
+            left_by_arenas: 0,
             ended: clock::monotonic_ns(),
             stepping: Stepping::new(),
         }

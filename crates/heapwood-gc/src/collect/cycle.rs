@@ -121,17 +121,18 @@ impl Collector {
         let all = world.handed_out(members.owners());
         let left_by_arenas = world.left_by_arenas();
         let handed_out = all.saturating_sub(left_by_arenas);
+        // A young collection frees nothing of what arenas have left.
+        work.left_by_arenas = match of {
+            Collection::Full => 0,
+            Collection::Young => work.left_by_arenas + left_by_arenas,
+        };
         let live = match of {
             Collection::Full => marked.bytes,
             // What was handed out is less what was freed, of which some was old.
-            Collection::Young if space.has_explicit_frees() => {
-                old + left_by_arenas + marked.bytes.min(handed_out)
-            }
-            Collection::Young => old + left_by_arenas + marked.bytes,
+            Collection::Young if space.has_explicit_frees() => old + marked.bytes.min(handed_out),
+            Collection::Young => old + marked.bytes,
         };
-        // What arenas have left counts as old.
-        let old_now = old + left_by_arenas;
-        let found = Found { ns: marked_at.wall - stopped.wall, old: old_now, handed_out, live };
+        let found = Found { ns: marked_at.wall - stopped.wall, old, handed_out, live };
         work.spent += marked_at.cpu.saturating_sub(began.cpu) + marked.helpers_cpu_ns;
         let goal_now = match of {
             Collection::Young => goal,
@@ -148,7 +149,8 @@ impl Collector {
             Collection::Young if until.is_none() => work.nursery.after_promotion(overflowed),
             Collection::Young => work.nursery.after_young(found.worth(since), stores),
         }
-        let budget = work.nursery.budget(live, goal_now).max(LEAST_BUDGET);
+        let size = live + work.left_by_arenas;
+        let budget = work.nursery.budget(size, goal_now).max(LEAST_BUDGET);
         world.end_marking(of, members.owners(), budget, goal_now);
         self.roots().forget_changes();
         self.set_barriers(state, &work.nursery, &work.stepping, &members);
