@@ -69,7 +69,7 @@ fn json_has_every_sample() {
     }
     for quantity in report["quantities"].as_array().unwrap() {
         assert_eq!((&quantity["n"], &quantity["differs"]), (&3.into(), &false.into()), "{quantity}");
-        // Three against three differ as much as they can with 0.081.
+        // Three against three differ as much as they can with 0.1.
         assert!(
             quantity["p"].as_f64().unwrap() > 0.08 && quantity["delta_percent"].is_number(),
             "{quantity}"

@@ -74,7 +74,7 @@ fn what_a_program_uses_is_what_is_reported() {
         assert_eq!((&value["min"], &value["max"]), (&1.0.into(), &1.0.into()), "{key}");
     }
     // It takes longer in each of three rounds, which is all that three rounds can say.
-    assert!((burner["p_cpu"].as_f64().unwrap() - 0.0809).abs() < 1e-4, "{burner}");
+    assert!((burner["p_cpu"].as_f64().unwrap() - 0.1).abs() < 1e-4, "{burner}");
     assert!(heapwood["p_cpu"].is_null() && heapwood["p_rss"].is_null(), "{heapwood}");
     let ratio = &burner["ratio_cpu"];
     let (cpu, base) = (&burner["cpu_s"], &heapwood["cpu_s"]);

@@ -26,6 +26,14 @@ pub(crate) fn print(report: &Report) {
     say!(
         "p: how likely the two would lie as far apart by chance (Mann-Whitney U test; none: too few runs to say); n: runs of each."
     );
+    let compared = report.quantities.iter().filter(|quantity| quantity.values.p.is_some()).count();
+    if compared > 1 {
+        say!(
+            "{compared} quantities are compared: where nothing differs, one in {:.0} still has a p below {ALPHA}. A single such row of many \
+             says little; compare it again.",
+            1.0 / ALPHA
+        );
+    }
     say!("");
     say!("{}", lines(report));
     for side in &report.settings {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// The sources when this command was built.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -31,6 +32,9 @@ pub(crate) fn build(
     let sources = check_sources(Path::new(SOURCES)).map_err(|why| no_build(&what, &why))?;
     let target = folder.join(format!("{}-{value}", setting.name));
     let flags = extended(std::env::var_os("RUSTFLAGS"), &setting.flags(value));
+    // It takes a minute, or several on a busy machine, in which nothing else is said.
+    let began = Instant::now();
+    eprintln!("building heapwood with {what} (a minute or more the first time) ..");
     let built = match children.run(&mut command(sources, &target, flags))? {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(no_build(&what, "cargo is not on PATH; install Rust with rustup, https://rustup.rs"));
@@ -41,6 +45,7 @@ pub(crate) fn build(
     if let Some(why) = built.failure() {
         return Err(no_build(&what, &format!("cargo: {why}")));
     }
+    eprintln!("built heapwood with {what} in {:.0} s", began.elapsed().as_secs_f64());
     executable(&built.stdout).ok_or_else(|| no_build(&what, "cargo did not say where it put the command"))
 }
 
