@@ -41,7 +41,8 @@
  *      hw_handle_set. A new object may be filled with plain stores until the next poll, blocking region or allocation of
  *      its thread: one that is filled beside allocations is filled with hw_write. This goes for every word that keeps
  *      something alive: those a mask names, all of conservative types, and what a trace function reads in whatever form,
- *      such as a pointer with a tag. A store that goes around this loses objects: verify finds it.
+ *      such as a pointer with a tag. A store that goes around this loses objects: verify finds it. (With generational off no
+ *      collection of today relies on it, but it is promised all the same, and verify asks for it, unless stop is HW_STOP_SIGNALS.)
  *      Plain stores to root slots, ranges, frame slots and local variables are always right; so each collection, young ones
  *      included, looks at all of them. Of handles young ones look at those made or set since the last.
  *   4. Polls. Unless the heap stops threads by signals (below), a collection waits until every attached thread calls
@@ -425,7 +426,9 @@ hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_erro
  * threads change the object: what it reads of it may be old or new, word by word, in any order. So it must be right for
  * each mixture (a count that is raised after the slot was written, or an end that is read once and tested), and read
  * each pointer once, in one piece: hw_visit does, given the address of the slot; a tagged pointer may be read into a
- * variable, cleared of its tag there, and that variable's address given. It calls only the two functions below, and
+ * variable, cleared of its tag there, and that variable's address given. It reads the object, memory outside the heap that is the
+ * object's, and what does not change; of other objects it reads nothing, though they are there: each is looked at by its own type.
+ * Nothing says how often, or whether, it is called for an object that is alive. It calls only the two functions below, and
  * returns in the ordinary way. With stops by signals it takes no lock and calls neither malloc nor stdio. */
 typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);
 hw_status hw_type_trace(hw_heap *heap, size_t size, hw_trace_fn trace, hw_type *out, hw_error *why);
