@@ -56,6 +56,38 @@ fn child_stores_around_the_barrier() {
     violations_after(|_, object, to| put(object, 0, to));
 }
 
+/// What no collection needs to be told of: numbers in the place of numbers, and words that are roots, too.
+#[test]
+fn plain_stores_that_hide_nothing_are_not_reported() {
+    let heap = heap(VERIFY);
+    let m = attach(&heap);
+    let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 4));
+    (0..4).for_each(|i| roots.set(i, new(&m, node)));
+    let [numbers, stack, mixed, to] = [0, 1, 2, 3].map(|i| roots.get(i));
+    put(numbers, 0, 1 << 50 | 1);
+    put(mixed, 0, 3 << 50);
+    m.collect().unwrap();
+    put(numbers, 0, 2 << 50 | 1);
+    // SAFETY: the words are an object's, which a root keeps.
+    let range = unsafe { heap.add_root_range(stack, stack + 2 * WORD) }.unwrap();
+    put(stack, 0, to);
+    put(stack, 1, numbers);
+    m.collect().unwrap();
+    assert_eq!(heap.stats().barrier_violations, 0);
+    // A pointer in the place of a number, and a number in that of a pointer: a marking beside the program would lose what was there.
+    put(mixed, 0, to);
+    m.collect().unwrap();
+    assert_eq!(heap.stats().barrier_violations, 1);
+    put(mixed, 0, 5 << 50);
+    m.collect().unwrap();
+    assert_eq!(heap.stats().barrier_violations, 2);
+    // The words are roots no more.
+    assert!(heap.remove_root(range));
+    put(stack, 0, numbers);
+    m.collect().unwrap();
+    assert_eq!(heap.stats().barrier_violations, 3);
+}
+
 #[test]
 fn stores_through_the_barrier_are_not_reported() {
     assert_eq!(violations_after(|m, object, to| link(m, object, 0, to)), 0);

@@ -104,7 +104,10 @@ impl Verify {
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
-                if now != then && stores.is_some_and(|stores| !stores.has(index)) {
+                // What leads nowhere before and after hides nothing, and collections look at root words whoever writes there.
+                let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
+                let is_told = || stores.is_none_or(|stores| stores.has(index));
+                if matters && !is_told() && !is_root_word(roots, members, slot) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
                         "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
@@ -282,6 +285,15 @@ impl fmt::Display for Wrong {
             ),
         }
     }
+}
+
+/// Whether a word is among those that every collection looks at: of registered slots and ranges, and linked frames.
+fn is_root_word(roots: &LockedRoots<'_>, members: &Members<'_, Mutator>, word: usize) -> bool {
+    let mut found = false;
+    roots.for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
+        found |= matches!(source, Source::Slots | Source::Range | Source::Frame) && words.contains(&word);
+    });
+    found
 }
 
 /// Calls `f` with what it is, where it is, and what is in it, for each precise root.
