@@ -76,7 +76,7 @@ fn wrongly_freed_objects_are_caught() {
 #[test]
 fn programs_scanned_short_are_caught() {
     // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed.
-    let (struck, caught) = oracle_catches(Some((Fault::ShortProgram, 1)), 60_000);
+    let (struck, caught) = oracle_catches(Some((Fault::ShortProgram, 1)), 90_000);
     assert!(struck == 25 && caught >= 24, "{caught} of {struck}");
 }
 
