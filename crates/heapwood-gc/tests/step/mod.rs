@@ -282,9 +282,12 @@ impl Window {
         }
         if let Some(before) = self.asks.take() {
             let waited = self.waits.replace(false);
-            match self.last_note(before) {
-                Some(Interruption::Stopped) if !waited => self.next_pause.set(self.waited.get() % PATIENCE),
-                None if !waited => {}
+            match self.noted() > before {
+                // A thread that the machine keeps waiting in the handler is sent another signal, which finds nobody who asks.
+                true if !waited && self.stopped_since(before) => {
+                    self.next_pause.set(self.waited.get() % PATIENCE);
+                }
+                false if !waited => {}
                 _ => {
                     self.waited.set(self.waited.get() + 1);
                     self.pause.set(self.next_pause.get());
@@ -313,10 +316,10 @@ impl Window {
         unsafe { (*self.heap).interruptions() }
     }
 
-    /// The last of them, if there were fewer before.
-    fn last_note(&self, before: usize) -> Option<Interruption> {
-        let last = (self.noted() > before).then(|| self.ring[self.noted() - 1].load(Ordering::Relaxed))?;
-        Some(Interruption::of_word(last)?.1)
+    /// Whether one of them stopped the thread, of those after the first `before`.
+    fn stopped_since(&self, before: usize) -> bool {
+        let notes = self.ring[before..self.noted()].iter().map(|word| word.load(Ordering::Relaxed));
+        notes.filter_map(Interruption::of_word).any(|(_, what)| what == Interruption::Stopped)
     }
 
     fn is_under_way(&self) -> bool {
