@@ -73,6 +73,9 @@ pub const ALL: &[&Workload] = &[
     &malloc::WORKLOAD,
 ];
 
+/// Those of them whose threads can share the work, each of which does the whole of it else: called by `--share`.
+pub const SHARED: &[&Workload] = &[&trees::SHARED];
+
 /// Those of them that have a version in arenas, which are called by `--arena`.
 pub const IN_ARENAS: &[&Workload] = &[
     &trees_arena::WORKLOAD,

@@ -1,6 +1,6 @@
-//! A workload on several threads: each attaches to the heap and does the whole of it, and all must find the same. Invariant:
-//! the thread that waits for them, which may be attached, too, waits in a blocking region, so that no collection waits for
-//! it.
+//! A workload on several threads: each attaches to the heap and does the whole of it, and all must find the same; or they
+//! share it. Invariant: the thread that waits for them, which may be attached, too, waits in a blocking region, so that no
+//! collection waits for it.
 
 use crate::workload::{Across, Figure, Line, Workload};
 use heapwood::{Heap, HeapError, Mutator};
@@ -8,12 +8,13 @@ use serde_json::json;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::sync::RwLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, RwLock};
 use std::thread::{Builder, Scope};
 
 /// Room for the deepest workload and what libraries add.
-pub(crate) const STACK_BYTES: usize = 4 << 20;
+const STACK_BYTES: usize = 4 << 20;
 
 /// Why what several threads did is worth nothing.
 #[derive(Debug)]
@@ -144,6 +145,55 @@ impl Workload {
             Err(why) => tell(Err(ThreadsError::Attach { thread: thread + 1, why })),
         }
     }
+}
+
+/// Has so many threads, the calling one among them, do the steps of a work: each takes the next step that nobody has taken.
+/// What they came to is in the order of the steps.
+///
+/// # Errors
+/// A thread could not be started or join the heap. Then not all steps were done.
+pub(crate) fn share_out<T: Send>(
+    m: &Mutator,
+    threads: u32,
+    steps: usize,
+    step: impl Fn(&Mutator, usize) -> T + Sync,
+) -> Result<Vec<T>, ThreadsError> {
+    let (heap, next) = (m.heap(), AtomicUsize::new(0));
+    let done: Vec<Mutex<Option<T>>> = (0..steps).map(|_| Mutex::new(None)).collect();
+    let work = |m: &Mutator| {
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            let Some(place) = done.get(k) else { return };
+            *place.lock().expect("no thread has panicked") = Some(step(m, k));
+        }
+    };
+    let join = |thread| {
+        let m = heap.attach().map_err(|why| ThreadsError::Attach { thread, why })?;
+        work(&m);
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let (mut started, mut result) = (Vec::new(), Ok(()));
+        for thread in 2..=threads.min(steps as u32) {
+            let builder = Builder::new().stack_size(STACK_BYTES);
+            match builder.spawn_scoped(scope, move || join(thread)) {
+                Ok(handle) => started.push(handle),
+                Err(why) => {
+                    // Those that are there end with the step that they are at.
+                    next.store(steps, Ordering::Relaxed);
+                    result = Err(ThreadsError::Spawn { thread, threads, why });
+                    break;
+                }
+            }
+        }
+        work(m);
+        m.blocking(|| {
+            let joined = started.into_iter().map(|thread| thread.join().expect("no thread has panicked"));
+            joined.fold(result, Result::and)
+        })
+    })?;
+    let done = done.into_iter().map(|place| place.into_inner().expect("no thread has panicked"));
+    Ok(done.map(|step| step.expect("every step was done")).collect())
 }
 
 /// Reports each line when all threads have it, until all have ended.

@@ -1,6 +1,7 @@
 //! Binary trees, as the Benchmarks Game defines them: a stretch tree, a long-lived one, and many short-lived trees
 //! of growing depth, each built bottom up and counted. A node is two pointers and nothing else.
 
+use crate::threads::{ThreadsError, share_out};
 use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Trace};
 use serde_json::json;
@@ -15,6 +16,14 @@ pub const WORKLOAD: Workload = Workload {
     figures: &[],
     shared: None,
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),
+};
+
+/// The same on threads that share the lines of the table, as the document on arena performance has it (golang/go#51667).
+pub const SHARED: Workload = Workload {
+    name: "trees-shared",
+    about: "Binary trees, whose lines threads share",
+    shared: Some(run_shared),
+    ..WORKLOAD
 };
 
 pub(crate) const MIN_DEPTH: u32 = 4;
@@ -115,14 +124,45 @@ pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
     let max = max_depth(n);
     report(Line { kind: Kind::Stretch, trees: 1, depth: max + 1, nodes: stretch(m, max + 1) });
     let long_lived = build(m, max);
-    let mut depth = MIN_DEPTH;
-    while depth <= max {
-        let trees = 1u64 << (max - depth + MIN_DEPTH);
-        let nodes = (0..trees).map(|_| count(build(m, depth))).sum();
-        report(Line { kind: Kind::Short, trees, depth, nodes });
-        depth += 2;
-    }
+    short_lines(max).for_each(|line| report(fill(m, line)));
     report(Line { kind: Kind::LongLived, trees: 1, depth: max, nodes: count(long_lived) });
+}
+
+/// The lines of short-lived trees, of which nothing has been counted yet.
+fn short_lines(max: u32) -> impl Iterator<Item = Line> {
+    let depths = (MIN_DEPTH..=max).step_by(2);
+    depths.map(move |depth| Line {
+        kind: Kind::Short,
+        trees: 1 << (max - depth + MIN_DEPTH),
+        depth,
+        nodes: 0,
+    })
+}
+
+/// The trees of such a line.
+fn fill(m: &Mutator, line: Line) -> Line {
+    Line { nodes: (0..line.trees).map(|_| count(build(m, line.depth))).sum(), ..line }
+}
+
+/// The same with the short-lived trees on so many threads, the calling one among them.
+fn run_shared(
+    m: &Mutator,
+    threads: u32,
+    n: u64,
+    report: &mut dyn FnMut(workload::Line),
+) -> Result<(), ThreadsError> {
+    if threads == 1 {
+        run(m, n as u32, |line| report(line.into()));
+        return Ok(());
+    }
+    let max = max_depth(n as u32);
+    report(Line { kind: Kind::Stretch, trees: 1, depth: max + 1, nodes: stretch(m, max + 1) }.into());
+    let long_lived = build(m, max);
+    let lines: Vec<Line> = short_lines(max).collect();
+    let filled = share_out(m, threads, lines.len(), |m, k| fill(m, lines[k]))?;
+    filled.into_iter().for_each(|line| report(line.into()));
+    report(Line { kind: Kind::LongLived, trees: 1, depth: max, nodes: count(long_lived) }.into());
+    Ok(())
 }
 
 /// In a frame of its own, which takes the pointer to the tree with it.

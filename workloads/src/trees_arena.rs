@@ -7,13 +7,11 @@
 
 use crate::arena_bump::BumpArena;
 use crate::arena_document::{Document, DocumentArena, Node as DocumentNode};
-use crate::threads::{STACK_BYTES, ThreadsError};
+use crate::threads::{ThreadsError, share_out};
 use crate::trees::{MIN_DEPTH, NODE_BYTES, least_bytes, max_depth};
 use crate::workload::{self, N, Threads, Workload};
-use heapwood::{Arena, ArenaRef, Heap, Mutator, Trace};
+use heapwood::{Arena, ArenaRef, Mutator, Trace};
 use serde_json::json;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Trees in Heapwood's arenas.
 pub const WORKLOAD: Workload = workload("trees-arena", "Binary trees in arenas", run::<Heapwood>);
@@ -252,53 +250,20 @@ fn run<M: Memory>(
     let mut result = Ok(());
     let nodes = M::long_lived(m, max, || match threads {
         1 => lines.iter().for_each(|&line| report(fill::<M>(m, line).shown(""))),
-        _ => {
-            let filled: Vec<Mutex<Line>> = lines.iter().map(|&line| Mutex::new(line)).collect();
-            result = fill_on_threads::<M>(m, threads, &filled);
-            filled.iter().for_each(|line| report(line.lock().expect("no thread has panicked").shown("")));
-        }
+        _ => match share_out(m, threads, lines.len(), |m, k| fill::<M>(m, lines[k])) {
+            Ok(filled) => filled.iter().for_each(|line| report(line.shown(""))),
+            Err(why) => result = Err(why),
+        },
     });
     result?;
     report(Line { depth: max, arenas: 1, nodes, trees: 0 }.shown("long lived"));
     Ok(())
 }
 
-fn fill_on_threads<M: Memory>(m: &Mutator, threads: u32, lines: &[Mutex<Line>]) -> Result<(), ThreadsError> {
-    let next = AtomicUsize::new(0);
-    let work = |m: &Mutator| {
-        while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let given = *line.lock().expect("no thread has panicked");
-            let filled = fill::<M>(m, given);
-            *line.lock().expect("no thread has panicked") = filled;
-        }
-    };
-    let on_thread = |heap: &Heap, thread: u32| match heap.attach() {
-        Ok(m) => {
-            work(&m);
-            Ok(())
-        }
-        Err(why) => Err(ThreadsError::Attach { thread, why }),
-    };
-    let heap = m.heap();
-    std::thread::scope(|scope| {
-        let mut started = Vec::new();
-        for thread in 2..=threads.min(lines.len() as u32) {
-            let (heap, on_thread) = (&heap, &on_thread);
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            match builder.spawn_scoped(scope, move || on_thread(heap, thread)) {
-                Ok(handle) => started.push(handle),
-                Err(why) => return Err(ThreadsError::Spawn { thread, threads, why }),
-            }
-        }
-        work(m);
-        m.blocking(|| started.into_iter().try_for_each(|t| t.join().expect("no thread has panicked")))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood::Config;
+    use heapwood::{Config, Heap};
 
     /// Trees that are not built, only counted: the lines are the program's own.
     struct Counted;

@@ -133,7 +133,16 @@ impl std::error::Error for OutOfRangeError {}
 impl Workload {
     /// The workload of that name.
     pub fn find(name: &str) -> Option<&'static Workload> {
-        crate::ALL.iter().chain(crate::IN_ARENAS).copied().find(|w| w.name == name)
+        crate::ALL.iter().chain(crate::IN_ARENAS).chain(crate::SHARED).copied().find(|w| w.name == name)
+    }
+
+    /// The same on threads that share the work, which may be itself; `None` if each always does the whole of it.
+    pub fn sharing(&'static self) -> Option<&'static Workload> {
+        let suffix = Some("-shared");
+        match self.shared {
+            Some(_) => Some(self),
+            None => crate::SHARED.iter().copied().find(|w| w.name.strip_prefix(self.name) == suffix),
+        }
     }
 
     /// The same in arenas, as those are called, Heapwood's if they are not; `None` if it has none.

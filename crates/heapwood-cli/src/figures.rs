@@ -26,6 +26,8 @@ pub(crate) struct Figures {
     wall_s: f64,
     user_s: f64,
     sys_s: f64,
+    /// User and system.
+    cpu_s: f64,
     max_rss_bytes: u64,
     minor_faults: u64,
     /// The share of the process's CPU time spent in collections (sweeping, which allocation does, not included).
@@ -137,6 +139,7 @@ impl Clock {
             wall_s,
             user_s: used.user_s,
             sys_s: used.sys_s,
+            cpu_s: used.user_s + used.sys_s,
             max_rss_bytes: used.max_rss_bytes,
             minor_faults: used.minor_faults,
             gc_cpu_share: stats.collect_cpu_ns as f64 / 1e9 / (used.user_s + used.sys_s).max(1e-9),

@@ -27,7 +27,7 @@ pub(crate) fn check_size(
     size: Size,
     reserve: Option<usize>,
 ) -> Result<(), CommandError> {
-    let least = (workload.least_bytes)(size.n).saturating_mul(size.threads.into());
+    let least = least_bytes(workload, size);
     let room = Room {
         machine: physical_memory(),
         cgroup: memory_limit(),
@@ -36,11 +36,24 @@ pub(crate) fn check_size(
     };
     let Some(has) = room.lacks(least) else { return Ok(()) };
     let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
-    let on = if size.threads == 1 { String::new() } else { format!(" on each of {} threads", size.threads) };
+    let on = match whole(workload, size) {
+        1 => String::new(),
+        threads => format!(" on each of {threads} threads"),
+    };
     Err(CommandError::run(format!(
         "{} with a {} of {}{on} would need {least} of memory, but {has}",
         workload.name, workload.n.unit, size.n
     )))
+}
+
+/// How many threads do the whole of it.
+fn whole(workload: &Workload, size: Size) -> u32 {
+    if workload.shared.is_some() { 1 } else { size.threads }
+}
+
+/// What is alive at once at the least.
+fn least_bytes(workload: &Workload, size: Size) -> u128 {
+    (workload.least_bytes)(size.n).saturating_mul(whole(workload, size).into())
 }
 
 impl Room {
@@ -86,6 +99,16 @@ mod tests {
     /// What is said of so many bytes.
     fn said(room: Room, bytes: u64) -> Option<String> {
         room.lacks(bytes.into())
+    }
+
+    #[test]
+    fn what_threads_share_is_there_once() {
+        let least =
+            |workload: &str, threads| least_bytes(Workload::find(workload).unwrap(), Size { n: 20, threads });
+        for (shared, alone) in [("trees-shared", "trees"), ("trees-arena", "trees")] {
+            assert_eq!(least(shared, 8), least(alone, 1));
+            assert_eq!(least(alone, 8), 8 * least(alone, 1));
+        }
     }
 
     #[test]

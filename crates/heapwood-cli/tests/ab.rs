@@ -110,6 +110,10 @@ fn benchstat_gets_a_line_for_each_run() {
     assert_eq!(lines, [vec![line("off"); 3], vec![line("auto"); 3]].concat());
     let lines = gobench(&printed("trees 6 --threads 2 --peers none --runs 2 --format gobench"));
     assert_eq!(lines, vec![("BenchmarkTrees/n=6/threads=2/program=heapwood".into(), units.clone()); 2]);
+    let lines =
+        gobench(&printed("trees 6 --share --threads 2 --ab generational=off,auto --runs 1 --format gobench"));
+    let line = |setting: &str| format!("BenchmarkTreesShared/n=6/threads=2/generational={setting}");
+    assert_eq!([&lines[0].0, &lines[1].0], [&line("off"), &line("auto")]);
     // Figures in nanoseconds are lines of their own.
     let lines = gobench(&printed("mark 1000 --ab mark-threads=1,2 --runs 1 --format gobench"));
     assert_eq!(lines[0], ("BenchmarkMark/n=1000/mark_threads=1".into(), units));

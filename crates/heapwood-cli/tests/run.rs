@@ -4,6 +4,7 @@
 mod common;
 
 use common::*;
+use heapwood_report::testing::fails;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -157,6 +158,10 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("trees 10 --arena", "trees-arena-10.txt"),
         ("trees 13 --arena --verify", "trees-arena-13.txt"),
         ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),
+        ("trees 10 --share", "trees-10.txt"),
+        ("trees 10 --share --threads 3 --verify", "trees-10.txt"),
+        ("trees 10 --share --threads 64 --min-heap 1MiB", "trees-10.txt"),
+        ("trees 13 --arena --share --threads 2", "trees-arena-13.txt"),
         ("trees 10 --arena=small-pages", "trees-arena-10.txt"),
         ("trees 10 --arena=huge-pages", "trees-arena-10.txt"),
         ("trees 10 --arena=early-return", "trees-arena-10.txt"),
@@ -176,6 +181,23 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         }
     }
     assert_eq!(heapwood("run trees 8 --as-peer --json").code, Some(2));
+}
+
+#[test]
+fn threads_share_the_lines_of_trees() {
+    let [one, shared, each] =
+        ["", "--threads 4 --share", "--threads 4"].map(|more| json(&format!("run trees 12 {more}")));
+    // The lines are those of one thread, and so is what is allocated, whatever threads leave unused.
+    assert_eq!((&shared["lines"], &shared["threads"]), (&one["lines"], &json!(4)));
+    assert_eq!((&shared["workload"], &one["workload"]), (&json!("trees-shared"), &json!("trees")));
+    let [one, shared, each] = [one, shared, each].map(|f| f["allocated_bytes"].as_f64().unwrap());
+    assert!(shared < 1.05 * one && 0.95 * one < shared && each > 3.9 * one, "{one} {shared} {each}");
+    assert!(output("run trees 10 --share --threads 2").contains("\n2 threads shared this among them\n"));
+    fails(
+        &mut command("run churn 1000 --share"),
+        2,
+        &["the threads of churn each do the whole of it", "--share goes with trees"],
+    );
 }
 
 #[test]

@@ -17,10 +17,14 @@ pub(crate) struct What {
     #[arg(allow_negative_numbers = true, value_parser = parse_count)]
     n: Option<u64>,
 
-    /// Have each of T threads do the whole of it; all must find the same. With --arena they share the lines [default: 1;
+    /// Have each of T threads do the whole of it; all must find the same. With --arena and --share they share it [default: 1;
     /// conalloc: 4]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = parse_threads)]
     threads: Option<u64>,
+
+    /// Have the threads share it (trees): each takes the next line of the table that nobody has taken yet
+    #[arg(long)]
+    share: bool,
 
     /// Do it in arenas (trees): Heapwood's; or to repeat the table of the document on arenas, in those that it had: small-pages,
     /// huge-pages (2 MiB at a time), early-return (and given back after 8 MiB); or in such as are written by hand: bump
@@ -29,8 +33,21 @@ pub(crate) struct What {
 }
 
 impl What {
-    /// Which workload, in arenas or not.
+    /// Which workload, in arenas or not, and whether its threads share it.
     pub(crate) fn workload(&self) -> Result<&'static Workload, CommandError> {
+        let workload = self.in_arenas()?;
+        if !self.share {
+            return Ok(workload);
+        }
+        workload.sharing().ok_or_else(|| {
+            CommandError::usage(format!(
+                "the threads of {} each do the whole of it; --share goes with trees, whose lines they can share",
+                workload.name
+            ))
+        })
+    }
+
+    fn in_arenas(&self) -> Result<&'static Workload, CommandError> {
         let Some(kind) = &self.arena else { return Ok(self.workload) };
         let name = self.workload.name;
         if self.workload.in_arenas("").is_none() {
@@ -53,7 +70,8 @@ impl What {
             Some("") => " --arena".into(),
             Some(kind) => format!(" --arena={kind}"),
         };
-        format!("{} {size}{arena}", self.workload.name)
+        let share = if self.share { " --share" } else { "" };
+        format!("{} {size}{arena}{share}", self.workload.name)
     }
 
     /// The numbers, if the workload takes them, or its usual ones.
@@ -88,7 +106,8 @@ fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
     let names = heapwood_workloads::ALL.iter().map(|w| {
         PossibleValue::new(w.name).help(format!("{}; N: {} [default: {}]", w.about, w.n.unit, w.n.usual))
     });
-    let hidden = heapwood_workloads::IN_ARENAS.iter().map(|w| PossibleValue::new(w.name).hide(true));
+    let called_by_flags = heapwood_workloads::IN_ARENAS.iter().chain(heapwood_workloads::SHARED);
+    let hidden = called_by_flags.map(|w| PossibleValue::new(w.name).hide(true));
     PossibleValuesParser::new(names.chain(hidden))
         .map(|name| Workload::find(&name).expect("the parser lets through only the names it was given"))
 }
