@@ -156,6 +156,28 @@ mod x86_64 {
         assert_eq!(report.stopped(), report.steps());
     }
 
+    /// What allocations take, in instructions, does not grow with the heaps that the thread is attached to.
+    #[test]
+    fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
+        let _one = one_at_a_time();
+        let steps = [16, 112].map(|n| {
+            let small = PRECISE.reserve(16 << 20).background_release(false).mark_threads(1);
+            let heaps: Vec<_> = (0..n).map(|_| heap(small)).collect();
+            let array = masked(&heaps[0], 128, &[0]);
+            let nobody = How { collector: Collector::Unattached, every: 0 };
+            let report = lead(&heaps[0], nobody, || {
+                let mutators: Vec<_> = heaps.iter().map(|heap| attach(heap)).collect();
+                new(&mutators[0], array);
+                // Half of them need another span.
+                stepped(|| (0..64).for_each(|_| _ = black_box(stepped_allocate(&mutators[0], array))));
+            });
+            told(&report, &format!("a thread of {n} heaps"));
+            assert_eq!(report.collections, 0);
+            report.steps()
+        });
+        assert!(steps[1] < steps[0] + steps[0] / 10, "{steps:?} instructions");
+    }
+
     /// Lists whose heads are in a register or on the stack, and nowhere else.
     #[test]
     fn cells_that_are_written_before_they_are_taken() {

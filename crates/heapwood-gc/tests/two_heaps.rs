@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Attached, Config, Heap, MisuseError, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
@@ -81,6 +81,39 @@ fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: 
         }
         steps.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// A thread of many heaps that allocates in one of them keeps none of the others waiting: it looks at a few each time, and so at each
+/// before long.
+#[test]
+fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
+    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.reserve(16 << 20).min_heap(8 << 20))).collect();
+    let steps = AtomicUsize::new(0);
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            let (ask, asked) = channel::<usize>();
+            let heaps = &heaps;
+            scope.spawn(move || asked.iter().for_each(|k| heaps[k].collect().unwrap()));
+            let mutators: Vec<_> = heaps.iter().map(|heap| attach(heap)).collect();
+            let large = pointer_free(&heaps[20], 40 << 10);
+            for k in 0..40 {
+                // SAFETY: the word that machine code tests is a mutator's first.
+                let poll = unsafe { &*core::ptr::from_ref::<Mutator>(&mutators[k]).cast::<AtomicU32>() };
+                ask.send(k).unwrap();
+                while poll.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                let mut looks = 0;
+                while poll.load(Ordering::Relaxed) != 0 {
+                    new(&mutators[20], large);
+                    looks += 1;
+                }
+                assert!(looks <= 6, "it was looked at heap {k} at the {looks}th allocation");
+                assert_eq!(heaps[k].stats().collections, 1);
+                steps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    });
 }
 
 /// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.

@@ -57,7 +57,8 @@ impl ThreadRecord<Mutator> {
     /// Whether a heap that stops threads by signals asks this one to stop.
     #[inline(always)]
     fn is_asked_by_signal(&self) -> bool {
-        self.iter().any(|m| m.is_asked_to_stop() && m.stops_by_signals() && m.gate().is_running())
+        self.is_sent_signals()
+            && self.iter().any(|m| m.is_asked_to_stop() && m.stops_by_signals() && m.gate().is_running())
     }
 
     /// Stops here if it came out of the last section and was asked to.

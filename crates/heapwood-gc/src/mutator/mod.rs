@@ -437,6 +437,10 @@ impl Part for Mutator {
         self.stack.go_on();
     }
 
+    fn is_sent_signals(&self) -> bool {
+        self.stops_by_signals()
+    }
+
     fn answer_late(record: &ThreadRecord<Mutator>) {
         interrupt::answer_late(record);
     }

@@ -18,10 +18,11 @@ impl Mutator {
         self.poll.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a collector of any of its thread's heaps does. A thread that allocates in one heap answers for all.
+    /// Whether a collector of one of its thread's heaps does. A thread that allocates in one heap answers for all; if it has
+    /// many, it asks about some each time.
     #[inline]
     pub(crate) fn is_thread_asked_to_stop(&self) -> bool {
-        self.record().iter().any(Mutator::is_asked_to_stop)
+        self.is_asked_to_stop() || self.record().any_in_turn(Mutator::is_asked_to_stop)
     }
 
     /// Stops here if a collector asks for it.

@@ -44,13 +44,24 @@ pub(crate) trait Part: Member {
     fn place(&self) -> &Place<Self>;
     /// Its thread runs again.
     fn goes_on(&self) {}
+    /// Whether its heap stops threads by signals.
+    fn is_sent_signals(&self) -> bool {
+        false
+    }
     /// The thread has come out of what no signal stops it in: it stops here if one of its heaps has asked for that meanwhile.
     fn answer_late(_: &ThreadRecord<Self>) {}
 }
 
+/// How many mutators of a thread are looked at where it allocates. They lie far apart, so each may be a cache miss.
+const AT_A_LOOK: usize = 8;
+
 /// The mutators of one thread.
 pub(crate) struct ThreadRecord<M> {
     first: Cell<*const M>,
+    /// The one that the next look begins with, or none: the first.
+    next_look: Cell<*const M>,
+    /// How many of them belong to heaps that stop threads by signals.
+    sent_signals: Cell<usize>,
     /// How many `leave`s have no `enter` yet.
     depth: Cell<u32>,
     pub(super) sections: Sections,
@@ -69,6 +80,8 @@ impl<M: Part> ThreadRecord<M> {
     pub(crate) const fn new(forking: &'static AtomicU32) -> Self {
         ThreadRecord {
             first: Cell::new(core::ptr::null()),
+            next_look: Cell::new(core::ptr::null()),
+            sent_signals: Cell::new(0),
             depth: Cell::new(0),
             sections: Sections::new(forking),
         }
@@ -99,6 +112,30 @@ impl<M: Part> ThreadRecord<M> {
             at = mutator.place().next.get();
             Some(mutator)
         })
+    }
+
+    /// Whether a signal may stop the thread in one of its heaps.
+    #[inline(always)]
+    pub(super) fn is_sent_signals(&self) -> bool {
+        self.sent_signals.get() != 0
+    }
+
+    /// Whether `f` is so of one of the thread's mutators: of all if they are few, and of a few each time if they are many, in turn. What
+    /// a thread of many heaps pays where it allocates in one does not grow with their number, and it comes to each soon.
+    pub(super) fn any_in_turn(&self, f: impl Fn(&M) -> bool) -> bool {
+        let mut at = self.next_look.get();
+        if at.is_null() {
+            at = self.first.get();
+        }
+        let mut found = false;
+        for _ in 0..AT_A_LOOK {
+            // SAFETY: the list holds attached mutators of this thread, and nobody else changes it.
+            let Some(mutator) = (unsafe { at.as_ref() }) else { break };
+            found |= f(mutator);
+            at = mutator.place().next.get();
+        }
+        self.next_look.set(at);
+        found
     }
 
     /// Whether the thread may touch any of its heaps.
@@ -171,6 +208,7 @@ impl<M: Part> ThreadRecord<M> {
             mutator.place().level.set(left.level);
             mutator.place().next.set(self.first.get());
             self.first.set(mutator);
+            self.sent_signals.set(self.sent_signals.get() + usize::from(mutator.is_sent_signals()));
         }
         registry.add(mutator);
     }
@@ -197,6 +235,8 @@ impl<M: Part> ThreadRecord<M> {
             let _whole = self.sections.defer();
             let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
             before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
+            self.next_look.set(core::ptr::null());
+            self.sent_signals.set(self.sent_signals.get() - usize::from(m.is_sent_signals()));
         }
         // SAFETY: contract 1.
         unsafe { registry.remove(mutator) };

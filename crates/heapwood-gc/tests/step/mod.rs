@@ -124,7 +124,7 @@ pub(crate) enum Collector {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     pub(crate) collector: Collector,
-    /// One in so many steps asks for a collection.
+    /// One in so many steps asks for a collection; none if this is 0.
     pub(crate) every: usize,
 }
 
@@ -259,7 +259,7 @@ impl Window {
         let waits = self.waits.get() && (repeats || !number.is_multiple_of(LOOKS));
         let began_with = match waits && self.is_under_way() {
             true => Began::Waiting,
-            false => self.ask(number.is_multiple_of(self.every) && !repeats),
+            false => self.ask(self.every != 0 && number.is_multiple_of(self.every) && !repeats),
         };
         if number == MOST {
             self.too_long.store(true, Ordering::Relaxed);
