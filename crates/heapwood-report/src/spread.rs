@@ -69,7 +69,7 @@ fn exact_p_value(a: &[f64], b: &[f64]) -> f64 {
 /// the two-sided p value of the Mann-Whitney U test. `None` for fewer than two values in either list, which say nothing of
 /// chance, and for values that are no numbers.
 ///
-/// Exact for up to [`MOST_EXACT`] values in each list if no two are equal, as benchstat's is; else by the normal approximation
+/// Exact for up to 50 values in each list if no two are equal, as benchstat's is; else by the normal approximation
 /// with corrections for continuity and ties. (statrs 0.19 has an exact method, too, but its answer for lists of equal length
 /// that do not overlap at all is 1.)
 pub fn p_value(a: &[f64], b: &[f64]) -> Option<f64> {
