@@ -44,7 +44,7 @@ impl Mutator {
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
         if goes_on {
-            let _section = self.record().section();
+            let _no_preempt = self.record().no_preempt();
             if self.owned().continue_run(shape, self.writes_values_whole()) {
                 return Ok(bump.peek(cell).expect("a run has a cell"));
             }
@@ -115,7 +115,7 @@ impl Mutator {
             // On a stack where it cannot be left out of collections it is waited for.
             large.zero();
         }
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         Ok(large.finish())
     }
 
@@ -140,7 +140,7 @@ impl Mutator {
         loop {
             let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
             let attempted = {
-                let _section = self.record().section();
+                let _no_preempt = self.record().no_preempt();
                 attempt()
             };
             let refused = match attempted {
@@ -169,9 +169,13 @@ impl Mutator {
                 _ => collections += 1,
             }
             let collected = match due {
-                true => heap.collect_if(self, || state.collections() == seen.0, Cause::Due(bytes)),
+                true => {
+                    heap.collect_if(self, || state.collections() == seen.0, Cause::BudgetExhausted(bytes))
+                }
                 // Whoever collected meanwhile what is young alone has not looked for room.
-                false => heap.collect_if(self, || state.full_collections() == seen.1, Cause::NoRoom),
+                false => {
+                    heap.collect_if(self, || state.full_collections() == seen.1, Cause::AllocationFailed)
+                }
             };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
@@ -215,26 +219,23 @@ impl Mutator {
     ///
     /// # Errors
     /// As [`Mutator::collect`], like those that follow.
-    #[cfg(feature = "stepped")]
     #[doc(hidden)]
     pub fn begin_stepped_marking(&self) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();
-        collector.begin_stepped(state, self)
+        collector.start_marking(state, self)
     }
 
     /// Follows so many edges of it, or scans so many pieces of objects; false if there is nothing left now.
-    #[cfg(feature = "stepped")]
     #[doc(hidden)]
     pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();
-        collector.step(state, self, edges)
+        collector.step_marking(state, self, edges)
     }
 
     /// Marks what is left, and ends it, as a full collection ends; false if none is under way.
-    #[cfg(feature = "stepped")]
     #[doc(hidden)]
     pub fn finish_marking(&self) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();
-        collector.finish_stepped(state, self)
+        collector.finish_marking(state, self)
     }
 }

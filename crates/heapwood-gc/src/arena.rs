@@ -78,14 +78,14 @@ impl Mutator {
         // A program that makes little else would never come to a collection.
         self.retry(0, || self.owned().announce_arenas())?;
         let reopened = {
-            let _section = self.record().section();
+            let _no_preempt = self.record().no_preempt();
             self.owned().reopen_arena(kind, zeroes)
         };
         let place = match reopened {
             Some(place) => place,
             None => {
                 let place = self.allocate(ObjectType::no_pointers(ArenaHeader::BYTES))?.cast();
-                let _section = self.record().section();
+                let _no_preempt = self.record().no_preempt();
                 // SAFETY: a new object without pointers, for this alone.
                 unsafe { self.owned().open_arena(place, kind, zeroes) };
                 place
@@ -96,7 +96,7 @@ impl Mutator {
         arena.client()[0].set(core::ptr::from_ref(self) as usize);
         if let Some(log) = self.heap().arena_log() {
             // Who closes one waits for the log's lock in a section: this thread must not be stopped as it holds it.
-            let _section = self.record().section();
+            let _no_preempt = self.record().no_preempt();
             log.opened(arena.number());
         }
         Ok(place)
@@ -170,7 +170,7 @@ impl Mutator {
         self.check_arena(arena)?;
         // Nothing can be due where there is room and nobody waits.
         if !self.is_asked_to_stop() && self.shared().stress().is_none() {
-            let _section = self.record().section();
+            let _no_preempt = self.record().no_preempt();
             // SAFETY: it is this mutator's and open, and the values fit.
             if let Some(at) = unsafe { self.owned().go_on_in_arena(arena, (key, layout), count) } {
                 return Ok(at);
@@ -222,7 +222,7 @@ impl Mutator {
         // SAFETY: contract 1.
         unsafe { self.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }?;
         let object = allocate()?;
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         let owner = self.owned();
         // SAFETY: as above. There was room for the cell, and nobody has taken it.
         let cell = unsafe { owner.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }
@@ -245,7 +245,7 @@ impl Mutator {
     ///    words that may or may not be pointers.
     pub unsafe fn empty_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         // SAFETY: contracts 1 and 2; the section ends when the values are gone.
         unsafe { self.free_passed(arena) };
         let closing = self.closing(arena);
@@ -266,7 +266,7 @@ impl Mutator {
     /// 1. As there.
     pub unsafe fn close_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         // SAFETY: contract 1; the section ends when the values are gone.
         unsafe { self.free_passed(arena) };
         let closing = self.closing(arena);
@@ -288,7 +288,7 @@ impl Mutator {
     /// 1. `arena` came from [`open_arena`](Mutator::open_arena) of this heap, and the heap is there.
     pub unsafe fn leave_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         // SAFETY: contract 1; it is open, and this mutator's.
         unsafe { self.owned().leave_arena(arena) };
         Ok(())

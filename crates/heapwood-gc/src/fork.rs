@@ -73,7 +73,7 @@ impl Forks for Heap {
 
     fn before_fork(&self, patience: &Patience) -> bool {
         let gate = self.state().fork_gate();
-        if !patience.waits_until(|| !gate.has_pieces()) {
+        if !patience.waits_until(|| !gate.has_slices()) {
             return false;
         }
         let (held, mut passed, mut whole) = (gate.held(), 0, true);
@@ -83,7 +83,7 @@ impl Forks for Heap {
             if whole && passed == 1 {
                 // With the registry's lock the threads of the list are there, and so are their records.
                 let mut others = self.registry().attached_list().filter(|m| !m.is_mine());
-                whole = others.all(|m| patience.waits_until(|| !m.is_in_section()));
+                whole = others.all(|m| patience.waits_until(|| !m.is_in_no_preempt()));
             }
         });
         if !whole {
@@ -187,23 +187,23 @@ mod tests {
     }
 
     #[test]
-    fn who_forks_waits_for_sections() {
+    fn a_fork_waits_for_no_preempt_regions() {
         a_child_finds_nobody_inside(|_, stay| {
-            let _section = record().section();
+            let _no_preempt = record().no_preempt();
             stay();
         });
     }
 
     #[test]
-    fn who_forks_waits_for_pieces() {
+    fn a_fork_waits_for_slices_of_work() {
         a_child_finds_nobody_inside(|heap, stay| {
-            let _piece = heap.state().fork_gate().piece();
+            let _no_fork = heap.state().fork_gate().no_fork();
             stay();
         });
     }
 
     #[test]
-    fn who_forks_waits_for_locks() {
+    fn a_fork_waits_for_locks() {
         a_child_finds_nobody_inside(|heap, stay| {
             let _first = heap.registry().lock();
             stay();
@@ -232,7 +232,7 @@ mod tests {
     /// A signal of one heap has stopped a thread that holds a lock of another, and the collection cannot end before the fork, or its
     /// first attempt, is over.
     #[test]
-    fn who_forks_lets_those_go_on_who_wait_for_it() {
+    fn a_fork_lets_threads_go_on_that_wait_for_it() {
         let _turn = TURN.lock();
         let [locked, stops] =
             [Stop::Polls, Stop::Signals].map(|stop| Heap::create(&SYSTEM, CONFIG.stop(stop)).unwrap());

@@ -23,7 +23,7 @@ impl Mutator {
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
         publication::observe();
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         let (state, object) = (self.shared(), Address::from(object.as_ptr()));
         // What is made in the cell counts as an object that outlived a collection, and may be written without the barrier. Of
         // another thread's object nobody here knows for sure that it exists: its cell is enough.

@@ -3,14 +3,16 @@
 //! first field is what they read of it.
 
 use crate::background::Background;
-use crate::collect::{Cause, Collector, Pacer, Room, Work, hold_margin, window};
+use crate::collect::{Cause, Collector, Work};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Stats, Verify};
 use crate::options::{Config, Stop};
+use crate::policy::GoalPacer;
 use crate::process::{Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, record};
+use crate::room::{Room, hold_margin, window};
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
@@ -19,10 +21,8 @@ use crate::types::{self, Described, ObjectType};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::{Deref, Range};
 use core::ptr::NonNull;
-#[cfg(feature = "inspect")]
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering;
-#[cfg(feature = "inspect")]
 use heapwood_heap::ValidationError;
 use heapwood_heap::{
     Address, Collection, MIN_WINDOW, Object, ObjectRef, ProgramId, Space, SpaceConfig, Sweeping, publication,
@@ -32,7 +32,6 @@ use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
-#[cfg(feature = "inspect")]
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
 /// A small heap has room for fewer handles: one for so many bytes of its window.
@@ -128,7 +127,7 @@ impl Heap {
             },
         )?;
         let window = space.window_bytes();
-        let pacer = Pacer::new(&config, room);
+        let pacer = GoalPacer::new(&config, room);
         let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, window)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
@@ -174,7 +173,7 @@ impl Heap {
     }
 
     /// What injects faults into it, for tests of the tests.
-    #[cfg(feature = "inject")]
+    #[cfg(heapwood_inject)]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
         self.state.faults()
     }
@@ -194,8 +193,8 @@ impl Heap {
     /// the child, and what it guards is whole. As long as it is held no signal stops the thread.
     pub fn lock_for_client(&self) -> impl Sized {
         // The section comes first: who begins one may have to wait until the process has forked.
-        let section = record().section();
-        (self.client.lock(), section)
+        let no_preempt = record().no_preempt();
+        (self.client.lock(), no_preempt)
     }
 
     pub(crate) fn client_lock(&self) -> &Lock<()> {
@@ -222,7 +221,7 @@ impl Heap {
         self.collector.registry()
     }
 
-    pub(crate) fn pacer(&self) -> &Pacer {
+    pub(crate) fn pacer(&self) -> &GoalPacer {
         self.collector.pacer()
     }
 
@@ -245,7 +244,6 @@ impl Heap {
     }
 
     /// A full marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
-    #[cfg(feature = "stepped")]
     pub(crate) fn stepped_marking(&self) -> (&Collector, &State) {
         (&self.collector, &self.state)
     }
@@ -272,7 +270,7 @@ impl Heap {
 
     /// Registers a type. Types of one size class and one layout share a shape.
     pub fn register(&self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         types::register(self.space(), descriptor)
     }
 
@@ -282,7 +280,7 @@ impl Heap {
     /// # Errors
     /// As [`Heap::register_program`].
     pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         types::describe(self.space(), self.config.mask_words as usize, size, program)
     }
 
@@ -296,7 +294,7 @@ impl Heap {
         size: usize,
         program: &[u8],
     ) -> Result<(ObjectType, ProgramId), TypeError> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         types::register_program(self.space(), size, program)
     }
 
@@ -305,7 +303,7 @@ impl Heap {
     /// # Errors
     /// The heap has no room for more layouts.
     pub fn program_type(&self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         types::program_type(self.space(), size, program)
     }
 
@@ -442,67 +440,66 @@ impl Heap {
         released
     }
 
+    /// Calls `f`, during which the thread is not stopped by a signal and the process does not fork. Between two slices both may
+    /// come.
+    fn slice_of_work<R>(&self, f: impl FnOnce() -> R) -> R {
+        let no_fork = self.state.fork_gate().no_fork();
+        let _no_preempt = record().no_preempt_in_slice(&no_fork);
+        f()
+    }
+
     fn release_all(&self) -> usize {
-        let (space, gate, thread) = (self.space(), self.state.fork_gate(), record());
-        // In pieces, between which the thread may be stopped and the process may fork.
-        while (gate.piece(), thread.section_in_piece(), space.sweep_some(Sweeping::Collector)).2 {}
-        drop((gate.piece(), thread.section_in_piece(), space.finish_sweep()));
-        let release = || (gate.piece(), thread.section_in_piece(), space.release_some(Effort::Full)).2;
+        let space = self.space();
+        while self.slice_of_work(|| space.sweep_some(Sweeping::Collector)) {}
+        self.slice_of_work(|| space.finish_sweep());
+        let release = || self.slice_of_work(|| space.release_some(Effort::Full));
         core::iter::from_fn(release).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }
 
     /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.
-    #[cfg(feature = "inspect")]
     pub fn set_young_time(&self, time: Option<core::time::Duration>) {
         self.state.set_young_time(time);
     }
 
     /// From now on it is written down where signals interrupt its threads, line after line, and then from the beginning again.
-    #[cfg(feature = "inspect")]
     pub fn note_interruptions(&self, ring: &'static [AtomicUsize]) {
         assert!(!ring.is_empty());
         self.state.interruptions().note_into(ring);
     }
 
     /// How many lines of that there are.
-    #[cfg(feature = "inspect")]
     pub fn interruptions(&self) -> usize {
         self.state.interruptions().noted()
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    #[cfg(feature = "inspect")]
     pub fn page_snapshot(&self) -> Snapshot {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         self.space().snapshot()
     }
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
     /// is stopped for collections.
-    #[cfg(feature = "inspect")]
     pub fn keep_page_snapshots(&self) {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         self.collector.snapshots().keep(self.kernel, self.space());
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if none are kept, or
     /// the kernel gave no memory for them.
-    #[cfg(feature = "inspect")]
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak(self.window_pages())
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if none are kept, or there was no collection, or no memory for them.
-    #[cfg(feature = "inspect")]
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         self.collector.snapshots().collected(self.window_pages())
     }
 
-    #[cfg(feature = "inspect")]
     fn window_pages(&self) -> PageCount {
         PageCount(self.space().window_bytes() / PAGE_SIZE)
     }
@@ -514,7 +511,6 @@ impl Heap {
     ///
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
-    #[cfg(feature = "inspect")]
     pub unsafe fn is_valid(&self) -> Result<(), ValidationError> {
         let members = self.registry().lock();
         members.owners().for_each(|owner| owner.publish());
@@ -526,7 +522,6 @@ impl Heap {
     ///
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
-    #[cfg(feature = "inspect")]
     pub unsafe fn owned_unused_bytes(&self) -> usize {
         let members = self.registry().lock();
         members.owners().for_each(|owner| owner.publish());
@@ -536,7 +531,7 @@ impl Heap {
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        let _section = record().section();
+        let _no_preempt = record().no_preempt();
         let (figures, arenas) = (self.space().stats(), self.space().arena_bytes());
         let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
             self.space().reclaim_clock().times().sweep_ns;

@@ -1,8 +1,8 @@
-//! Fault injection, for tests of the tests (feature `inject`): a heap can be told to lose an edge now and then, to skip a
-//! root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant: without the feature
+//! Fault injection, for tests of the tests (`--cfg heapwood_inject`): a heap can be told to lose an edge now and then, to skip a
+//! root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant: without the cfg
 //! every occasion goes well, which the compiler knows, so that a line in the marker's loop costs nothing.
 
-#[cfg(feature = "inject")]
+#[cfg(heapwood_inject)]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_layout::program::Nest;
@@ -75,17 +75,17 @@ pub enum Fault {
 /// The fault that is injected into one heap: none at first.
 #[derive(Debug, Default)]
 pub struct FaultInjector {
-    #[cfg(feature = "inject")]
+    #[cfg(heapwood_inject)]
     fault: AtomicU32,
-    #[cfg(feature = "inject")]
+    #[cfg(heapwood_inject)]
     every: AtomicU64,
-    #[cfg(feature = "inject")]
+    #[cfg(heapwood_inject)]
     occasions: AtomicU64,
-    #[cfg(feature = "inject")]
+    #[cfg(heapwood_inject)]
     injected: AtomicU64,
 }
 
-#[cfg(feature = "inject")]
+#[cfg(heapwood_inject)]
 impl FaultInjector {
     /// Lets every `every`-th occasion for `fault` go wrong, counted over all collections from now on.
     pub fn inject(&self, fault: Fault, every: u64) {
@@ -140,7 +140,7 @@ impl FaultInjector {
     }
 }
 
-#[cfg(not(feature = "inject"))]
+#[cfg(not(heapwood_inject))]
 impl FaultInjector {
     #[inline(always)]
     pub(crate) fn fails(&self, _: Fault) -> bool {

@@ -16,7 +16,10 @@
 //! | `arena` | memory for what dies together |
 //! | `types` | the types of objects |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
-//! | `collect` | one collection; when the next is due; what the process leaves a heap |
+//! | `collect` | one collection, as a list of phases |
+//! | `pause` | a stopped heap, as those phases see it |
+//! | `policy` | when the next collection is due, and how large the heap may become |
+//! | `room` | what the process leaves a heap: addresses and memory |
 //! | `observe` | figures, the phase clock, what is told of collections, snapshots of the pages, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
@@ -27,7 +30,7 @@
 //! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
 //! | [`error`] | why something was refused |
 //! | [`size`] | sizes as people write them |
-//! | [`inject`] | faults to inject, for tests of the tests (feature `inject`) |
+//! | [`inject`] | faults to inject, for tests of the tests (`--cfg heapwood_inject`) |
 //!
 //! Each may use those below it, and no circle of files leads back.
 
@@ -46,7 +49,10 @@ mod mark;
 pub mod mutator;
 mod observe;
 pub mod options;
+mod pause;
+mod policy;
 mod process;
+mod room;
 mod roots;
 pub mod size;
 mod state;
@@ -60,7 +66,6 @@ pub use error::{
     SettingError, SizeError, StackError, TypeError,
 };
 pub use heap::{Heap, HeapBox};
-#[cfg(feature = "inspect")]
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::{Client, Mutator};

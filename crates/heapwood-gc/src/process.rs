@@ -218,7 +218,7 @@ pub(crate) fn refuse_arena(handle: usize) -> ArenaError {
     // Nobody waits for the list's lock in a section: who holds it may have been stopped, or be about to fork. And as long as it is held
     // no process forks, so a section begins at once.
     let heaps = HEAPS.lock();
-    let _section = record().section();
+    let _no_preempt = record().no_preempt();
     let refused = heaps.iter().find_map(|heap| heap.refuse_arena(handle));
     refused.unwrap_or(ArenaError::NoArena { address: handle })
 }

@@ -20,7 +20,6 @@ use crate::inject::FaultInjector;
 use crate::options::{Config, Generational};
 use barrier_bits::VERIFY;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-#[cfg(feature = "inspect")]
 use core::time::Duration;
 use fork_gate::ForkGate;
 use heapwood_heap::{Collection, Space};
@@ -65,7 +64,6 @@ pub(crate) struct State {
     fork_gate: ForkGate,
     faults: FaultInjector,
     /// Young collections have so many nanoseconds, unless it is the most.
-    #[cfg(feature = "inspect")]
     young_ns: AtomicU64,
 }
 
@@ -100,7 +98,6 @@ impl State {
             wakeup: Wakeup::default(),
             fork_gate: ForkGate::new(forking),
             faults: FaultInjector::default(),
-            #[cfg(feature = "inspect")]
             young_ns: AtomicU64::new(u64::MAX),
         }
     }
@@ -254,17 +251,13 @@ impl State {
     }
 
     /// From now on young collections have so much time, or as much as they are worth.
-    #[cfg(feature = "inspect")]
     pub(crate) fn set_young_time(&self, time: Option<Duration>) {
         self.young_ns.store(time.map_or(u64::MAX, |time| time.as_nanos() as u64), Ordering::Relaxed);
     }
 
     /// How many nanoseconds a young collection has, if that is set.
     pub(crate) fn young_time(&self) -> Option<u64> {
-        #[cfg(feature = "inspect")]
-        return Some(self.young_ns.load(Ordering::Relaxed)).filter(|&ns| ns < u64::MAX);
-        #[cfg(not(feature = "inspect"))]
-        None
+        Some(self.young_ns.load(Ordering::Relaxed)).filter(|&ns| ns < u64::MAX)
     }
 
     /// Whether it is in verify mode.

@@ -1,6 +1,8 @@
 //! Tests of the tests: an error planted in the collector must be caught by the oracle, and by verify mode where that
 //! can see it; with nothing planted both are content.
 
+#![cfg(heapwood_inject)]
+
 mod common;
 #[path = "common/library.rs"]
 mod library;

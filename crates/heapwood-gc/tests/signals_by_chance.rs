@@ -124,7 +124,7 @@ fn by_chance(config: heapwood_gc::Config, n: usize) {
                         stopped.insert(at);
                         stops += 1;
                     }
-                    Some((at, Interruption::InSection)) => {
+                    Some((at, Interruption::InNoPreempt)) => {
                         in_sections.insert(at);
                         deferred += 1;
                     }

@@ -1,6 +1,8 @@
 //! Tests of the tests of the write barrier's half of marking: an error planted there must be caught by the program that runs beside
 //! a marking in steps, and by verify mode.
 
+#![cfg(heapwood_inject)]
+
 mod stepped;
 
 use heapwood_gc::inject::Fault;

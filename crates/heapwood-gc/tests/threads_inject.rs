@@ -1,6 +1,8 @@
 //! Tests of the oracle of many threads: an error planted in the collector must be caught by it. What is lost is soon another
 //! thread's, and what happens then is anybody's guess: so each runs in a process of its own, which must not end well.
 
+#![cfg(heapwood_inject)]
+
 mod common;
 #[allow(dead_code, reason = "no shares are played here")]
 #[path = "threads_oracle/mod.rs"]

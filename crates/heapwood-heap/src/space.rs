@@ -13,7 +13,6 @@ use crate::arenas::pieces::ArenaBytes;
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
 use crate::error::{RegisterProgramError, ShapeError, SpaceError};
-#[cfg(feature = "inspect")]
 use crate::layout::per_object;
 use crate::layout::pointer_bits::PointerBits;
 use crate::layout::program_id::ProgramId;
@@ -31,7 +30,6 @@ use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
 use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
-#[cfg(feature = "inspect")]
 use heapwood_pages::{ChunkIndex, Snapshot};
 
 /// The space of one heap.
@@ -318,7 +316,6 @@ impl Space {
     /// 2. This thread owns the span, and no marking is under way.
     /// 3. The shape is this space's.
     #[inline]
-    #[cfg(feature = "inspect")]
     pub unsafe fn write_only_layout(&self, id: ShapeId, cell: ObjectRef) {
         // SAFETY: contracts 1, 2 and 3.
         unsafe { per_object::write(self.shape_table(), self.pointer_bits(), id, cell.get()) };
@@ -455,7 +452,6 @@ impl Space {
 
     /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For
     /// tests, and to compare the two.
-    #[cfg(feature = "inspect")]
     pub fn set_always_shared(&self, on: bool) {
         self.allocator.set_always_shared(on);
     }
@@ -474,13 +470,11 @@ impl Space {
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
-    #[cfg(feature = "inspect")]
     pub fn snapshot(&self) -> Snapshot {
         self.heap().pages().snapshot()
     }
 
     /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
-    #[cfg(feature = "inspect")]
     pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
         self.heap().pages().for_each_chunk(f);
     }

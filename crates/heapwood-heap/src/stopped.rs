@@ -6,7 +6,6 @@ use crate::address::ObjectRef;
 use crate::alloc::owner::Owner;
 use crate::alloc::promote::promote;
 use crate::check::walker::Walker;
-#[cfg(feature = "inspect")]
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
@@ -15,7 +14,6 @@ use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
-#[cfg(feature = "inspect")]
 use heapwood_pages::PageCount;
 use heapwood_pages::PageIndex;
 
@@ -172,14 +170,12 @@ impl<'s> Stopped<'s> {
     }
 
     /// Calls `f` with the pages of each unswept span in which the last marking found nothing alive: a sweep would free them.
-    #[cfg(feature = "inspect")]
     pub fn for_each_dead_span(&self, f: impl FnMut(PageIndex, PageCount)) {
         snapshot::for_each_dead_span(self.heap(), f);
     }
 
     /// How many bytes mutators own and do not use: free cells of the spans they have taken, and pages they have set aside. All
     /// mutators were [published](Owner::publish).
-    #[cfg(feature = "inspect")]
     pub fn owned_unused_bytes(&self) -> usize {
         owned::unused(self.sweeper)
     }

@@ -188,7 +188,6 @@ impl<G: Geometry> Chunk<G> {
     }
 
     /// Both bitmaps.
-    #[cfg(feature = "inspect")]
     pub(crate) fn words(&self) -> (&[u64], &[u64]) {
         (self.in_use.as_ref(), self.scavenged.as_ref())
     }

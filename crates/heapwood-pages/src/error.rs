@@ -2,7 +2,6 @@
 //! Invariant: an error carries the pages and counts that its message names, and nothing else is looked up to print it.
 
 use crate::summary::Summary;
-#[cfg(feature = "inspect")]
 use crate::units::ChunkIndex;
 use crate::units::{PageCount, PageIndex};
 use core::fmt;
@@ -151,7 +150,6 @@ impl fmt::Display for FreeError {
 impl core::error::Error for FreeError {}
 
 /// Why no page was claimed.
-#[cfg(feature = "inspect")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -174,7 +172,6 @@ pub enum ClaimError {
     },
 }
 
-#[cfg(feature = "inspect")]
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -186,11 +183,9 @@ impl fmt::Display for ClaimError {
     }
 }
 
-#[cfg(feature = "inspect")]
 impl core::error::Error for ClaimError {}
 
 /// Why no allocator can be made from a snapshot.
-#[cfg(feature = "inspect")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -212,7 +207,6 @@ pub enum SnapshotError {
     },
 }
 
-#[cfg(feature = "inspect")]
 impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -225,7 +219,6 @@ impl fmt::Display for SnapshotError {
     }
 }
 
-#[cfg(feature = "inspect")]
 impl core::error::Error for SnapshotError {}
 
 /// What an allocator has wrong about itself.

@@ -22,8 +22,8 @@
 //! | [`scavenge`] | which free pages to release, and what is known of them |
 //! | `index` | which chunks may have some, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
-//! | `snapshot` | the pages as they were at one moment, and an allocator made from that (feature `inspect`) |
-//! | `inspect` | the state of each page, and pages that are taken because they are these (feature `inspect`) |
+//! | `snapshot` | the pages as they were at one moment, and an allocator made from that |
+//! | `inspect` | the state of each page, and pages that are taken because they are these |
 //! | [`background`] | a scavenger of work and rest, under any clock |
 //! | [`pacer`] | how much of a CPU the scavenger takes |
 //! | [`error`] | why an operation was refused, and what an allocator has wrong about itself |
@@ -63,7 +63,6 @@ pub mod error;
 pub mod geometry;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
 mod index;
-#[cfg(feature = "inspect")]
 mod inspect;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
 mod lazy_array;
@@ -75,7 +74,6 @@ pub mod pacer;
 pub mod page;
 pub mod scavenge;
 pub mod shared;
-#[cfg(feature = "inspect")]
 pub mod snapshot;
 pub mod summary;
 mod tree;
@@ -86,7 +84,6 @@ pub use allocator::{PageAllocator, PageRun};
 pub use background::{Background, Clock};
 pub use cache::PageCache;
 pub use error::{AllocateError, FreeError, GrowError, NewError, ValidationError};
-#[cfg(feature = "inspect")]
 pub use error::{ClaimError, SnapshotError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
@@ -94,7 +91,6 @@ pub use pacer::Pacer;
 pub use page::PAGE_SIZE;
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
-#[cfg(feature = "inspect")]
 pub use snapshot::{ChunkSnapshot, Snapshot};
 pub use summary::Summary;
 pub use units::{ChunkIndex, PageCount, PageIndex};

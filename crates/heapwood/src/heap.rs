@@ -99,7 +99,6 @@ impl Heap {
 }
 
 /// For those who study heaps.
-#[cfg(feature = "inspect")]
 impl Heap {
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have set aside count as in use.

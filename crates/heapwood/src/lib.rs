@@ -66,7 +66,6 @@ pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
-#[cfg(feature = "inspect")]
 pub use heapwood_gc::PageSnapshot;
 #[doc(inline)]
 pub use heapwood_gc::options::{Generational, Stop};

@@ -9,7 +9,7 @@
 //! Invariant: idle collections take at most a twentieth of the time.
 
 use super::figures::Figures;
-use crate::collect::{Collector, Tried};
+use crate::collect::{Collector, TryCollect};
 use crate::state::State;
 use core::time::Duration;
 use heapwood_pages::Clock;
@@ -114,20 +114,20 @@ impl IdleCollector {
             Next::Collect => {
                 let seen = look.collections;
                 match collector.try_collect(state, || state.collections() == seen) {
-                    Tried::Collected => {
+                    TryCollect::Collected => {
                         figures.count_collection();
                         let took = clock.now().saturating_sub(now);
                         let counts = (state.collections(), state.full_collections());
                         self.collected(now + took, counts, took);
                         None
                     }
-                    Tried::Withdrawn(thread) => {
+                    TryCollect::Withdrawn(thread) => {
                         figures.count_withdrawn(thread);
                         self.withdrawn(now);
                         None
                     }
                     // Someone else collects.
-                    Tried::NotNeeded => Some(RATE_OVER),
+                    TryCollect::NotNeeded => Some(RATE_OVER),
                 }
             }
         }

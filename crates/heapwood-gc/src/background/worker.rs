@@ -53,15 +53,15 @@ impl<'h> Worker<'h> {
         let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
         wakeup.ask(if waits { Tells::Everybody } else { Tells::Holders });
         let gate = state.fork_gate();
-        let emptied = (gate.piece(), self.emptier.step(clock, collector.registry())).1;
+        let emptied = gate.without_fork(|| self.emptier.step(clock, collector.registry()));
         if emptied.is_some() {
             // It looks again soon.
             wakeup.ask(Tells::Nobody);
         }
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);
-        let released = (gate.piece(), self.scavenger.step(clock, (space, state.goal(), figures))).1;
-        let arenas = (gate.piece(), self.arenas.step(clock, state, figures)).1;
+        let released = gate.without_fork(|| self.scavenger.step(clock, (space, state.goal(), figures)));
+        let arenas = gate.without_fork(|| self.arenas.step(clock, state, figures));
         [emptied, collected, swept, released, arenas].into_iter().flatten().min()
     }
 }

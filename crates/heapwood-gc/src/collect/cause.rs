@@ -1,6 +1,6 @@
-//! Why there is a collection, and of what. Invariant: none says anything about who collects.
+//! Why there is a collection. Invariant: a cause says nothing about who collects.
 
-use super::nursery::{Next, Nursery};
+use crate::policy::{Next, Nursery};
 use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
@@ -8,49 +8,52 @@ use heapwood_heap::Collection;
 /// Why there is a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// An allocation of so many bytes, after as much as may be allocated between collections.
-    Due(usize),
-    /// An allocation that found no room.
-    NoRoom,
-    /// The program, for everything or for what is young.
+    /// The budget between two collections is exhausted; the allocation that found so is of N bytes.
+    BudgetExhausted(usize),
+    /// An allocation found no room.
+    AllocationFailed,
+    /// The program asks, for a full or a young collection.
     Program(Collection),
-    /// The heap had nothing to do.
+    /// The heap is idle.
     Idle,
-    /// A marking in steps begins, with a young one, or ends.
-    #[cfg_attr(not(feature = "stepped"), allow(dead_code, reason = "nothing else marks in steps"))]
-    Stepped(Collection),
+    /// A concurrent marking is to start.
+    StartMarking,
+    /// A concurrent marking is to end.
+    FinishMarking,
 }
 
 impl Cause {
-    pub(super) fn is_allocation(self) -> bool {
-        matches!(self, Cause::Due(_) | Cause::NoRoom)
+    pub(crate) fn is_allocation(self) -> bool {
+        matches!(self, Cause::BudgetExhausted(_) | Cause::AllocationFailed)
     }
 
-    /// What can be given back is to be.
-    pub(super) fn is_for_room(self) -> bool {
-        matches!(self, Cause::NoRoom | Cause::Idle)
+    /// Free memory is wanted back.
+    pub(super) fn wants_room(self) -> bool {
+        matches!(self, Cause::AllocationFailed | Cause::Idle)
     }
 
-    /// The program waits for what it frees.
-    pub(super) fn is_programs(self) -> bool {
+    /// The program waits for what the collection frees.
+    pub(super) fn is_program(self) -> bool {
         matches!(self, Cause::Program(_))
     }
 
-    pub(super) fn is_stepped(self) -> bool {
-        matches!(self, Cause::Stepped(_))
+    /// Whether it starts or ends a concurrent marking, which no load of the machine may turn into a promotion.
+    pub(super) fn is_marking(self) -> bool {
+        matches!(self, Cause::StartMarking | Cause::FinishMarking)
     }
 
-    /// Whether the collection is a young one, if nothing else comes between.
-    pub(super) fn is_for_young(self, state: &State, nursery: &Nursery) -> bool {
-        match self {
+    /// The collection to prepare for: young or full. What the stop finds may change it (`plan`).
+    pub(super) fn expected(self, state: &State, nursery: &Nursery) -> Collection {
+        let is_young = match self {
             // A large object may take the place of one that is old.
-            Cause::Due(bytes) => {
+            Cause::BudgetExhausted(bytes) => {
                 nursery.next() != Next::Full
                     && state.live().saturating_add(bytes) <= state.goal().load(Ordering::Relaxed)
             }
-            Cause::Program(of) => of == Collection::Young && nursery.is_on(),
-            Cause::Stepped(of) => of == Collection::Young,
-            Cause::NoRoom | Cause::Idle => false,
-        }
+            Cause::Program(kind) => kind == Collection::Young && nursery.is_on(),
+            Cause::StartMarking => true,
+            Cause::FinishMarking | Cause::AllocationFailed | Cause::Idle => false,
+        };
+        if is_young { Collection::Young } else { Collection::Full }
     }
 }

@@ -5,39 +5,30 @@
 //! stopped itself from before it waits for the lock, so it need have no mutator. Invariant: one collection at a time.
 
 use super::cause::Cause;
-use super::growth::Growth;
-use super::nursery::Nursery;
-use super::pace::Pacer;
-use super::stepped::Stepping;
+use super::phases::Session;
 use crate::error::MisuseError;
 use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, Rest};
-#[cfg(feature = "inspect")]
 use crate::observe::PageSnapshots;
-use crate::observe::{Record, Stats, Tracing, Verify};
+use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
 use crate::options::Config;
-use crate::process;
+use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::Roots;
 use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
-use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
-use heapwood_os::late::why_late;
-use heapwood_os::message::write_line;
-use heapwood_os::signal;
-use heapwood_os::task::describe_task;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{ForkLock, Lock, LockGuard, clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// What became of the try to collect an idle heap.
-pub(crate) enum Tried {
+/// The result of trying to collect an idle heap.
+pub(crate) enum TryCollect {
     Collected,
     /// It is being collected, or was.
     NotNeeded,
@@ -59,8 +50,8 @@ pub(crate) struct Work {
     pub(super) left_by_arenas: usize,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
     pub(super) ended: u64,
-    /// A full marking that goes on while mutators run.
-    pub(super) stepping: Stepping,
+    /// A concurrent marking, if there is one.
+    pub(super) session: Session,
 }
 
 impl Work {
@@ -74,7 +65,7 @@ impl Work {
             starved: 0,
             left_by_arenas: 0,
             ended: clock::monotonic_ns(),
-            stepping: Stepping::new(),
+            session: Session::None,
         }
     }
 
@@ -90,7 +81,7 @@ pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
     pub(super) work: Lock<Work>,
-    pacer: Pacer,
+    pacer: GoalPacer,
     /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
     pub(super) sweeping: Lock<()>,
     /// Stacks are scanned.
@@ -102,56 +93,14 @@ pub(crate) struct Collector {
     record: Lock<Record>,
     tracing: Tracing,
     verify: Option<Verify>,
-    #[cfg(feature = "inspect")]
     snapshots: PageSnapshots,
-}
-
-/// What a thread is doing, in the system's words.
-struct Task(u32);
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe_task(self.0, f)
-    }
-}
-
-/// Why a thread may not have answered a signal.
-struct Why(u32, c_int);
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if process::is_replaced(self.1) {
-            return f.write_str(": the signal has another handler now, which does not call ours");
-        }
-        let mut cause = WithColon { begun: false, f };
-        why_late(self.0, self.1, &mut cause)?;
-        match cause.begun {
-            true => Ok(()),
-            false => f.write_str(": is it on a stack that was not registered?"),
-        }
-    }
-}
-
-/// Writes a colon before a cause, if there is one.
-struct WithColon<'a, 'f> {
-    begun: bool,
-    f: &'a mut fmt::Formatter<'f>,
-}
-
-impl fmt::Write for WithColon<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !core::mem::replace(&mut self.begun, true) {
-            self.f.write_str(": ")?;
-        }
-        self.f.write_str(text)
-    }
 }
 
 impl Collector {
     pub(crate) fn new(
         roots: Roots,
         work: Work,
-        pacer: Pacer,
+        pacer: GoalPacer,
         config: &Config,
         verify: Option<Verify>,
     ) -> Self {
@@ -167,7 +116,6 @@ impl Collector {
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
             verify,
-            #[cfg(feature = "inspect")]
             snapshots: PageSnapshots::new(),
         }
     }
@@ -180,11 +128,10 @@ impl Collector {
         &self.roots
     }
 
-    pub(crate) fn pacer(&self) -> &Pacer {
+    pub(crate) fn pacer(&self) -> &GoalPacer {
         &self.pacer
     }
 
-    #[cfg(feature = "inspect")]
     pub(crate) fn snapshots(&self) -> &PageSnapshots {
         &self.snapshots
     }
@@ -206,7 +153,6 @@ impl Collector {
     pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         f(&self.record);
         f(self.tracing.fork_lock());
-        #[cfg(feature = "inspect")]
         f(self.snapshots.fork_lock());
     }
 
@@ -288,9 +234,9 @@ impl Collector {
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
         let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
-        if work.stepping.is_under_way() && !cause.is_for_young(state, &work.nursery) {
-            // A marking that is under way ends first.
-            let Ok(()) = self.run_stopped(state, Cause::Stepped(Collection::Full), &mut work);
+        if work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full {
+            // A concurrent marking ends first.
+            let Ok(()) = self.run_stopped(state, Cause::FinishMarking, &mut work);
         }
         let Ok(()) = self.run_stopped(state, cause, &mut work);
         if counts {
@@ -302,10 +248,10 @@ impl Collector {
 
     /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
     /// thread without a running mutator.
-    pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> Tried {
-        let Some(mut work) = self.work.try_lock() else { return Tried::NotNeeded };
-        if !wanted() || work.stepping.is_under_way() {
-            return Tried::NotNeeded;
+    pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> TryCollect {
+        let Some(mut work) = self.work.try_lock() else { return TryCollect::NotNeeded };
+        if !wanted() || work.session.is_active() {
+            return TryCollect::NotNeeded;
         }
         let cpu = clock::thread_cpu_ns();
         let run = self.run(state, Cause::Idle, &mut work, |members| {
@@ -314,7 +260,7 @@ impl Collector {
             members.try_stop(left).map_err(Mutator::thread)
         });
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
-        run.map_or_else(Tried::Withdrawn, |()| Tried::Collected)
+        run.map_or_else(TryCollect::Withdrawn, |()| TryCollect::Collected)
     }
 
     /// One collection.
@@ -327,33 +273,14 @@ impl Collector {
 
     /// Stops the mutators, however long that takes.
     pub(super) fn stop(&self, members: &Members<'_, Mutator>) {
-        members.stop(self.stops_by_signals(), |mutator, seconds| self.name_late(mutator, seconds));
+        members.stop(self.stops_by_signals(), |mutator, seconds| {
+            report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
+        });
     }
 
     /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.
     pub(crate) fn sweep_some(&self, state: &State) -> bool {
-        let _piece = state.fork_gate().piece();
+        let _no_fork = state.fork_gate().no_fork();
         self.sweeping.try_lock().is_some_and(|_hand| state.space().sweep_some(Sweeping::Background))
-    }
-
-    /// In verify mode a mutator is named that keeps a stop waiting: once, and now and then as long as it does.
-    fn name_late(&self, mutator: &Mutator, seconds: u32) {
-        if !(seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
-            return;
-        }
-        if let Some(signal) = self.signal {
-            let name = signal::name(signal).unwrap_or("signal");
-            write_line(format_args!(
-                "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
-                Task(mutator.thread()),
-                Why(mutator.thread(), signal)
-            ));
-        } else if self.verify.is_some() {
-            write_line(format_args!(
-                "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
-                 that block belong into a blocking region",
-                Task(mutator.thread())
-            ));
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks: edges, and perhaps a range, on their way from one marker to another. Invariant: a block is read and written by
 //! whoever has its name, and nobody else.
 
-use super::crew::{BlockId, MOST_BLOCKS};
+use super::marker_pool::{BlockId, MOST_BLOCKS};
 use super::stack::Range;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -66,7 +66,7 @@ impl Block {
     }
 }
 
-/// The memory of a crew's blocks.
+/// The memory of a pool's blocks.
 pub(super) struct Blocks(MappedArray<Block>);
 
 impl Blocks {
@@ -83,7 +83,7 @@ impl Blocks {
 
     /// The block of this name.
     pub(super) fn get<'b>(&'b self, name: &'b mut BlockId) -> &'b mut Block {
-        // SAFETY: all blocks are committed; the names that a crew gives out are below its number of blocks, each is given out
+        // SAFETY: all blocks are committed; the names that a pool gives out are below its number of blocks, each is given out
         // once, and this one is borrowed exclusively.
         unsafe { &mut *self.0.at(name.0 as usize) }
     }

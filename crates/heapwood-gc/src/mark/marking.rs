@@ -6,18 +6,16 @@
 //! Invariant: one marking at a time, by whoever has this borrowed.
 
 use super::flagged::FlaggedSpans;
-#[cfg(feature = "stepped")]
-use super::mode::Beside;
-use super::mode::{Alone, Mode, Young};
-use super::queue::{Graph, Marked, Marker};
-use super::roots::ScanRoots;
+use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
+use super::queue::{Graph, MarkTotals, Marker};
+use super::session::MarkSession;
 use super::stack::MarkStacks;
-#[cfg(feature = "stepped")]
-use super::stepped::SteppedMarking;
 use super::workers::Workers;
 use crate::options::Config;
+use crate::pause::Pause;
+use crate::roots::ScanRoots;
 use crate::state::State;
-use heapwood_heap::{Collection, Space, Stopped};
+use heapwood_heap::{Collection, Space};
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::{KernelRef, OsError, Pagemap, cores};
 
@@ -118,27 +116,21 @@ impl Marking {
         }
     }
 
-    /// Marks what can be reached from the roots, which `roots` names.
-    pub(crate) fn mark(
-        &mut self,
-        state: &State,
-        world: &Stopped<'_>,
-        roots: impl FnOnce(&mut dyn ScanRoots),
-    ) -> Marked {
-        let space = state.space();
-        self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Full), &self.flagged, state.faults());
+    /// Marks everything that can be reached from the roots.
+    pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
+        let graph = graph(&mut self.flagged, pause);
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
             Some(workers) => {
-                let (marked, markers) = workers.mark((graph, state), &mut self.stacks, self.helpers, roots);
+                let (marked, markers) = workers.mark(graph, pause, &mut self.stacks, self.helpers);
                 (marked, markers > 1)
             }
             None => {
-                let pagemap = Pagemap::new();
-                let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, Alone);
-                roots(&mut marker);
+                let (pagemap, mode) =
+                    (Pagemap::new(), Composed { team: Alone, scope: Full, limit: Unlimited });
+                let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
+                pause.scan_roots(Collection::Full, &mut marker);
                 (marker.drain(), false)
             }
         };
@@ -146,58 +138,38 @@ impl Marking {
         marked
     }
 
-    /// Marks what is young and can be reached from the roots and what is remembered, which `roots` names; until a time, in
-    /// nanoseconds of the monotonic clock, and what is not marked then is left.
-    pub(crate) fn mark_young(
-        &mut self,
-        state: &State,
-        world: &Stopped<'_>,
-        deadline: u64,
-        roots: impl FnOnce(&mut dyn ScanRoots),
-    ) -> Marked {
-        self.mark_bounded(state, world, Young::until(deadline), roots)
+    /// Marks what is young and can be reached from the roots and the remembered set, until a deadline in nanoseconds of the
+    /// monotonic clock. What is not marked then is left.
+    pub(crate) fn mark_young(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
+        self.mark_until(pause, deadline, Young)
     }
 
-    /// The same while a full marking is under way: what this marks, that has marked.
-    #[cfg(feature = "stepped")]
-    pub(crate) fn mark_young_beside(
-        &mut self,
-        state: &State,
-        world: &Stopped<'_>,
-        deadline: u64,
-        roots: impl FnOnce(&mut dyn ScanRoots),
-    ) -> Marked {
-        let full = world.mark_side(Collection::Full);
-        self.mark_bounded(state, world, Beside::new(Young::until(deadline), full, state.faults()), roots)
+    /// The same while a concurrent marking is active: survivors are marked for both.
+    pub(crate) fn mark_young_in_snapshot(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
+        let full = pause.world().mark_side(Collection::Full);
+        self.mark_until(pause, deadline, YoungInSnapshot::new(full, pause.state().faults()))
     }
 
-    fn mark_bounded<M: Mode>(
-        &mut self,
-        state: &State,
-        world: &Stopped<'_>,
-        mode: M,
-        roots: impl FnOnce(&mut dyn ScanRoots),
-    ) -> Marked {
-        let space = state.space();
-        self.flagged.commit(space.extent());
-        let graph = Graph::new((space, world, Collection::Young), &self.flagged, state.faults());
-        let pagemap = Pagemap::new();
+    fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope) -> MarkTotals {
+        let graph = graph(&mut self.flagged, pause);
+        let (pagemap, mode) =
+            (Pagemap::new(), Composed { team: Alone, scope, limit: Deadline::at(deadline) });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         // Few roots and edges are marked before it looks at the time.
         marker.is_late();
-        roots(&mut marker);
+        pause.scan_roots(Collection::Young, &mut marker);
+        pause.scan_remembered(&mut marker);
         let marked = marker.drain();
-        let late = marker.mode.was_late();
+        let late = marker.mode.limit().was_late();
         if late {
             self.flagged.forget();
         }
-        Marked { late, ..marked }
+        MarkTotals { late, ..marked }
     }
 
-    /// Memory for a marking in steps.
-    #[cfg(feature = "stepped")]
-    pub(crate) fn stepped(&self, state: &State) -> Result<SteppedMarking, OsError> {
-        SteppedMarking::new(self.kernel, self.edges, state)
+    /// Memory for a concurrent marking.
+    pub(crate) fn new_session(&self, state: &State) -> Result<MarkSession, OsError> {
+        MarkSession::new(self.kernel, self.edges, state)
     }
 
     /// In a forked child: a marking was given up at whatever it was doing.
@@ -207,9 +179,14 @@ impl Marking {
     }
 
     /// Gives memory back after a deep marking.
-    pub(crate) fn settle(&mut self) {
-        self.stacks.settle();
+    pub(crate) fn trim(&mut self) {
+        self.stacks.trim();
     }
+}
+
+fn graph<'h>(flagged: &'h mut FlaggedSpans, pause: &'h Pause<'_>) -> Graph<'h> {
+    flagged.commit(pause.space().extent());
+    Graph { state: pause.state(), world: pause.world(), flagged }
 }
 
 #[cfg(test)]

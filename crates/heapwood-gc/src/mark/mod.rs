@@ -12,22 +12,22 @@
 //! | `overflow` | what happens when they are full |
 //! | `flagged` | which spans have to be scanned again then |
 //! | `tracer` | what a type's own trace function sees |
-//! | `shading` | what the write barrier tells a marking that goes on while mutators run |
-//! | `stepped` | such a marking in small steps, for tests (feature `stepped`) |
-//! | `roots` | what roots are to a marker |
-//! | `mode` | alone or together: what the loop is compiled for |
+//! | `shading` | what the write barrier tells a concurrent marking |
+//! | `session` | a concurrent marking, in steps that somebody drives |
+//! | `roots` | roots, as a marker takes them |
+//! | `mode` | who marks what until when: what the loop is compiled for |
 //! | `bits` | how marks are set, by one thread or several |
-//! | `crew` | how several hand edges over and learn of the end |
-//! | `blocks` | what is handed over |
-//! | `share` | what a marker gives, and receives |
+//! | `marker_pool` | how several markers hand edges over and learn of the end |
+//! | `blocks` | the blocks of edges that they hand over |
+//! | `work_sharing` | when a marker hands edges over, and receives some |
 //! | `workers` | the threads that help |
 //! | `marking` | whether they do |
 
 mod ambiguous;
 mod bits;
 mod blocks;
-mod crew;
 mod flagged;
+mod marker_pool;
 mod marking;
 mod mode;
 mod overflow;
@@ -36,18 +36,15 @@ mod queue;
 mod ring;
 mod roots;
 mod scan;
+mod session;
 mod shading;
-mod share;
 mod stack;
-#[cfg(feature = "stepped")]
-mod stepped;
 mod tracer;
+mod work_sharing;
 mod workers;
 
 pub(crate) use marking::Marking;
-pub(crate) use queue::Marked;
-pub(crate) use roots::ScanRoots;
+pub(crate) use queue::MarkTotals;
+pub(crate) use session::MarkSession;
 pub(crate) use shading::Shading;
-#[cfg(feature = "stepped")]
-pub(crate) use stepped::SteppedMarking;
 pub use tracer::Tracer;

@@ -6,7 +6,7 @@
 
 use super::bits::MarkBits;
 use super::flagged::WORD_PAGES;
-use super::mode::Mode;
+use super::mode::{Mode, Scope, Team};
 use super::queue::Marker;
 use super::stack::Range;
 use heapwood_heap::{Address, GRANULE, ScanKind};
@@ -24,7 +24,7 @@ impl<M: Mode> Marker<'_, M> {
         if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
-        self.mode.marked(addr);
+        self.mode.scope().marked(addr);
         let entry = self.entry(addr);
         if entry.kind().is_none() {
             self.no_object(addr);
@@ -52,7 +52,7 @@ impl<M: Mode> Marker<'_, M> {
             if !unsafe { M::Bits::set_at_once(self.marks, start) } {
                 return;
             }
-            self.mode.marked(start);
+            self.mode.scope().marked(start);
         }
         self.object_overflow(start);
     }
@@ -67,7 +67,8 @@ impl<M: Mode> Marker<'_, M> {
         // Its bit may wait to be written with others of its word, and whoever scans its span again must see it. When they are
         // written it counts as another marker's: so it is counted once more here.
         // SAFETY: as above; an object that could not be scanned is a base.
-        if M::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } && !entry.is(ScanKind::Arena) {
+        if M::Team::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } && !entry.is(ScanKind::Arena)
+        {
             self.count(addr, self.shape(entry));
         }
         let page = (addr - self.base) / PAGE_SIZE - entry.back().0;

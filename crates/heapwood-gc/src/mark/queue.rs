@@ -9,10 +9,11 @@
 
 use super::bits::MarkBits;
 use super::flagged::FlaggedSpans;
-use super::mode::{Mode, Work};
+use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
+use crate::state::State;
 use core::mem::MaybeUninit;
 use heapwood_heap::{
     Address, Collection, GRANULE, MarkSide, ObjectRef, PageEntry, ScanKind, Shape, Space, Stopped, prefetch,
@@ -25,12 +26,12 @@ const EDGES: usize = 16;
 const OBJECTS: usize = 32;
 /// The most edges that an object scanned in the loop itself can have.
 const LOOP_PUSHES: usize = 64;
-/// One of several markers looks once in so many edges whether another waits for some.
+/// After N edges a marker looks whether another is idle, or whether the time is over.
 const LOOK_EVERY: u32 = 128;
 
-/// What a marking found.
+/// The totals of a marking.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Marked {
+pub(crate) struct MarkTotals {
     /// Bytes that are alive, in cells and pages.
     pub(crate) bytes: usize,
     pub(crate) objects: usize,
@@ -44,15 +45,15 @@ pub(crate) struct Marked {
     pub(crate) late: bool,
 }
 
-impl Marked {
+impl MarkTotals {
     /// With what was promoted afterwards: objects, and their bytes.
-    pub(crate) fn promoted(self, (objects, bytes): (usize, usize)) -> Marked {
-        Marked { objects: self.objects + objects, bytes: self.bytes + bytes, ..self }
+    pub(crate) fn promoted(self, (objects, bytes): (usize, usize)) -> MarkTotals {
+        MarkTotals { objects: self.objects + objects, bytes: self.bytes + bytes, ..self }
     }
 
-    /// What two markers have found together. Each alone may have less than it has taken back.
-    pub(super) fn plus(self, other: Marked) -> Marked {
-        Marked {
+    /// The totals of two markers together. Each alone may have less than it has taken back.
+    pub(super) fn plus(self, other: MarkTotals) -> MarkTotals {
+        MarkTotals {
             bytes: self.bytes.wrapping_add(other.bytes),
             objects: self.objects.wrapping_add(other.objects),
             overflows: self.overflows + other.overflows,
@@ -63,26 +64,12 @@ impl Marked {
     }
 }
 
-/// What all who mark a heap share.
+/// What all markers of a heap share: a heap that is stopped, published and swept.
 #[derive(Clone, Copy)]
 pub(super) struct Graph<'h> {
-    pub(super) space: &'h Space,
+    pub(super) state: &'h State,
     pub(super) world: &'h Stopped<'h>,
     pub(super) flagged: &'h FlaggedSpans,
-    pub(super) faults: &'h FaultInjector,
-    /// What of it is to be marked.
-    pub(super) of: Collection,
-}
-
-impl<'h> Graph<'h> {
-    /// That of a space that is stopped, flushed and swept.
-    pub(crate) fn new(
-        (space, world, of): (&'h Space, &'h Stopped<'h>, Collection),
-        flagged: &'h FlaggedSpans,
-        faults: &'h FaultInjector,
-    ) -> Self {
-        Graph { space, world, flagged, faults, of }
-    }
 }
 
 /// One marking under way. The heap is stopped as long as it exists.
@@ -114,12 +101,13 @@ pub(super) struct Marker<'h, M> {
 impl<'h, M: Mode> Marker<'h, M> {
     /// A marker that has found nothing yet.
     pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
-        let Graph { space, world, flagged, faults, of } = graph;
+        let Graph { state, world, flagged } = graph;
+        let space = state.space();
         Marker {
             mode,
             space,
             world,
-            marks: world.mark_side(of),
+            marks: world.mark_side(M::Scope::KIND),
             base: space.base().get(),
             extent: space.extent(),
             entries: space.page_entries(),
@@ -128,12 +116,12 @@ impl<'h, M: Mode> Marker<'h, M> {
             pagemap,
             flagged,
             // What is dead may refer to what the program has freed, and be kept by what is dead and old, or by a stray word.
-            distrusts: !M::SNAPSHOT && space.has_explicit_frees(),
+            distrusts: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
             twice: (0, 0),
-            faults,
+            faults: state.faults(),
         }
     }
 
@@ -153,7 +141,9 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// the marking before, and so was the cell. But the pages of a large object are others' at once.
     #[inline(always)]
     pub(super) fn is_stray(&self, edge: usize) -> bool {
-        (M::BOUNDED || edge.is_multiple_of(PAGE_SIZE)) && self.distrusts && self.leads_nowhere(edge)
+        (matches!(M::Scope::KIND, Collection::Young) || edge.is_multiple_of(PAGE_SIZE))
+            && self.distrusts
+            && self.leads_nowhere(edge)
     }
 
     #[inline(never)]
@@ -173,7 +163,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
         // What was made since the snapshot is not looked at. Nothing else loses its bit as long as the marking goes on. But what
         // was freed may have got its bit by that, if it was made since; else it was shaded.
-        if M::SNAPSHOT && is_edge {
+        if M::Scope::SNAPSHOT && is_edge {
             return self.push_of_snapshot(addr);
         }
         if is_edge && !self.stacks.edges.push(addr) {
@@ -194,19 +184,19 @@ impl<'h, M: Mode> Marker<'h, M> {
     }
 
     /// Follows edges until none is left anywhere.
-    pub(super) fn drain(&mut self) -> Marked {
+    pub(super) fn drain(&mut self) -> MarkTotals {
         loop {
             self.follow_all();
             match self.next_work() {
-                Work::Edges => {}
-                Work::Rescan => self.rescan_overflowed(),
-                Work::None => return self.found(),
+                NextWork::Edges => {}
+                NextWork::Rescan => self.rescan_overflowed(),
+                NextWork::None => return self.totals(),
             }
         }
     }
 
-    pub(super) fn found(&self) -> Marked {
-        Marked {
+    pub(super) fn totals(&self) -> MarkTotals {
+        MarkTotals {
             bytes: self.live_bytes.wrapping_sub(self.twice.1),
             objects: self.live_objects.wrapping_sub(self.twice.0),
             overflows: self.overflows,
@@ -249,7 +239,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
-        if M::SNAPSHOT {
+        if M::Scope::SNAPSHOT {
             return self.follow_simply();
         }
         let marker = self;
@@ -292,11 +282,11 @@ impl<'h, M: Mode> Marker<'h, M> {
         'follow: loop {
             let (object, entry) = 'ready: {
                 let edge = if top != bottom {
-                    if M::BOUNDED {
+                    if M::Limit::BOUNDED || M::Team::SEVERAL {
                         looks -= 1;
                         if looks == 0 {
                             looks = LOOK_EVERY;
-                            if self.mode.is_late() {
+                            if M::Limit::BOUNDED && self.mode.limit_mut().is_late() {
                                 // What is in the rings is left, too; the objects there have their marks.
                                 while !objects.is_empty() {
                                     let (object, entry): (usize, PageEntry) = objects.pop();
@@ -306,19 +296,13 @@ impl<'h, M: Mode> Marker<'h, M> {
                                 top = bottom;
                                 break 'follow;
                             }
-                        }
-                    }
-                    if M::SEVERAL {
-                        looks -= 1;
-                        if looks == 0 {
-                            looks = LOOK_EVERY;
-                            if self.is_wanted() {
+                            if M::Team::SEVERAL && self.has_idle_marker() {
                                 self.stacks.edges.set_top(top);
                                 // Where a few lists are marked, most edges that there are wait in the ring.
                                 for _ in 0..edges.len() / 2 {
-                                    self.hold_out(edges.pop());
+                                    self.offer(edges.pop());
                                 }
-                                self.give(!edges.is_empty() || !objects.is_empty());
+                                self.share_work(!edges.is_empty() || !objects.is_empty());
                                 top = self.stacks.edges.top();
                                 continue 'follow;
                             }
@@ -360,11 +344,11 @@ impl<'h, M: Mode> Marker<'h, M> {
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
-                self.mode.marked(edge);
+                self.mode.scope().marked(edge);
                 // SAFETY: edges lie inside the extent, whose entries are committed.
                 let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
                 if entry.is(ScanKind::NoPointers) {
-                    // Marked without being touched.
+                    // MarkTotals without being touched.
                     // SAFETY: the entry of a span holds the number of a registered shape.
                     self.count(edge, unsafe { &*shapes.add(entry.shape().index()) });
                     continue 'follow;

@@ -1,31 +1,14 @@
-//! What roots are to a marker, alone or one of several. Invariant: what is named here stays readable until the marking ends.
+//! Roots, as a marker takes them. Invariant: what is named here stays readable until the marking ends.
 
-use super::mode::Mode;
+use super::mode::{Limit, Mode, Team};
 use super::queue::Marker;
 use super::scan::{PIECE, WORD};
 use super::stack::Range as Waiting;
 use crate::inject::Fault;
+use crate::roots::ScanRoots;
 use crate::state::remembered::Entry;
 use core::ops::Range;
 use heapwood_heap::Address;
-
-/// Takes roots, by the addresses of their words.
-pub(crate) trait ScanRoots {
-    /// Each word holds null, an address outside the heap, or the address of an object.
-    fn slots(&mut self, slots: Range<usize>);
-
-    /// Any word may be a pointer.
-    fn words(&mut self, words: Range<usize>);
-
-    /// Part of a piece of an arena, whose pointers are told by bits.
-    fn arena(&mut self, part: Range<usize>);
-
-    /// What was remembered of old objects.
-    fn remembered(&mut self, entry: Entry);
-
-    /// Whether the marking has taken so long that what is left is left.
-    fn is_late(&mut self) -> bool;
-}
 
 impl<M: Mode> Marker<'_, M> {
     /// The slots of an object that is old, if it still exists: the program may have freed it.
@@ -56,7 +39,7 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
             shape: 0,
             dense: true,
         };
-        if !M::SEVERAL || words.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
+        if !M::Team::SEVERAL || words.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
             self.scan_ambiguous(words.start, words.end);
         }
     }
@@ -82,6 +65,6 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
     }
 
     fn is_late(&mut self) -> bool {
-        self.mode.is_late()
+        self.mode.limit_mut().is_late()
     }
 }

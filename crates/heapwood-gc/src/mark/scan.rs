@@ -3,7 +3,7 @@
 //! Invariant: an object that is scanned is marked, and all its edges are pushed, or wait as a range, or its span is flagged.
 
 use super::bits::MarkBits;
-use super::mode::Mode;
+use super::mode::{Mode, Scope};
 use super::queue::Marker;
 use super::stack::Range;
 use super::tracer::Target;
@@ -184,7 +184,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             }
             // Of what the program has freed a stray word may keep something alive that refers to it.
             // But what it has freed beside this marking is marked and keeps its words, which may be the only way to what they say.
-            ScanKind::Trace if !M::SNAPSHOT && self.space.is_freed(ObjectRef::new(addr)) => {}
+            ScanKind::Trace if !M::Scope::SNAPSHOT && self.space.is_freed(ObjectRef::new(addr)) => {}
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let mut target = Target::of(self);
@@ -211,7 +211,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
     pub(super) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
         let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
-        if M::SNAPSHOT || slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
+        if M::Scope::SNAPSHOT || slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
             self.scan_all(range);
         }
     }
@@ -219,8 +219,8 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans the next piece of a waiting range; false if none waits.
     #[cold]
     pub(super) fn next_range(&mut self) -> bool {
-        if self.is_wanted() {
-            self.give(true);
+        if self.has_idle_marker() {
+            self.share_work(true);
         }
         let Some(range) = self.stacks.ranges.pop() else { return false };
         let Some((mut range, rest)) = self.written_part(range) else { return true };

@@ -131,7 +131,7 @@ impl<T: Zeroed + Copy> Bounded<T> {
 
     /// Gives memory back after a deep marking. Entries are not zero, and untouched memory is: so those at the mark
     /// tell whether the stack was deeper. (Several, since one may have been overwritten by what was not kept.)
-    fn settle(&mut self) {
+    fn trim(&mut self) {
         debug_assert!(self.is_empty());
         self.refused = false;
         let mut at_the_mark = KEEP..self.committed.min(KEEP + 64);
@@ -196,9 +196,9 @@ impl MarkStacks {
         (self.edges.top, self.ranges.top) = (0, 0);
     }
 
-    pub(crate) fn settle(&mut self) {
-        self.edges.settle();
-        self.ranges.settle();
+    pub(crate) fn trim(&mut self) {
+        self.edges.trim();
+        self.ranges.trim();
     }
 }
 
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(KERNEL.requests(), asked, "it does not ask at each push");
         KERNEL.relent();
         assert!((0..first).rev().all(|i| s.pop() == Some(i)));
-        s.settle();
+        s.trim();
         assert!((0..=first).all(|i| s.push(i)));
         assert_eq!(s.committed, 2 * first);
     }
@@ -265,7 +265,7 @@ mod tests {
         let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 1 << 20).unwrap();
         assert!((1..1 << 18).all(|i| s.push(i)));
         while s.pop().is_some() {}
-        s.settle();
+        s.trim();
         // SAFETY: committed above.
         assert_eq!(unsafe { (s.memory.at(KEEP - 1).read(), s.memory.at(KEEP).read()) }, (KEEP, 0));
     }

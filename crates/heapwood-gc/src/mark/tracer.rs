@@ -1,64 +1,91 @@
 //! What a type's own trace function sees of the marker, or of the write barrier.
 //! Invariant: it exists while its function runs, and what it is told is an edge of that object.
 
-use super::mode::{Alone, Mode, ModeName, Together, Young};
-#[cfg(feature = "stepped")]
-use super::mode::{Beside, Stepped};
+use super::mode::Mode;
 use super::queue::Marker;
 use super::shading::Shading;
 use core::marker::PhantomData;
 use heapwood_heap::ObjectRef;
 use heapwood_layout::{TraceContext, TraceFn};
 
-/// The marker that calls a trace function, for the length of the call. Its mode is told apart here.
+/// The marker or the write barrier that calls a trace function, for the length of the call.
 pub(super) struct Target<'a> {
-    mode: ModeName,
-    marker: *mut (),
+    target: *mut (),
+    visit: unsafe fn(*mut (), usize),
+    resolve: unsafe fn(*mut (), usize) -> Option<usize>,
     borrow: PhantomData<&'a mut ()>,
 }
 
+/// What a trace function reports to.
+trait Visit {
+    fn visit(&mut self, addr: usize);
+    fn resolve(&self, word: usize) -> Option<usize>;
+}
+
+impl<M: Mode> Visit for Marker<'_, M> {
+    fn visit(&mut self, addr: usize) {
+        self.push(addr);
+    }
+
+    fn resolve(&self, word: usize) -> Option<usize> {
+        Marker::resolve(self, word)
+    }
+}
+
+impl Visit for Shading<'_> {
+    fn visit(&mut self, addr: usize) {
+        self.object(addr);
+    }
+
+    fn resolve(&self, word: usize) -> Option<usize> {
+        Shading::resolve(self, word)
+    }
+}
+
+/// # Safety
+/// 1. `target` leads to a `T` that is borrowed for this alone.
+unsafe fn visit<T: Visit>(target: *mut (), addr: usize) {
+    // SAFETY: contract 1.
+    unsafe { &mut *target.cast::<T>() }.visit(addr);
+}
+
+/// # Safety
+/// 1. As [`visit`].
+unsafe fn resolve<T: Visit>(target: *mut (), word: usize) -> Option<usize> {
+    // SAFETY: contract 1.
+    unsafe { &*target.cast::<T>() }.resolve(word)
+}
+
 impl<'a> Target<'a> {
+    /// A marker calls the function.
     pub(super) fn of<'h, M: Mode>(marker: &'a mut Marker<'h, M>) -> Self {
-        Target { mode: M::NAME, marker: (&raw mut *marker).cast(), borrow: PhantomData }
+        Self::new(marker)
     }
 
     /// A mutator calls the function, for the write barrier.
     pub(super) fn of_shading(shading: &'a mut Shading<'_>) -> Self {
-        Target { mode: ModeName::Barrier, marker: (&raw mut *shading).cast(), borrow: PhantomData }
+        Self::new(shading)
+    }
+
+    fn new<T: Visit>(target: &'a mut T) -> Self {
+        Target {
+            target: (&raw mut *target).cast(),
+            visit: visit::<T>,
+            resolve: resolve::<T>,
+            borrow: PhantomData,
+        }
     }
 
     #[inline(always)]
     fn visit(&mut self, addr: usize) {
-        // SAFETY: the pointer came from a borrow of a marker of this mode that lasts as long as this.
-        unsafe {
-            match self.mode {
-                ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).push(addr),
-                ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).push(addr),
-                ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).push(addr),
-                #[cfg(feature = "stepped")]
-                ModeName::Stepped => (*self.marker.cast::<Marker<'a, Stepped>>()).push(addr),
-                #[cfg(feature = "stepped")]
-                ModeName::Beside => (*self.marker.cast::<Marker<'a, Beside<'a>>>()).push(addr),
-                ModeName::Barrier => (*self.marker.cast::<Shading<'a>>()).object(addr),
-            }
-        }
+        // SAFETY: the target was borrowed for as long as this lasts, and the function is the one for its type.
+        unsafe { (self.visit)(self.target, addr) };
     }
 
     #[inline(always)]
     fn resolve(&self, word: usize) -> Option<usize> {
         // SAFETY: as above.
-        unsafe {
-            match self.mode {
-                ModeName::Alone => (*self.marker.cast::<Marker<'a, Alone>>()).resolve(word),
-                ModeName::Young => (*self.marker.cast::<Marker<'a, Young>>()).resolve(word),
-                ModeName::Together => (*self.marker.cast::<Marker<'a, Together<'a>>>()).resolve(word),
-                #[cfg(feature = "stepped")]
-                ModeName::Stepped => (*self.marker.cast::<Marker<'a, Stepped>>()).resolve(word),
-                #[cfg(feature = "stepped")]
-                ModeName::Beside => (*self.marker.cast::<Marker<'a, Beside<'a>>>()).resolve(word),
-                ModeName::Barrier => (*self.marker.cast::<Shading<'a>>()).resolve(word),
-            }
-        }
+        unsafe { (self.resolve)(self.target, word) }
     }
 }
 

@@ -2,21 +2,21 @@
 //! sleep between collections. Whoever comes too late for a marking finds it closed and sleeps on, so nobody waits for a
 //! thread that the kernel does not run.
 //!
-//! Invariants: a worker uses the heap only between joining a crew and leaving it, and a collection ends after all have left;
+//! Invariants: a worker uses the heap only between joining a pool and leaving it, and a collection ends after all have left;
 //! workers end before their heap does; a forked child has none, does not look at what they share, and starts its own when it is
 //! worth it.
 
 use super::blocks::Blocks;
-use super::crew::Crew;
-use super::mode::Together;
-use super::queue::{Graph, Marked, Marker};
-use super::roots::ScanRoots;
+use super::marker_pool::MarkerPool;
+use super::mode::{Composed, Full, Together, Unlimited};
+use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
-use crate::state::State;
+use crate::pause::Pause;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use heapwood_heap::Collection;
 use heapwood_os::clock::thread_cpu_ns;
 use heapwood_os::futex::{wait, wake};
 use heapwood_os::stack::thread_pointer;
@@ -31,27 +31,26 @@ const MARKING: u32 = 2;
 /// Blocks for each marker: one that it fills or empties, and some on their way.
 const BLOCKS_EACH: usize = 4;
 
+type TogetherMode<'h> = Composed<Together<'h>, Full, Unlimited>;
+
 /// What the collector and its workers share.
 struct Shared {
-    crew: Crew,
+    pool: MarkerPool,
     blocks: Blocks,
     /// Changes with each marking; workers sleep on it.
     call: AtomicU32,
-    /// What is marked: valid while the crew is open, and until all have left.
+    /// What is marked: valid while the pool is open, and until all have left.
     job: AtomicPtr<Job<'static>>,
-    found: Lock<Found>,
+    totals: Lock<HelperTotals>,
 }
 
 /// What is marked.
-struct Job<'h> {
-    graph: Graph<'h>,
-    state: &'h State,
-}
+struct Job<'h>(Graph<'h>);
 
-/// What workers have found in a marking, and the CPU time that it took them.
+/// The totals of the workers in a marking, and their CPU time.
 #[derive(Clone, Copy, Default)]
-struct Found {
-    marked: Marked,
+struct HelperTotals {
+    marked: MarkTotals,
     cpu_ns: u64,
     /// How many took part.
     workers: usize,
@@ -96,11 +95,11 @@ impl Workers {
     ) -> Result<Self, OsError> {
         let blocks = Blocks::new(kernel, BLOCKS_EACH * (workers + 1))?;
         let shared = Shared {
-            crew: Crew::new(blocks.len()),
+            pool: MarkerPool::new(blocks.len()),
             blocks,
             call: AtomicU32::new(0),
             job: AtomicPtr::new(null_mut()),
-            found: Lock::new(Found::default()),
+            totals: Lock::new(HelperTotals::default()),
         };
         let mut all = Workers { last: None, shared: MappedBox::new(kernel, shared)?, started: 0 };
         // With fewer than it wants a heap goes on.
@@ -136,33 +135,36 @@ impl Workers {
         self.is_one(|thread| !thread.is_here())
     }
 
-    /// Marks with at most so many workers; the calling thread takes part, and scans the roots by `roots`. Returns how many
-    /// threads marked, too.
+    /// Marks with at most N workers; the calling thread takes part, and scans the roots. Returns how many threads marked, too.
     pub(super) fn mark(
         &self,
-        (graph, state): (Graph<'_>, &State),
+        graph: Graph<'_>,
+        pause: &Pause<'_>,
         stacks: &mut MarkStacks,
         most: usize,
-        roots: impl FnOnce(&mut dyn ScanRoots),
-    ) -> (Marked, u64) {
-        let Shared { crew, blocks, call, job, found } = &*self.shared;
-        let this = Job { graph, state };
-        *found.lock() = Found::default();
+    ) -> (MarkTotals, u64) {
+        let Shared { pool, blocks, call, job, totals } = &*self.shared;
+        let this = Job(graph);
+        *totals.lock() = HelperTotals::default();
         job.store((&raw const this).cast_mut().cast(), Ordering::Relaxed);
-        crew.open();
+        pool.open();
         call.fetch_add(MARKING, Ordering::Release);
         wake(call, most.min(i32::MAX as usize) as i32);
         let pagemap = Pagemap::new();
-        let mut marker = Marker::new(graph, stacks, &pagemap, Together::new(crew, blocks, false));
-        roots(&mut marker);
+        let mut marker = Marker::new(graph, stacks, &pagemap, mode(pool, blocks, false));
+        pause.scan_roots(Collection::Full, &mut marker);
         let mine = marker.drain();
         // Nobody joins a marking that has ended; when all have left, nobody uses the job.
-        crew.close();
+        pool.close();
         job.store(null_mut(), Ordering::Relaxed);
-        let found = *found.lock();
-        let (helpers_cpu_ns, helpers) = (found.cpu_ns, found.workers as u32);
-        (Marked { helpers_cpu_ns, helpers, ..mine.plus(found.marked) }, found.workers as u64 + 1)
+        let totals = *totals.lock();
+        let (helpers_cpu_ns, helpers) = (totals.cpu_ns, totals.workers as u32);
+        (MarkTotals { helpers_cpu_ns, helpers, ..mine.plus(totals.marked) }, totals.workers as u64 + 1)
     }
+}
+
+fn mode<'h>(pool: &'h MarkerPool, blocks: &'h Blocks, waits: bool) -> TogetherMode<'h> {
+    Composed { team: Together::new(pool, blocks, waits), scope: Full, limit: Unlimited }
 }
 
 impl Drop for Workers {
@@ -200,27 +202,28 @@ impl Task {
                 continue;
             }
             seen = now;
-            if shared.crew.join() {
+            if shared.pool.join() {
                 self.mark(shared);
-                shared.crew.leave();
-                self.stacks.settle();
+                shared.pool.leave();
+                self.stacks.trim();
             }
         }
     }
 
-    /// Takes part in a marking, as a member of the crew.
+    /// Takes part in a marking, as a member of the pool.
     fn mark(&mut self, shared: &Shared) {
         let began = thread_cpu_ns();
-        // SAFETY: the job was stored before the crew was opened, and stays until all members have left.
-        let Job { graph, state } = unsafe { &*shared.job.load(Ordering::Relaxed) };
+        // SAFETY: the job was stored before the pool was opened, and stays until all members have left.
+        let Job(graph) = unsafe { &*shared.job.load(Ordering::Relaxed) };
+        let state = graph.state;
         state.begin_helping(self.number, thread_pointer());
         let pagemap = Pagemap::new();
-        let mode = Together::new(&shared.crew, &shared.blocks, true);
+        let mode = mode(&shared.pool, &shared.blocks, true);
         let marked = Marker::new(*graph, &mut self.stacks, &pagemap, mode).drain();
         state.end_helping(self.number);
-        let mut found = shared.found.lock();
-        found.marked = found.marked.plus(marked);
-        found.cpu_ns += thread_cpu_ns() - began;
-        found.workers += 1;
+        let mut totals = shared.totals.lock();
+        totals.marked = totals.marked.plus(marked);
+        totals.cpu_ns += thread_cpu_ns() - began;
+        totals.workers += 1;
     }
 }

@@ -377,7 +377,7 @@ impl Mutator {
         let (set, faults) = (self.shared().remembered(), self.shared().faults());
         let is_lost = || {
             let in_arena =
-                cfg!(feature = "inject") && self.shared().space().find_arena(Address::new(slot)).is_some();
+                cfg!(heapwood_inject) && self.shared().space().find_arena(Address::new(slot)).is_some();
             faults.fails(Fault::StoreNotRecorded) || in_arena && faults.fails(Fault::ArenaStoreNotRecorded)
         };
         if !set.has_overflowed() && !is_lost() {
@@ -389,7 +389,7 @@ impl Mutator {
     #[inline(never)]
     fn note(&self, object: ObjectRef, slot: Address, words: usize) {
         // Who frees waits for the log's lock in a section: a signal of another heap must not stop this thread as it holds it.
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         if let Some(stores) = self.shared().stores() {
             stores.note(self.shared().space(), object, slot, words);
         }

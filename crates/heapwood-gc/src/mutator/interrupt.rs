@@ -11,12 +11,13 @@
 //! Invariant: whoever was interrupted finds its record as it was, and is asked nothing any more.
 
 use super::Mutator;
+use super::no_preempt::Deferred;
 use super::registry::Member;
-use super::section::Deferred;
 use super::stop::Rest;
 use super::thread_record::ThreadRecord;
 use crate::inject::Fault;
 use crate::state::Interruption;
+use crate::state::fork_gate::NoFork;
 use core::sync::atomic::Ordering;
 use heapwood_os::signal::{self, Interrupted, Sent};
 
@@ -28,13 +29,13 @@ pub(crate) fn mark() -> usize {
     &raw const MARK as usize
 }
 
-/// A section of a thread: it is not stopped by signals until this goes, and then if it was asked to meanwhile.
-pub(crate) struct Section<'r> {
+/// A no-preempt region of a thread: it is not stopped by signals until this goes, and then if it was asked to meanwhile.
+pub(crate) struct NoPreemptGuard<'r> {
     record: &'r ThreadRecord<Mutator>,
     inside: Option<Deferred<'r>>,
 }
 
-impl Drop for Section<'_> {
+impl Drop for NoPreemptGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.inside = None;
@@ -45,13 +46,13 @@ impl Drop for Section<'_> {
 impl ThreadRecord<Mutator> {
     /// The thread begins something that is not one store.
     #[inline(always)]
-    pub(crate) fn section(&self) -> Section<'_> {
-        Section { record: self, inside: Some(self.sections.begin()) }
+    pub(crate) fn no_preempt(&self) -> NoPreemptGuard<'_> {
+        NoPreemptGuard { record: self, inside: Some(self.no_preempt.begin()) }
     }
 
-    /// The same in a piece of work that who forks waits for: it does not wait for a fork.
-    pub(crate) fn section_in_piece(&self) -> Section<'_> {
-        Section { record: self, inside: Some(self.sections.defer()) }
+    /// The same during a slice of work that a fork waits for: it does not wait for a fork itself.
+    pub(crate) fn no_preempt_in_slice(&self, _: &NoFork<'_>) -> NoPreemptGuard<'_> {
+        NoPreemptGuard { record: self, inside: Some(self.no_preempt.defer()) }
     }
 
     /// Whether a heap that stops threads by signals asks this one to stop.
@@ -64,13 +65,13 @@ impl ThreadRecord<Mutator> {
     /// Stops here if it came out of the last section and was asked to.
     #[inline(always)]
     fn stop_if_asked(&self) {
-        if self.is_asked_by_signal() && !self.sections.is_inside() {
-            self.stop_after_section();
+        if self.is_asked_by_signal() && !self.no_preempt.is_inside() {
+            self.stop_after_no_preempt();
         }
     }
 
     #[cold]
-    fn stop_after_section(&self) {
+    fn stop_after_no_preempt(&self) {
         super::safepoint::with_registers_pushed(|lowest| _ = self.stop_noting(|m| m.note_stack(lowest)));
     }
 
@@ -78,7 +79,7 @@ impl ThreadRecord<Mutator> {
     pub(crate) fn interrupted(&self, at: &Interrupted, handler: usize) {
         let what = match () {
             () if !self.is_asked_by_signal() => Interruption::NotAsked,
-            () if self.sections.is_inside() && !self.faults_in_section() => Interruption::InSection,
+            () if self.no_preempt.is_inside() && !self.faults_in_no_preempt() => Interruption::InNoPreempt,
             () if self.stop_noting(|m| m.note_interrupted(at, handler)) => Interruption::Stopped,
             () => Interruption::OnNoStack,
         };
@@ -86,7 +87,7 @@ impl ThreadRecord<Mutator> {
     }
 
     /// The fault is injected that a section stops no signal.
-    fn faults_in_section(&self) -> bool {
+    fn faults_in_no_preempt(&self) -> bool {
         self.iter().any(|m| m.shared().faults().fails(Fault::StopInSection))
     }
 

@@ -25,11 +25,11 @@ pub(crate) mod barrier;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
+pub(crate) mod no_preempt;
 mod recent;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
-pub(crate) mod section;
 mod stop;
 mod store_buffer;
 mod switch;
@@ -178,10 +178,10 @@ impl Mutator {
     }
 
     /// Whether its thread is in a section, or was a moment ago. The registry's lock is held, so that thread is there.
-    pub(crate) fn is_in_section(&self) -> bool {
+    pub(crate) fn is_in_no_preempt(&self) -> bool {
         // SAFETY: the record lives as long as its thread, whose end waits for the lock; 0 is the owner of one that is gone. What is
         // read is atomic.
-        self.owner.load(Ordering::Relaxed) != 0 && unsafe { &*self.record }.is_in_section()
+        self.owner.load(Ordering::Relaxed) != 0 && unsafe { &*self.record }.is_in_no_preempt()
     }
 
     /// Its thread is the one of this forked process, whose number is another there. Nobody asks it to stop.
@@ -257,7 +257,7 @@ impl Mutator {
         publication::observe();
         match self.check() {
             Ok(()) => {
-                let _section = self.record().section();
+                let _no_preempt = self.record().no_preempt();
                 self.owned().find(Address::new(addr))
             }
             // Its bumps are not this thread's to read now.
@@ -363,7 +363,7 @@ impl Mutator {
 
     #[cold]
     fn look_up_shape(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
-        let _section = self.record().section();
+        let _no_preempt = self.record().no_preempt();
         self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout)
     }
 

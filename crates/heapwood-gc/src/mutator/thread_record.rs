@@ -17,8 +17,8 @@
 //! Only the thread itself uses its record, and the handler of a signal that has interrupted it; collectors look at the gates, and
 //! who forks at its sections (`section`), which no signal stops.
 
+use super::no_preempt::{Deferred, NoPreempt};
 use super::registry::{Member, Registry};
-use super::section::{Deferred, Sections};
 use super::stop::Rest;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
@@ -64,7 +64,7 @@ pub(crate) struct ThreadRecord<M> {
     sent_signals: Cell<usize>,
     /// How many `leave`s have no `enter` yet.
     depth: Cell<u32>,
-    pub(super) sections: Sections,
+    pub(super) no_preempt: NoPreempt,
 }
 
 /// Some of a thread's mutators have left their heaps, and are to enter them again.
@@ -83,24 +83,24 @@ impl<M: Part> ThreadRecord<M> {
             next_look: Cell::new(core::ptr::null()),
             sent_signals: Cell::new(0),
             depth: Cell::new(0),
-            sections: Sections::new(forking),
+            no_preempt: NoPreempt::new(forking),
         }
     }
 
     /// No signal stops the thread as long as what is returned exists.
     pub(crate) fn defer(&self) -> Deferred<'_> {
-        self.sections.defer()
+        self.no_preempt.defer()
     }
 
     /// What `defer` returned was forgotten, and ends now.
     pub(crate) fn end_deferred(&self) {
-        drop(self.sections.forgotten());
+        drop(self.no_preempt.forgotten());
         M::answer_late(self);
     }
 
     /// Whether the thread is in a section; for others, whether it was a moment ago.
-    pub(crate) fn is_in_section(&self) -> bool {
-        self.sections.is_inside()
+    pub(crate) fn is_in_no_preempt(&self) -> bool {
+        self.no_preempt.is_inside()
     }
 
     /// The thread's mutators.
@@ -154,7 +154,7 @@ impl<M: Part> ThreadRecord<M> {
 
     /// Leaves those as well in which the thread runs now.
     pub(crate) fn leave_too(&self, left: Left, note: impl Fn(&M) -> bool) {
-        let _whole = self.sections.defer();
+        let _whole = self.no_preempt.defer();
         for mutator in self.iter().filter(|m| m.gate().is_running()) {
             if note(mutator) {
                 mutator.place().level.set(left.level);
@@ -175,7 +175,7 @@ impl<M: Part> ThreadRecord<M> {
     pub(super) fn enter_once(&self, left: Left) {
         loop {
             self.at(left).for_each(|m| m.gate().sleep_while_asked());
-            let _whole = self.sections.defer();
+            let _whole = self.no_preempt.defer();
             self.at(left).for_each(|m| m.gate().enter());
             fence(Ordering::SeqCst);
             if !self.at(left).any(|m| m.gate().is_asked()) {
@@ -203,7 +203,7 @@ impl<M: Part> ThreadRecord<M> {
     /// 1. The mutator is the thread's alone, in no list, and stays where it is until it is detached.
     pub(crate) unsafe fn attach(&self, registry: &Registry<M>, mutator: &M, left: Left) {
         {
-            let _whole = self.sections.defer();
+            let _whole = self.no_preempt.defer();
             mutator.gate().leave(left.how);
             mutator.place().level.set(left.level);
             mutator.place().next.set(self.first.get());
@@ -215,7 +215,7 @@ impl<M: Part> ThreadRecord<M> {
 
     /// The first half of detaching: the mutator leaves its heap for good. Whatever keeps objects alive was cleared.
     pub(crate) fn quit(&self, mutator: &M) {
-        let _whole = self.sections.defer();
+        let _whole = self.no_preempt.defer();
         if !mutator.gate().is_blocked() {
             mutator.gate().leave(Rest::Blocked);
             fence(Ordering::SeqCst);
@@ -232,7 +232,7 @@ impl<M: Part> ThreadRecord<M> {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
         {
-            let _whole = self.sections.defer();
+            let _whole = self.no_preempt.defer();
             let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
             before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
             self.next_look.set(core::ptr::null());

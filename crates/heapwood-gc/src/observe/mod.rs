@@ -21,7 +21,7 @@ mod phases;
 mod precise_walk;
 mod record;
 mod slots;
-#[cfg(feature = "inspect")]
+mod slow_thread;
 mod snapshot;
 pub mod stats;
 mod trace_line;
@@ -31,7 +31,7 @@ mod verify;
 pub(crate) use arena_log::ArenaLog;
 pub(crate) use phases::{Moment, Times};
 pub(crate) use record::Record;
-#[cfg(feature = "inspect")]
+pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;
 pub(crate) use trace_line::RootBytes;

@@ -8,7 +8,7 @@
 use super::stats::Stats;
 use core::ops::Add;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_heap::ReclaimTimes;
+use heapwood_heap::{ReclaimTimes, Space};
 use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
 
 /// A moment of the collecting thread.
@@ -31,8 +31,10 @@ impl Moment {
     }
 }
 
-/// The moments of one collection.
+/// The moments of one collection, each set by the phase that ends with it.
 pub(crate) struct Times {
+    /// When the last collection ended, in nanoseconds of the monotonic clock.
+    pub(crate) last_ended: u64,
     /// It begins to sweep what is left; nobody waits yet.
     pub(crate) began: Moment,
     /// It asks the mutators to stop.
@@ -159,6 +161,32 @@ impl PhaseClock {
 }
 
 impl Times {
+    /// A collection begins.
+    pub(crate) fn begin(space: &Space, last_ended: u64) -> Self {
+        let (now, reclaimed) = (Moment::now(), space.reclaim_clock().times());
+        Times {
+            last_ended,
+            began: now,
+            requested: now,
+            stopped: now,
+            marking: now,
+            marked: now,
+            ended: now,
+            helped: (0, 0),
+            reclaimed: [reclaimed, reclaimed],
+        }
+    }
+
+    /// It begins to mark.
+    pub(crate) fn begin_marking(&mut self, space: &Space) {
+        (self.marking, self.reclaimed[1]) = (Moment::now(), space.reclaim_clock().times());
+    }
+
+    /// Nanoseconds from the end of the last collection to the beginning of this.
+    pub(crate) fn since_last(&self) -> u64 {
+        self.began.wall.saturating_sub(self.last_ended)
+    }
+
     /// Prep: until marking begins, without the sweeping in it.
     pub(crate) fn prep(&self) -> Taken {
         let [before, after] = self.reclaimed;
@@ -193,6 +221,7 @@ mod tests {
             ..ReclaimTimes::default()
         };
         let times = Times {
+            last_ended: 0,
             began: at(100, 10),
             requested: at(160, 60),
             stopped: at(190, 65),

@@ -4,7 +4,7 @@
 use super::histogram::Histogram;
 use super::phases::Times;
 use super::stats::Stats;
-use crate::mark::Marked;
+use crate::mark::MarkTotals;
 use heapwood_heap::Collection;
 
 /// What the collections of one heap did so far.
@@ -43,7 +43,7 @@ impl Record {
     }
 
     /// A collection has ended.
-    pub(crate) fn add(&mut self, times: &Times, marked: &Marked, of: Collection, verified: bool) {
+    pub(crate) fn add(&mut self, times: &Times, marked: &MarkTotals, of: Collection, verified: bool) {
         let pause = times.ended.since(times.requested).wall;
         self.pauses.record(pause);
         self.stops.record(times.stop().wall);

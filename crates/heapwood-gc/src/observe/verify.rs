@@ -17,13 +17,11 @@
 use super::arena_log::ArenaLog;
 use super::precise_walk::PreciseWalk;
 use super::slots::for_each_slot;
-use crate::mutator::Mutator;
-use crate::mutator::registry::Members;
-use crate::roots::{LockedRoots, Source};
-use crate::state::StoreLog;
+use crate::pause::Pause;
+use crate::roots::Source;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Collection, MarkedPiece, ObjectRef, Space, Stopped};
+use heapwood_heap::{Address, Collection, MarkedPiece, ObjectRef, Space};
 use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -71,16 +69,11 @@ impl Verify {
 
     /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
     /// stopped, flushed and swept.
-    pub(crate) fn before_marking(
-        &self,
-        (space, world): (&Space, &Stopped<'_>),
-        stores: Option<&StoreLog>,
-        roots: &LockedRoots<'_>,
-        members: &Members<'_, Mutator>,
-    ) {
+    pub(crate) fn before_marking(&self, pause: &Pause<'_>) {
+        let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         self.commit(space);
         stores.inspect(|stores| stores.begin_checks(space));
-        for_each_root(roots, members, |what, at, value| {
+        for_each_root(pause, |what, at, value| {
             if let Some(wrong) = Wrong::about(space, value) {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
@@ -107,7 +100,7 @@ impl Verify {
                 // What leads nowhere before and after hides nothing, and collections look at root words whoever writes there.
                 let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
                 let is_told = || stores.is_none_or(|stores| stores.has(index));
-                if matters && !is_told() && !is_root_word(roots, members, slot) {
+                if matters && !is_told() && !is_root_word(pause, slot) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
                         "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
@@ -118,7 +111,7 @@ impl Verify {
         });
         if frees || promised {
             let from_roots = |come_to: &mut dyn FnMut(usize)| {
-                for_each_root(roots, members, |_, _, value| come_to(value));
+                for_each_root(pause, |_, _, value| come_to(value));
             };
             let walked = self.walk.run(space, from_roots, |slot, object, value| {
                 check_slot(space, slot, object, value);
@@ -129,21 +122,15 @@ impl Verify {
 
     /// Checks what the marking of a collection left, and copies what outlived it. The heap is stopped, and the next cycle has
     /// begun. Unless it was `exact` some of what outlived it may be dead.
-    pub(crate) fn after_marking(
-        &self,
-        exact: bool,
-        (space, world, of): (&Space, &Stopped<'_>, Collection),
-        stores: Option<&StoreLog>,
-        roots: &LockedRoots<'_>,
-        members: &Members<'_, Mutator>,
-    ) {
+    pub(crate) fn after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
+        let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         let is_missed = |addr: usize| {
             let known_by =
                 space.contains(Address::new(addr)).then(|| space.known_by(Address::new(addr))).flatten();
             let is_given_up = || space.find_piece(Address::new(addr)).is_some_and(MarkedPiece::is_given_up);
             known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get()))) && !is_given_up()
         };
-        for_each_root(roots, members, |from, at, addr| {
+        for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {
                 corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
@@ -151,7 +138,7 @@ impl Verify {
         let check = |slot: usize, (object, bytes): (usize, usize), value: usize| {
             if is_missed(value) {
                 let (word, index) = ((slot - object) / WORD, (slot - space.base().get()) / WORD);
-                let why = Unmarked { of, noted: stores.is_some_and(|stores| stores.has(index)) };
+                let why = Unmarked { kind, noted: stores.is_some_and(|stores| stores.has(index)) };
                 corrupt(format_args!(
                     "word {word} of the object at {object:#x} ({bytes} bytes) refers to {value:#x}, which was not marked{why}"
                 ));
@@ -161,7 +148,7 @@ impl Verify {
         let frees = space.has_explicit_frees();
         if frees {
             let from_roots = |come_to: &mut dyn FnMut(usize)| {
-                for_each_root(roots, members, |_, _, value| come_to(value));
+                for_each_root(pause, |_, _, value| come_to(value));
             };
             self.walk.run(space, from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
@@ -187,7 +174,7 @@ impl Verify {
         });
         stores.inspect(|stores| stores.clear(space));
         world.finish_sweep();
-        if let Err(invalid) = world.is_valid(members.owners()) {
+        if let Err(invalid) = world.is_valid(pause.owners()) {
             corrupt(format_args!("{invalid}"));
         }
     }
@@ -210,14 +197,14 @@ fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value
 
 /// Why a slot of an object that lives may refer to what was not marked.
 struct Unmarked {
-    of: Collection,
+    kind: Collection,
     /// A store there went through the barrier since the last collection.
     noted: bool,
 }
 
 impl fmt::Display for Unmarked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.of, self.noted) {
+        match (self.kind, self.noted) {
             (Collection::Full, _) => Ok(()),
             (Collection::Young, true) => write!(
                 f,
@@ -288,21 +275,17 @@ impl fmt::Display for Wrong {
 }
 
 /// Whether a word is among those that every collection looks at: of registered slots and ranges, and linked frames.
-fn is_root_word(roots: &LockedRoots<'_>, members: &Members<'_, Mutator>, word: usize) -> bool {
+fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
     let mut found = false;
-    roots.for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
+    pause.for_each_root_but_stacks(|source, words| {
         found |= matches!(source, Source::Slots | Source::Range | Source::Frame) && words.contains(&word);
     });
     found
 }
 
-/// Calls `f` with what it is, where it is, and what is in it, for each precise root.
-fn for_each_root(
-    roots: &LockedRoots<'_>,
-    members: &Members<'_, Mutator>,
-    mut f: impl FnMut(Source, usize, usize),
-) {
-    roots.for_each(Collection::Full, members.iter().map(|m| m.roots(false)), |source, words| {
+/// Calls `f` with each precise root: what it is, where it is, and what is in it.
+fn for_each_root(pause: &Pause<'_>, mut f: impl FnMut(Source, usize, usize)) {
+    pause.for_each_root_but_stacks(|source, words| {
         for at in words.step_by(WORD).filter(|_| source.is_precise()) {
             // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
             f(source, at, unsafe { (at as *const usize).read_volatile() });

@@ -13,6 +13,7 @@
 //! | `library_list` | which there are, as the loader says |
 //! | `lookout` | a thread that asks it while others are stopped |
 //! | `visitor` | the walk over all of them |
+//! | `scan_roots` | what takes them |
 //!
 //! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
 
@@ -23,6 +24,7 @@ mod libraries;
 mod library_list;
 mod lookout;
 mod other_stacks;
+mod scan_roots;
 mod stacks;
 mod table;
 mod visitor;
@@ -34,6 +36,7 @@ pub use handles::Handle;
 pub(crate) use handles::{Handles, MAX_HANDLES};
 pub(crate) use other_stacks::OtherStacks;
 pub use other_stacks::StackRef;
+pub(crate) use scan_roots::ScanRoots;
 pub use stacks::StackGiven;
 pub(crate) use stacks::ThreadStack;
 pub use table::RootToken;

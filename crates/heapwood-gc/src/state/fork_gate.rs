@@ -1,9 +1,9 @@
-//! What a process that forks waits for in a heap: pieces of work of the library's own threads, and of those that collect. Each piece is
-//! short, and between two the heap is whole: so a child finds it. A full marking is in no piece, however long it takes: what it
-//! writes can be forgotten (`fork.rs`).
+//! What a process that forks waits for in a heap: work of the library's own threads, and of threads that collect, during which
+//! no fork may come. Each such slice of work is short, and between two the heap is whole: so a child finds it. During a full
+//! marking a fork may come, however long the marking takes: what it writes can be forgotten (`fork.rs`).
 //!
-//! Invariant: while the process forks no piece begins; who forks goes on when none is under way. Both sides write their word and then
-//! read the other's, sequentially consistently.
+//! Invariant: while the process forks no slice begins; the fork goes on when none is under way. Both sides write their word and
+//! then read the other's, sequentially consistently.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_os::futex;
@@ -15,60 +15,66 @@ pub(crate) const ROOTS: u32 = 2;
 
 /// The gate of one heap.
 pub(crate) struct ForkGate {
-    /// Pieces under way.
-    pieces: AtomicU32,
-    /// What a collection holds between its pieces. Changes in a piece.
+    /// Slices under way.
+    slices: AtomicU32,
+    /// What a collection holds between two slices. Changes in a slice.
     held: AtomicU32,
     /// Not 0 while the process forks.
     forking: &'static AtomicU32,
 }
 
-/// A piece under way.
-pub(crate) struct Piece<'g>(&'g ForkGate);
+/// As long as this exists the process does not fork.
+pub(crate) struct NoFork<'g>(&'g ForkGate);
 
-impl Drop for Piece<'_> {
+impl Drop for NoFork<'_> {
     fn drop(&mut self) {
-        self.0.pieces.fetch_sub(1, Ordering::SeqCst);
+        self.0.slices.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl ForkGate {
     pub(super) fn new(forking: &'static AtomicU32) -> Self {
-        ForkGate { pieces: AtomicU32::new(0), held: AtomicU32::new(0), forking }
+        ForkGate { slices: AtomicU32::new(0), held: AtomicU32::new(0), forking }
     }
 
-    /// Begins a piece, once the process has forked.
-    pub(crate) fn piece(&self) -> Piece<'_> {
+    /// Calls `f`, during which no fork comes.
+    pub(crate) fn without_fork<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _no_fork = self.no_fork();
+        f()
+    }
+
+    /// Begins a slice of work, once a fork under way has ended.
+    pub(crate) fn no_fork(&self) -> NoFork<'_> {
         loop {
-            self.pieces.fetch_add(1, Ordering::SeqCst);
-            let piece = Piece(self);
+            self.slices.fetch_add(1, Ordering::SeqCst);
+            let slice = NoFork(self);
             let forking = self.forking.load(Ordering::SeqCst);
             if forking == 0 {
-                return piece;
+                return slice;
             }
-            drop(piece);
+            drop(slice);
             futex::wait(self.forking, forking);
         }
     }
 
-    /// Says, in a piece, what the collection holds from now on.
+    /// Says, during a slice, what the collection holds from now on.
     pub(crate) fn set_held(&self, held: u32) {
         self.held.store(held, Ordering::Relaxed);
     }
 
-    /// What a collection holds; exact while no piece is under way and none can begin.
+    /// What a collection holds; exact while no slice is under way and none can begin.
     pub(crate) fn held(&self) -> u32 {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Whether pieces are under way, for who forks.
-    pub(crate) fn has_pieces(&self) -> bool {
-        self.pieces.load(Ordering::SeqCst) != 0
+    /// Whether slices are under way, for the thread that forks.
+    pub(crate) fn has_slices(&self) -> bool {
+        self.slices.load(Ordering::SeqCst) != 0
     }
 
     /// In a forked child: no collection is under way.
     pub(crate) fn forget(&self) {
-        self.pieces.store(0, Ordering::Relaxed);
+        self.slices.store(0, Ordering::Relaxed);
         self.held.store(0, Ordering::Relaxed);
     }
 }

@@ -1,9 +1,8 @@
 //! Where signals have interrupted the threads of a heap, and what their handler made of it: for tests that ask whether a thread can
-//! be stopped at each of its instructions. Without the feature `inspect` nothing is written down.
+//! be stopped at each of its instructions. Nothing is written down until a test gives a ring.
 //!
 //! Invariant: a handler writes its line before it returns, and a line is one word.
 
-#[cfg(feature = "inspect")]
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// What a handler made of a signal that was to stop its thread.
@@ -13,7 +12,7 @@ pub enum Interruption {
     /// It stopped the thread there.
     Stopped = 1,
     /// The thread was in a section, and stops as it comes out.
-    InSection = 2,
+    InNoPreempt = 2,
     /// Nobody asked any more, or the thread does not touch its heaps.
     NotAsked = 3,
     /// The thread was on a stack that is not known.
@@ -27,7 +26,7 @@ impl Interruption {
     /// What a word says: where, and what became of it. `None` if it was not written yet.
     pub fn of_word(word: usize) -> Option<(usize, Interruption)> {
         use Interruption::*;
-        let which = [Stopped, InSection, NotAsked, OnNoStack];
+        let which = [Stopped, InNoPreempt, NotAsked, OnNoStack];
         let found = which.into_iter().find(|&one| one as usize == word & ((1 << Self::BITS) - 1))?;
         Some((word >> Self::BITS, found))
     }
@@ -36,15 +35,11 @@ impl Interruption {
 /// Where they are written down, a ring of the test's.
 #[derive(Default)]
 pub(crate) struct Interruptions {
-    #[cfg(feature = "inspect")]
     ring: AtomicPtr<AtomicUsize>,
-    #[cfg(feature = "inspect")]
     words: AtomicUsize,
-    #[cfg(feature = "inspect")]
     noted: AtomicUsize,
 }
 
-#[cfg(feature = "inspect")]
 impl Interruptions {
     /// From now on they are written there.
     pub(crate) fn note_into(&self, ring: &'static [AtomicUsize]) {
@@ -67,10 +62,4 @@ impl Interruptions {
                 .store(instruction << Interruption::BITS | what as usize, Ordering::Release);
         }
     }
-}
-
-#[cfg(not(feature = "inspect"))]
-impl Interruptions {
-    #[inline(always)]
-    pub(crate) fn note(&self, _: usize, _: Interruption) {}
 }

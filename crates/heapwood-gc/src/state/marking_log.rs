@@ -4,11 +4,8 @@
 //! was taken off it, or something is noted as missed; then all that is marked is scanned again.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-#[cfg(feature = "stepped")]
 use heapwood_heap::ObjectRef;
-#[cfg(feature = "stepped")]
 use heapwood_os::KernelRef;
-#[cfg(feature = "stepped")]
 use heapwood_os::OsError;
 use heapwood_os::{ForkLock, Lock, LockGuard, MappedArray};
 
@@ -23,7 +20,6 @@ struct List {
 }
 
 impl List {
-    #[cfg(feature = "stepped")]
     fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
         Ok(List { memory: MappedArray::new(kernel, most.max(1))?, len: 0, committed: 0 })
     }
@@ -44,7 +40,6 @@ impl List {
         self.len += 1;
     }
 
-    #[cfg(feature = "stepped")]
     fn pop(&mut self) -> Option<usize> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: it was pushed.
@@ -105,7 +100,6 @@ impl MarkingLog {
     }
 }
 
-#[cfg(feature = "stepped")]
 impl MarkingLog {
     /// A marking begins: there are lists of so many objects.
     pub(crate) fn begin(&self, kernel: KernelRef, shaded: usize, freed: usize) -> Result<(), OsError> {
@@ -134,7 +128,7 @@ impl MarkingLog {
     }
 }
 
-#[cfg(all(test, feature = "stepped"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;

@@ -41,7 +41,7 @@ impl Report {
                     assert_eq!(at, step.at, "step {i}: the signal came elsewhere");
                     match what {
                         Interruption::Stopped => Answer::Stopped,
-                        Interruption::InSection => Answer::InSection,
+                        Interruption::InNoPreempt => Answer::InSection,
                         Interruption::NotAsked => Answer::NotAsked,
                         Interruption::OnNoStack => panic!("step {i}: on no stack"),
                     }

@@ -22,7 +22,6 @@ pub(crate) struct Allocator {
     traces: AtomicBool,
     /// Hand out one cell at a time.
     single_cells: bool,
-    #[cfg(feature = "inspect")]
     always_shared: AtomicBool,
 }
 
@@ -34,7 +33,6 @@ impl Allocator {
             sweeper,
             traces: AtomicBool::new(false),
             single_cells: config.single_cells,
-            #[cfg(feature = "inspect")]
             always_shared: AtomicBool::new(false),
         })
     }
@@ -72,7 +70,6 @@ impl Allocator {
     }
 
     /// From now on no layout gets spans of its own that has none, or they do again.
-    #[cfg(feature = "inspect")]
     pub(crate) fn set_always_shared(&self, on: bool) {
         self.always_shared.store(on, Ordering::Relaxed);
     }
@@ -133,7 +130,6 @@ impl Allocator {
             // The lists know whether the layout has spans, and say so when they are put in order.
             self.sweeper.begin_demand(id);
         }
-        #[cfg(feature = "inspect")]
         if self.always_shared.load(Ordering::Relaxed) {
             return demand.shares(id, cycle, None);
         }

@@ -1,8 +1,6 @@
 //! What looks at a heap that stands still: the `walker`, which recomputes what must hold, and the `snapshot` of its pages;
 //! and what mutators have `owned` without use.
 
-#[cfg(feature = "inspect")]
 pub(crate) mod owned;
-#[cfg(feature = "inspect")]
 pub(crate) mod snapshot;
 pub(crate) mod walker;

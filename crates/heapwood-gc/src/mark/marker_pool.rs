@@ -1,8 +1,8 @@
-//! How several markers share a marking: whoever has edges hands blocks of them to those who have none, and all learn when
-//! none is left. A marker keeps its edges to itself, and looks now and then whether somebody waits ([`Crew::is_wanted`], one
-//! load of a word that seldom changes); only then it gives a block away. So what is locked here is visited as often as a
-//! marker runs dry, not as often as edges are found. (Endo, Taura and Yonezawa's marker for large machines, 1997, shares
-//! like this; Boehm's libgc, too.)
+//! The markers of a parallel marking: a marker with edges hands blocks of them to idle ones, and all learn when no edge is
+//! left. A marker keeps its edges to itself, and looks now and then whether another is idle
+//! ([`MarkerPool::has_idle_marker`], one load of a word that seldom changes); only then it hands a block over. So the lock is
+//! taken as often as a marker runs dry, not as often as edges are found. (Endo, Taura and Yonezawa's marker for large
+//! machines, 1997, shares work like this; Boehm's libgc, too.)
 //!
 //! Invariant, of the state under the lock: `waiting` is the number of members that hold no edge, neither in their stacks
 //! nor in their rings nor in a block, and every other edge that is not followed yet is held by a member that does not wait,
@@ -10,15 +10,15 @@
 //!
 //! **Termination.** A marking ends when, under the lock, no block is full and `waiting == members`: by the invariant there is
 //! no edge then. It holds initially (the collector is the one member, does not wait, and has the roots), and each step keeps
-//! it: a block is filled by a member that does not wait, and is its own until `give` puts it on `full`; `next` takes a block
-//! and stops waiting in one visit; who comes to `next` without edges begins to wait in the same visit in which it saw no
-//! full block; a member that joins waits. Once it is true it stays true, since only members that do not wait give. And a
-//! marking in which all wait ends at once: the last to begin to wait sees it in that visit. The model below runs under loom.
+//! it: a block is filled by a member that does not wait, and is its own until `hand_over` puts it on `full`; `next` takes a block
+//! and stops waiting under one lock; a member that calls `next` without edges begins to wait under the lock under which it
+//! saw no full block; a member that joins waits. Once it is true it stays true, since only members that do not wait give. And a
+//! marking in which all wait ends at once: the last to begin to wait sees it under that lock. The model below runs under loom.
 
 use heapwood_os::Lock;
 use heapwood_os::sync::{self, AtomicU32, Futex, Ordering};
 
-/// The most blocks of a crew.
+/// The most blocks of a pool.
 pub(super) const MOST_BLOCKS: usize = 512;
 /// How often one that waits looks before it sleeps: some 20 microseconds. One turn is enough for the model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 400 };
@@ -69,35 +69,35 @@ struct State {
     free: Names,
 }
 
-/// Those who share a marking.
-pub(super) struct Crew {
+/// The markers that share a marking.
+pub(super) struct MarkerPool {
     state: Lock<State>,
-    /// Another number for each block that was given, at the end, and when the last helper leaves.
+    /// Another number for each block that was handed over, at the end, and when the last helper leaves.
     news: Futex,
     /// More members wait than blocks are full.
-    wanted: AtomicU32,
+    has_idle: AtomicU32,
 }
 
-impl Crew {
-    /// A crew with so many blocks, all free, and nothing to mark.
+impl MarkerPool {
+    /// A pool with N blocks, all free, and nothing to mark.
     pub(super) fn new(blocks: usize) -> Self {
         let mut free = Names::EMPTY;
         (0..blocks.min(MOST_BLOCKS)).rev().for_each(|block| free.push(BlockId(block as u16)));
         let state = State { open: false, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
-        Crew { state: Lock::new(state), news: Futex::new(0), wanted: AtomicU32::new(0) }
+        MarkerPool { state: Lock::new(state), news: Futex::new(0), has_idle: AtomicU32::new(0) }
     }
 
-    /// Whether somebody waits for edges.
+    /// Whether a member waits for edges.
     #[inline(always)]
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed) != 0
+    pub(super) fn has_idle_marker(&self) -> bool {
+        self.has_idle.load(Ordering::Relaxed) != 0
     }
 
-    fn tell_wanted(&self, state: &State) {
-        let wanted = (state.waiting > state.full.len) as u32;
+    fn update_idle(&self, state: &State) {
+        let has_idle = (state.waiting > state.full.len) as u32;
         // The word's line is every marker's: it is written when it changes.
-        if self.wanted.load(Ordering::Relaxed) != wanted {
-            self.wanted.store(wanted, Ordering::Relaxed);
+        if self.has_idle.load(Ordering::Relaxed) != has_idle {
+            self.has_idle.store(has_idle, Ordering::Relaxed);
         }
     }
 
@@ -110,7 +110,7 @@ impl Crew {
         let mut state = self.state.lock();
         debug_assert!(state.members == 0 && state.full.len == 0);
         (state.open, state.members, state.waiting) = (true, 1, 0);
-        self.tell_wanted(&state);
+        self.update_idle(&state);
     }
 
     /// The caller becomes a member that has no edges, if a marking is under way; whether it has.
@@ -119,7 +119,7 @@ impl Crew {
         if state.open {
             state.members += 1;
             state.waiting += 1;
-            self.tell_wanted(&state);
+            self.update_idle(&state);
         }
         state.open
     }
@@ -142,12 +142,12 @@ impl Crew {
             state.asleep -= slept as usize;
             if state.members == 1 {
                 (state.members, state.waiting) = (0, 0);
-                self.tell_wanted(&state);
+                self.update_idle(&state);
                 return;
             }
             let seen = self.news.load(Ordering::Relaxed);
             drop(state);
-            slept = self.look_for_news(seen);
+            slept = self.await_news(seen);
         }
     }
 
@@ -161,11 +161,11 @@ impl Crew {
         self.state.lock().free.push(block);
     }
 
-    /// Gives a block that the calling member, which does not wait, has filled.
-    pub(super) fn give(&self, block: BlockId) {
+    /// Hands over a block that the calling member, which does not wait, has filled.
+    pub(super) fn hand_over(&self, block: BlockId) {
         let mut state = self.state.lock();
         state.full.push(block);
-        self.tell_wanted(&state);
+        self.update_idle(&state);
         self.change();
         if state.asleep > 0 {
             drop(state);
@@ -174,7 +174,7 @@ impl Crew {
     }
 
     /// What the caller, a member without edges, does next: it waits for a block, or for the end. `waits` says whether it
-    /// is counted as waiting already, as it is after [`Crew::join`]. If all wait and there is something to scan again, one
+    /// is counted as waiting already, as it is after [`MarkerPool::join`]. If all wait and there is something to scan again, one
     /// does so.
     pub(super) fn next(&self, mut waits: bool, is_left: impl Fn() -> bool) -> Next {
         let mut slept = false;
@@ -183,7 +183,7 @@ impl Crew {
             state.asleep -= slept as usize;
             if let Some(block) = state.full.pop() {
                 state.waiting -= waits as usize;
-                self.tell_wanted(&state);
+                self.update_idle(&state);
                 return Next::Follow(block);
             }
             if !state.open {
@@ -192,7 +192,7 @@ impl Crew {
             if !waits {
                 state.waiting += 1;
                 waits = true;
-                self.tell_wanted(&state);
+                self.update_idle(&state);
             }
             if state.waiting == state.members {
                 if is_left() {
@@ -206,12 +206,12 @@ impl Crew {
             }
             let seen = self.news.load(Ordering::Relaxed);
             drop(state);
-            slept = self.look_for_news(seen);
+            slept = self.await_news(seen);
         }
     }
 
     /// Waits until there may be other news than those `seen`; whether the caller is counted as asleep.
-    fn look_for_news(&self, seen: u32) -> bool {
+    fn await_news(&self, seen: u32) -> bool {
         for _ in 0..SPINS {
             if self.news.load(Ordering::Relaxed) != seen {
                 return false;
@@ -233,7 +233,7 @@ mod model {
 
     /// A marking whose edges are trees: an edge of weight n leads to an object with edges of together n - 1.
     struct Marking {
-        crew: Crew,
+        pool: MarkerPool,
         /// The weights in a block.
         blocks: [UnsafeCell<u32>; 3],
         /// Objects that a member has followed, by member.
@@ -253,16 +253,16 @@ mod model {
                     self.followed[me].with_mut(|n| unsafe { *n += 1 });
                     weight -= 1;
                     if weight > 1
-                        && self.crew.is_wanted()
-                        && let Some(block) = self.crew.empty_block()
+                        && self.pool.has_idle_marker()
+                        && let Some(block) = self.pool.empty_block()
                     {
                         // SAFETY: as above.
                         self.blocks[block.0 as usize].with_mut(|w| unsafe { *w = weight / 2 });
                         weight -= weight / 2;
-                        self.crew.give(block);
+                        self.pool.hand_over(block);
                     }
                 }
-                match self.crew.next(waits, || self.left_over.load(Ordering::Relaxed) > 0) {
+                match self.pool.next(waits, || self.left_over.load(Ordering::Relaxed) > 0) {
                     Next::Follow(block) => {
                         // SAFETY: as above.
                         weight =
@@ -272,7 +272,7 @@ mod model {
                             weight -= 1;
                             self.left_over.fetch_add(1, Ordering::Relaxed);
                         }
-                        self.crew.free(block);
+                        self.pool.free(block);
                     }
                     Next::Rescan => weight = self.left_over.swap(0, Ordering::Relaxed),
                     Next::End => return,
@@ -287,26 +287,26 @@ mod model {
         builder.preemption_bound = Some(if helpers > 1 { 2 } else { 3 });
         builder.check(move || {
             let marking = Arc::new(Marking {
-                crew: Crew::new(3),
+                pool: MarkerPool::new(3),
                 blocks: [const { () }; 3].map(|()| UnsafeCell::new(0)),
                 followed: [const { () }; 3].map(|()| UnsafeCell::new(0)),
                 left_over: AtomicU32::new(left_over),
                 overflows: AtomicU32::new(overflows),
             });
-            marking.crew.open();
+            marking.pool.open();
             let threads: Vec<_> = (1..=helpers)
                 .map(|me| {
                     let marking = marking.clone();
                     loom::thread::spawn(move || {
-                        if marking.crew.join() {
+                        if marking.pool.join() {
                             marking.mark(me, 0, true);
-                            marking.crew.leave();
+                            marking.pool.leave();
                         }
                     })
                 })
                 .collect();
             marking.mark(0, weight, false);
-            marking.crew.close();
+            marking.pool.close();
             // Nobody marks any more: what all have followed can be read, and is all there was.
             // SAFETY: as above.
             let sum: u32 = marking.followed.iter().map(|n| n.with(|n| unsafe { *n })).sum();

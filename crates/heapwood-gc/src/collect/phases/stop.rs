@@ -1,57 +1,49 @@
-//! The world stops for a collection: in which order its locks are taken, and what has to be known before marking begins.
+//! The world stops for a collection: the order of its locks, and what has to be known before marking begins.
 //!
-//! The order, which who forks takes, too: the collector's work, the background sweeper's, the registry's, the roots' (libraries,
-//! table, handles, stacks). What threads hold of these they hold outside of sections, and wait for outside of sections. So where
-//! signals stop threads the collector takes them before it sends any, or a thread that has stopped might have one; and where threads poll it
-//! takes the roots' afterwards, for one that waits for them does not poll. All else that it needs is held in sections only, in which
-//! no thread stops.
+//! The order, which a fork follows, too: the collector's work, the background sweeper's lock, the registry's, the roots'
+//! (libraries, table, handles, stacks). A thread holds these, and waits for them, outside of no-preempt regions. So where signals
+//! stop threads the collector takes them before it sends any, or a stopped thread might hold one; and where threads poll it takes
+//! the roots' afterwards, for a thread that waits for them does not poll. All other locks that it needs are held in no-preempt
+//! regions only, in which no thread stops.
 //!
-//! Invariant: between two pieces (`state/fork_gate.rs`) what the collection holds is what the gate says.
+//! Invariant: whenever a fork may come (`state/fork_gate.rs`) the collection holds what the gate says.
 
-use super::collector::Collector;
+use super::super::collector::Collector;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
-use crate::observe::Moment;
-use crate::roots::LockedRoots;
+use crate::observe::{Moment, Times};
+use crate::pause::Pause;
 use crate::state::State;
-use crate::state::fork_gate::{Piece, REGISTRY, ROOTS};
+use crate::state::fork_gate::{REGISTRY, ROOTS};
 use core::time::Duration;
 
 /// How long stopped threads wait for the dynamic loader, at first and at most: one of them may have its lock.
 const LOADER_PATIENCE: Duration = Duration::from_millis(2);
 const MOST_PATIENCE: Duration = Duration::from_millis(32);
 
-/// A stopped heap.
-pub(super) struct Halted<'c> {
-    /// When its threads were asked to stop.
-    pub(super) requested: Moment,
-    pub(super) members: Members<'c, Mutator>,
-    pub(super) roots: LockedRoots<'c>,
-    pub(super) piece: Piece<'c>,
-}
-
 impl Collector {
     /// Stops the mutators by `stop`, again if a library was opened meanwhile of which nothing is known.
     ///
     /// # Errors
     /// `stop` was refused; all go on.
-    pub(super) fn halt<'c, E>(
+    pub(in crate::collect) fn stop_world<'c, E>(
         &'c self,
         state: &'c State,
+        times: &mut Times,
         mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
-    ) -> Result<Halted<'c>, E> {
+    ) -> Result<Pause<'c>, E> {
         let (gate, mut patience) = (state.fork_gate(), LOADER_PATIENCE);
         loop {
             self.roots().update_libraries(state.faults());
-            let piece = gate.piece();
-            let requested = Moment::now();
+            let no_fork = gate.no_fork();
+            times.requested = Moment::now();
             let members = self.registry().lock();
             let early = self.stops_by_signals().then(|| self.roots().lock());
             gate.set_held(REGISTRY | if early.is_some() { ROOTS } else { 0 });
             // This may take long, and the process may fork meanwhile: perhaps the very thread that is waited for.
-            drop(piece);
+            drop(no_fork);
             let stopped = stop(&members);
-            let piece = gate.piece();
+            let no_fork = gate.no_fork();
             if let Err(why) = stopped {
                 gate.set_held(0);
                 return Err(why);
@@ -60,13 +52,15 @@ impl Collector {
             gate.set_held(REGISTRY | ROOTS);
             // A thread that stops may have opened a library since the look before, or be about to.
             if roots.know_libraries(patience, state.faults()) {
-                return Ok(Halted { requested, members, roots, piece });
+                times.stopped = Moment::now();
+                // SAFETY: all have stopped, and the collector's lock lets one thread collect.
+                return Ok(unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) });
             }
             drop(roots);
             members.resume();
             gate.set_held(0);
             drop(members);
-            drop(piece);
+            drop(no_fork);
             patience = (patience * 2).min(MOST_PATIENCE);
         }
     }

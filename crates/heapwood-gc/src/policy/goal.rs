@@ -3,9 +3,9 @@
 //! collection finds little, a share of the time bounds them instead. Invariant: a goal is at least what is alive, but for a
 //! limit.
 
-use super::room::Room;
 use super::share::CollectorShare;
 use crate::options::Config;
+use crate::room::Room;
 use crate::state::State;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_os::clock;
@@ -37,7 +37,7 @@ fn goal(live: usize, growth: usize, bounds: Bounds) -> usize {
 }
 
 /// When collections of one heap are due, and when one is worth it.
-pub(crate) struct Pacer {
+pub(crate) struct GoalPacer {
     percent: AtomicU32,
     min_heap: usize,
     limit: Option<usize>,
@@ -45,10 +45,10 @@ pub(crate) struct Pacer {
     share: CollectorShare,
 }
 
-impl Pacer {
+impl GoalPacer {
     /// For a heap with these settings, in this process.
     pub(crate) fn new(config: &Config, room: Room) -> Self {
-        Pacer {
+        GoalPacer {
             percent: AtomicU32::new(config.percent),
             min_heap: room.min_heap(config),
             limit: config.limit,

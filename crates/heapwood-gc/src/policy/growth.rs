@@ -35,7 +35,7 @@ pub(crate) struct Spent {
     pub(crate) collecting_ns: u64,
     pub(crate) all_ns: u64,
     /// It freed little.
-    pub(crate) in_vain: bool,
+    pub(crate) freed_little: bool,
 }
 
 /// The growth of one heap.
@@ -68,9 +68,9 @@ impl Growth {
     /// How much may be allocated beside what a full collection has found alive, before the next, by mutators that allocate from
     /// so many spans at a time.
     pub(crate) fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
-        let Spent { collecting_ns, all_ns, in_vain } = spent;
+        let Spent { collecting_ns, all_ns, freed_little } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
-        let at_once = if in_vain { 3.0 } else { 2.0 };
+        let at_once = if freed_little { 3.0 } else { 2.0 };
         let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent, open.mutators);
         let least = (live / 100 * LEAST_PERCENT).max(self.least).max(LEAST_SPANS * open.bytes).min(most);
@@ -89,7 +89,7 @@ mod tests {
     const ONE: OpenSpans = OpenSpans { mutators: 1, bytes: 8 << 10 };
 
     fn spent(percent: u64) -> Spent {
-        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, in_vain: false }
+        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, freed_little: false }
     }
 
     #[test]
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn programs_that_grow_are_looked_at_seldom() {
         let mut growth = Growth::new(4 * MIB);
-        let in_vain = Spent { in_vain: true, ..spent(20) };
+        let freed_little = Spent { freed_little: true, ..spent(20) };
         let mut live = 4 * MIB;
         let goals = (0..5).map(|_| {
-            live += growth.after_full(live, 150, ONE, in_vain);
+            live += growth.after_full(live, 150, ONE, freed_little);
             live / MIB
         });
         assert_eq!(goals.collect::<Vec<_>>(), [13, 32, 81, 203, 507]);

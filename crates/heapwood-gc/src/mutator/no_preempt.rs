@@ -1,5 +1,5 @@
-//! Sections: what a thread does in a heap that is not one store, such as a refill, page work, or a change of its own record.
-//! No signal stops a thread in one; it stops as it comes out. Sections nest, are short, and hold no user code and no wait but for
+//! NoPreempt: what a thread does in a heap that is not one store, such as a refill, page work, or a change of its own record.
+//! No signal stops a thread in one; it stops as it comes out. NoPreempt nest, are short, and hold no user code and no wait but for
 //! locks that are held in sections only. So who waits for a section to end waits for work alone.
 //!
 //! A process that forks waits until no thread is in a section, and lets none begin (`fork`): the child finds each heap between
@@ -13,14 +13,14 @@ use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use heapwood_os::futex;
 
 /// How deep a thread is in sections, and whether it may begin one.
-pub(crate) struct Sections {
+pub(crate) struct NoPreempt {
     depth: AtomicU32,
     /// Not 0 while the process forks.
     forking: &'static AtomicU32,
 }
 
 /// The thread is not stopped by a signal as long as this exists.
-pub(crate) struct Deferred<'s>(&'s Sections);
+pub(crate) struct Deferred<'s>(&'s NoPreempt);
 
 impl Drop for Deferred<'_> {
     #[inline(always)]
@@ -29,9 +29,9 @@ impl Drop for Deferred<'_> {
     }
 }
 
-impl Sections {
+impl NoPreempt {
     pub(super) const fn new(forking: &'static AtomicU32) -> Self {
-        Sections { depth: AtomicU32::new(0), forking }
+        NoPreempt { depth: AtomicU32::new(0), forking }
     }
 
     /// Released: who forks and sees that a section has ended sees what was done in it. The barrier orders what came before it,
@@ -129,7 +129,7 @@ mod tests {
         }
         static FORKING: AtomicU32 = AtomicU32::new(0);
         const ROUNDS: u32 = 2000;
-        let (sections, heap) = (Sections::new(&FORKING), Heap(UnsafeCell::new([0; 2])));
+        let (sections, heap) = (NoPreempt::new(&FORKING), Heap(UnsafeCell::new([0; 2])));
         let (began, looked) = (AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
             scope.spawn(|| {

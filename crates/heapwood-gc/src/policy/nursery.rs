@@ -43,7 +43,7 @@ const MOST_TIME: u64 = 2_000_000;
 
 /// What a collection freed, and what that took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Yield {
+pub(crate) struct Efficiency {
     /// Bytes that were handed out before it, and of those, those that are free now; of a full one of all bytes.
     pub(crate) allocated: usize,
     pub(crate) freed: usize,
@@ -53,9 +53,9 @@ pub(crate) struct Yield {
     pub(crate) since: u64,
 }
 
-impl Yield {
+impl Efficiency {
     /// Whether this is at least as good as another, and good at all.
-    fn pays(self, other: Yield) -> bool {
+    fn is_profitable(self, other: Efficiency) -> bool {
         self.freed > self.allocated / 2
             && self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
     }
@@ -88,7 +88,7 @@ pub(crate) struct Nursery {
     /// Or bytes to be allocated until then.
     rest_bytes: usize,
     /// The last full collection.
-    full: Option<Yield>,
+    full: Option<Efficiency>,
     next: Next,
 }
 
@@ -163,7 +163,7 @@ impl Nursery {
     }
 
     /// A full collection has ended; the remembered set may have `overflowed` before.
-    pub(crate) fn after_full(&mut self, full: Yield, overflowed: bool) {
+    pub(crate) fn after_full(&mut self, full: Efficiency, overflowed: bool) {
         self.full = Some(full);
         if overflowed && self.on {
             self.rest();
@@ -195,7 +195,7 @@ impl Nursery {
     }
 
     /// A young collection has ended, before which so many stores took the slow half of the barrier.
-    pub(crate) fn after_young(&mut self, young: Yield, stores: u64) {
+    pub(crate) fn after_young(&mut self, young: Efficiency, stores: u64) {
         let survived = young.allocated.saturating_sub(young.freed);
         let cost = young.ns + stores * STORE_NS;
         let share = |part: u64| cost > young.since / part;
@@ -205,8 +205,8 @@ impl Nursery {
             self.size = (self.size / 2).max(LEAST);
         }
         // Before the first full one: of what it would look at, half is free.
-        let least = self.full.unwrap_or(Yield { freed: young.allocated / 2, ns: cost, ..young });
-        self.paid = Yield { ns: cost, ..young }.pays(least);
+        let least = self.full.unwrap_or(Efficiency { freed: young.allocated / 2, ns: cost, ..young });
+        self.paid = Efficiency { ns: cost, ..young }.is_profitable(least);
         if self.paid {
             (self.misses, self.next_rest, self.tries) = (0, 1, false);
             return;
@@ -233,14 +233,15 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
-    const FULL: Yield = Yield { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000 };
+    const FULL: Efficiency =
+        Efficiency { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000 };
 
     /// A young collection after which so many hundredths of the nursery survive, each MiB of which takes a millisecond.
-    fn young(nursery: &Nursery, percent: usize) -> Yield {
+    fn young(nursery: &Nursery, percent: usize) -> Efficiency {
         let allocated = nursery.size;
         let survived = allocated / 100 * percent;
         let ns = 20_000 + (survived / MIB) as u64 * 1_000_000;
-        Yield { allocated, freed: allocated - survived, ns, since: 1_000_000_000 }
+        Efficiency { allocated, freed: allocated - survived, ns, since: 1_000_000_000 }
     }
 
     fn play(nursery: &mut Nursery, percent: usize, times: u32) {
@@ -260,7 +261,7 @@ mod tests {
         play(&mut nursery, 0, 10);
         assert_eq!((nursery.size, nursery.is_on()), (LEAST, true));
         // Its collections find nothing alive, but take long, for there are many roots.
-        nursery.after_young(Yield { ns: 50_000_000, ..young(&nursery, 0) }, 0);
+        nursery.after_young(Efficiency { ns: 50_000_000, ..young(&nursery, 0) }, 0);
         assert_eq!(nursery.size, 2 * LEAST);
     }
 
@@ -344,7 +345,7 @@ mod tests {
         // One that stores without allocating does not wait for a collection.
         let mut nursery = Nursery::new(Generational::Auto);
         assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64);
-        nursery.after_full(Yield { ns: 300_000_000, ..FULL }, false);
+        nursery.after_full(Efficiency { ns: 300_000_000, ..FULL }, false);
         assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64, "nothing says that they pay");
         // A full one frees 100 MiB in 300 ms.
         play(&mut nursery, 5, 1);

@@ -1,0 +1,23 @@
+//! What looks at the heap while it stands still: verify mode, the snapshots of pages that were asked for, and faults that tests
+//! plant. Invariant: without them this costs two tests a collection.
+
+use super::super::collector::Collector;
+use super::super::plan::PauseKind;
+use crate::pause::Pause;
+
+impl Collector {
+    pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>) {
+        self.snapshots().before_marking(pause.space());
+        if let Some(verify) = self.verify() {
+            verify.before_marking(pause);
+        }
+    }
+
+    pub(in crate::collect) fn verify_after_marking(&self, pause: &Pause<'_>, kind: PauseKind) {
+        self.snapshots().after_marking(pause.space(), pause.world());
+        pause.state().faults().free_survivors(pause.world());
+        if let Some(verify) = self.verify() {
+            verify.after_marking(pause, kind.collection(), kind.is_exact());
+        }
+    }
+}

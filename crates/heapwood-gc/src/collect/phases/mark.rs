@@ -1,0 +1,121 @@
+//! Marking, as the plan says: everything, what is young, or nothing but a promotion; and the pauses that begin and end a
+//! concurrent marking. Between those young collections mark what outlives them for both. Where young objects cannot be marked,
+//! since stores are missing from the remembered set, all of them are promoted, which needs no more than the bounds of what was
+//! handed out.
+//! Invariant: while a concurrent marking is active the flag of every mutator's barrier says so, and nothing loses its
+//! allocation bit.
+
+use super::super::collector::{Collector, Work};
+use super::super::plan::{PauseKind, SessionPhase, YoungPart};
+use crate::inject::Fault;
+use crate::mark::{MarkSession, MarkTotals, Marking};
+use crate::observe::{Moment, Times};
+use crate::pause::Pause;
+
+/// A concurrent marking, if there is one.
+pub(in crate::collect) enum Session {
+    None,
+    /// It has its memory; the next pause takes its snapshot.
+    Starting(MarkSession),
+    Active(MarkSession),
+}
+
+impl Session {
+    pub(in crate::collect) fn phase(&self) -> SessionPhase {
+        match self {
+            Session::None => SessionPhase::None,
+            Session::Starting(_) => SessionPhase::Starting,
+            Session::Active(_) => SessionPhase::Active,
+        }
+    }
+
+    pub(in crate::collect) fn is_active(&self) -> bool {
+        self.phase() == SessionPhase::Active
+    }
+
+    pub(in crate::collect) fn active(&mut self) -> Option<&mut MarkSession> {
+        match self {
+            Session::Active(session) => Some(session),
+            Session::None | Session::Starting(_) => None,
+        }
+    }
+}
+
+impl Collector {
+    pub(in crate::collect) fn mark(
+        &self,
+        pause: &mut Pause<'_>,
+        work: &mut Work,
+        kind: PauseKind,
+        times: &mut Times,
+    ) -> MarkTotals {
+        let (state, marking, session) = (pause.state(), &mut work.marking, &mut work.session);
+        let marked = state.while_marking(|| match kind {
+            // It may take long, and what it writes can be forgotten: the process may fork meanwhile.
+            PauseKind::Full => pause.while_forks_may_come(|pause| marking.mark_full(pause)),
+            PauseKind::Young { deadline } => young(pause, marking, session, YoungPart::Mark { deadline }),
+            PauseKind::Promote => young(pause, marking, session, YoungPart::Promote),
+            PauseKind::InitialMark(part) => initial_mark(pause, marking, session, part),
+            PauseKind::FinalMark(part) => final_mark(pause, marking, session, part),
+        });
+        state.faults().forget_young_large(pause.world(), kind.collection());
+        times.marked = Moment::now();
+        times.helped = (marked.helpers_cpu_ns, marked.helpers);
+        marked
+    }
+}
+
+/// Marks or promotes young objects, for a concurrent marking, too, if one is active.
+fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: YoungPart) -> MarkTotals {
+    let active = session.active();
+    let marked = match part {
+        YoungPart::Mark { deadline } if active.is_some() => marking.mark_young_in_snapshot(pause, deadline),
+        YoungPart::Mark { deadline } => marking.mark_young(pause, deadline),
+        YoungPart::Promote => MarkTotals { late: true, ..MarkTotals::default() },
+    };
+    let marked = match marked.late {
+        false => marked,
+        true if active.is_some() && !pause.state().faults().fails(Fault::PromotedUnmarked) => {
+            marked.promoted(pause.world().promote_marked(pause.owners()))
+        }
+        true => marked.promoted(pause.world().promote(pause.owners())),
+    };
+    if let Some(session) = active {
+        session.add(marked);
+    }
+    marked
+}
+
+/// Takes the snapshot. Young objects come first, so that everything that exists then has its allocation bit.
+fn initial_mark(
+    pause: &Pause<'_>,
+    marking: &mut Marking,
+    session: &mut Session,
+    part: YoungPart,
+) -> MarkTotals {
+    let marked = young(pause, marking, session, part);
+    pause.world().begin_marking();
+    if let Session::Starting(mut starting) = core::mem::replace(session, Session::None) {
+        starting.take_snapshot(pause);
+        *session = Session::Active(starting);
+    }
+    marked
+}
+
+/// Marks what the concurrent marking has left.
+fn final_mark(
+    pause: &Pause<'_>,
+    marking: &mut Marking,
+    session: &mut Session,
+    part: YoungPart,
+) -> MarkTotals {
+    young(pause, marking, session, part);
+    let (state, world) = (pause.state(), pause.world());
+    let Session::Active(mut active) = core::mem::replace(session, Session::None) else {
+        unreachable!("a plan ends an active marking")
+    };
+    let totals = active.finish(state, world);
+    world.note_large_survivors();
+    state.marking_log().end(|object| world.forget_freed(object));
+    totals
+}

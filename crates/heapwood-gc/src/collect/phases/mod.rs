@@ -1,0 +1,30 @@
+//! The phases of a collection, in the order in which `run` calls them.
+//!
+//! | file | phase |
+//! |---|---|
+//! | `prepare` | sweeps what is left of the last, starts helpers, asks the kernel: before anyone waits |
+//! | `stop` | stops the mutators: the order of locks, and what has to be known |
+//! | `publish` | what mutators allocate from becomes visible; the plan is made |
+//! | `mark` | marks, or promotes |
+//! | `after_closure` | what depends on what is dead, before the sides swap |
+//! | `account` | what was found; when the next collection is due |
+//! | `begin_cycle` | the sides swap, barriers are set |
+//! | `check` | verify mode and snapshots of pages, before and after |
+//! | `resume` | the mutators go on |
+//! | `report` | statistics and trace lines |
+//!
+//! Invariant: each works on one [`Pause`](crate::pause::Pause), and none calls another.
+
+mod account;
+mod after_closure;
+mod begin_cycle;
+mod check;
+mod mark;
+mod prepare;
+mod publish;
+mod report;
+mod resume;
+mod stop;
+
+pub(super) use mark::Session;
+pub(super) use report::Report;

@@ -1,0 +1,40 @@
+//! After the mutators go on: statistics, the phase clock and the trace line. Invariant: nothing is written while the world is
+//! stopped.
+
+use super::super::cause::Cause;
+use super::super::collector::Collector;
+use super::super::plan::PauseKind;
+use super::account::{CollectionTotals, NextCycle};
+use crate::mark::MarkTotals;
+use crate::observe::{Collected, RootBytes, Times};
+use crate::state::State;
+
+/// What the phases have found.
+pub(in crate::collect) struct Report<'c> {
+    pub(in crate::collect) cause: Cause,
+    pub(in crate::collect) kind: PauseKind,
+    pub(in crate::collect) marked: &'c MarkTotals,
+    pub(in crate::collect) totals: &'c CollectionTotals,
+    pub(in crate::collect) next: &'c NextCycle,
+    pub(in crate::collect) roots: RootBytes,
+    pub(in crate::collect) times: &'c Times,
+}
+
+impl Collector {
+    pub(in crate::collect) fn report(&self, state: &State, report: Report<'_>) {
+        let Report { cause, kind, marked, totals, next, roots, times } = report;
+        self.record().lock().add(times, marked, kind.collection(), self.verify().is_some());
+        self.tracing().add(times);
+        if self.tracing().tells_collections() {
+            let collected = Collected {
+                number: state.collections(),
+                of: kind.collection(),
+                sizes: (totals.old + totals.handed_out, totals.live),
+                goal: next.goal_before,
+                roots,
+                forced: !cause.is_allocation(),
+            };
+            self.tracing().tell_collection(state.space(), times, &collected);
+        }
+    }
+}

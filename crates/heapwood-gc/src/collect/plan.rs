@@ -1,0 +1,159 @@
+//! The plan of a pause: a pure function decides once, after the stop, what this pause does. Everything later asks the plan.
+//! Whippet and MMTk name their pauses so (MMTk's `Pause`). Invariant: the plan changes nothing and reads nothing but its
+//! argument.
+
+use super::cause::Cause;
+use heapwood_heap::Collection;
+
+/// What a pause does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PauseKind {
+    /// Marks everything that can be reached; the sides of the mark bits swap.
+    Full,
+    /// Marks young objects until a deadline, in nanoseconds of the monotonic clock, and promotes those that are left then.
+    Young { deadline: u64 },
+    /// Promotes all young objects without marking.
+    Promote,
+    /// A young pause that takes the snapshot of a concurrent marking.
+    InitialMark(YoungPart),
+    /// A young pause that ends a concurrent marking; the sides of the mark bits swap.
+    FinalMark(YoungPart),
+}
+
+/// What becomes of young objects in a pause that starts or ends a concurrent marking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum YoungPart {
+    Mark { deadline: u64 },
+    Promote,
+}
+
+impl PauseKind {
+    /// The collection that ends with it: after a full one everything that is dead can be swept.
+    pub(crate) fn collection(self) -> Collection {
+        match self {
+            PauseKind::Full | PauseKind::FinalMark(_) => Collection::Full,
+            PauseKind::Young { .. } | PauseKind::Promote | PauseKind::InitialMark(_) => Collection::Young,
+        }
+    }
+
+    /// Whether what it leaves unmarked is exactly what cannot be reached: no floating garbage, nothing promoted unseen.
+    pub(crate) fn is_exact(self) -> bool {
+        self == PauseKind::Full
+    }
+
+    /// Whether it promotes all young objects without looking at them.
+    pub(super) fn promotes_all(self) -> bool {
+        matches!(
+            self,
+            PauseKind::Promote
+                | PauseKind::InitialMark(YoungPart::Promote)
+                | PauseKind::FinalMark(YoungPart::Promote)
+        )
+    }
+}
+
+/// How far a concurrent marking has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionPhase {
+    None,
+    /// The pause is to take its snapshot.
+    Starting,
+    Active,
+}
+
+/// What is known when all threads have stopped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Observed {
+    pub(super) cause: Cause,
+    /// What the collection was prepared for.
+    pub(super) expected: Collection,
+    /// Stores are missing from the remembered set.
+    pub(super) overflowed: bool,
+    /// Stores were remembered since the last collection.
+    pub(super) nursery_is_on: bool,
+    pub(super) session: SessionPhase,
+    /// When young objects that are not marked are promoted.
+    pub(super) deadline: u64,
+}
+
+/// What the pause does.
+pub(super) fn plan(seen: &Observed) -> PauseKind {
+    let young = match seen.nursery_is_on && !seen.overflowed {
+        true => YoungPart::Mark { deadline: seen.deadline },
+        false => YoungPart::Promote,
+    };
+    // What is missing from the remembered set only a full marking finds, or a promotion, which costs little, but frees nothing:
+    // a program that waits for what is freed gets a full collection.
+    let is_full = seen.expected == Collection::Full || seen.overflowed && seen.cause.is_program();
+    match (seen.session, is_full, young) {
+        (SessionPhase::Starting, ..) => PauseKind::InitialMark(young),
+        (SessionPhase::Active, true, _) => PauseKind::FinalMark(young),
+        (SessionPhase::None, true, _) => PauseKind::Full,
+        (_, false, YoungPart::Mark { deadline }) => PauseKind::Young { deadline },
+        (_, false, YoungPart::Promote) => PauseKind::Promote,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Collection::{Full, Young};
+    use SessionPhase::{Active, None, Starting};
+
+    /// All that is observed and what is planned: a row for each combination that can come.
+    #[test]
+    fn the_plan_as_a_table() {
+        const DUE: Cause = Cause::BudgetExhausted(64);
+        const MARK: YoungPart = YoungPart::Mark { deadline: 7 };
+        const YOUNG: PauseKind = PauseKind::Young { deadline: 7 };
+        const PROMOTE: PauseKind = PauseKind::Promote;
+        // cause, expected, overflowed, nursery is on, session -> plan
+        let table = [
+            (DUE, Full, false, true, None, PauseKind::Full),
+            (DUE, Full, true, true, None, PauseKind::Full),
+            (DUE, Full, false, false, None, PauseKind::Full),
+            (DUE, Young, false, true, None, YOUNG),
+            (DUE, Young, true, true, None, PROMOTE),
+            (DUE, Young, false, false, None, PROMOTE),
+            (DUE, Young, false, true, Active, YOUNG),
+            (DUE, Young, true, true, Active, PROMOTE),
+            (DUE, Young, false, false, Active, PROMOTE),
+            (Cause::Program(Young), Young, false, true, None, YOUNG),
+            (Cause::Program(Young), Young, true, true, None, PauseKind::Full),
+            (Cause::Program(Young), Young, true, true, Active, PauseKind::FinalMark(YoungPart::Promote)),
+            (Cause::Program(Young), Full, false, false, None, PauseKind::Full),
+            (Cause::Program(Full), Full, false, true, None, PauseKind::Full),
+            (Cause::AllocationFailed, Full, false, true, None, PauseKind::Full),
+            (Cause::Idle, Full, true, true, None, PauseKind::Full),
+            (Cause::StartMarking, Young, false, true, Starting, PauseKind::InitialMark(MARK)),
+            (Cause::StartMarking, Young, true, true, Starting, PauseKind::InitialMark(YoungPart::Promote)),
+            (Cause::StartMarking, Young, false, false, Starting, PauseKind::InitialMark(YoungPart::Promote)),
+            (Cause::FinishMarking, Full, false, true, Active, PauseKind::FinalMark(MARK)),
+            (Cause::FinishMarking, Full, true, true, Active, PauseKind::FinalMark(YoungPart::Promote)),
+            (Cause::FinishMarking, Full, false, false, Active, PauseKind::FinalMark(YoungPart::Promote)),
+        ];
+        for (cause, expected, overflowed, nursery_is_on, session, planned) in table {
+            let seen = Observed { cause, expected, overflowed, nursery_is_on, session, deadline: 7 };
+            assert_eq!(plan(&seen), planned, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn full_collections_are_those_that_swap_the_sides() {
+        let young = YoungPart::Promote;
+        let all = [
+            (PauseKind::Full, Full, true, false),
+            (PauseKind::Young { deadline: 1 }, Young, false, false),
+            (PauseKind::Promote, Young, false, true),
+            (PauseKind::InitialMark(young), Young, false, true),
+            (PauseKind::FinalMark(young), Full, false, true),
+            (PauseKind::FinalMark(YoungPart::Mark { deadline: 1 }), Full, false, false),
+        ];
+        for (pause, collection, exact, promotes) in all {
+            assert_eq!(
+                (pause.collection(), pause.is_exact(), pause.promotes_all()),
+                (collection, exact, promotes)
+            );
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! One collection, as the list of its phases, each in the file of its name (`phases`). Sweeping is left to allocation. Whippet's
+//! `collect` is such a list.
+//!
+//! The registry's lock is held while the world is stopped, so threads that want to attach wait. Invariant: from the first
+//! request to the last resume no ordinary allocator is called, for a stopped thread may be inside one.
+
+use super::cause::Cause;
+use super::collector::{Collector, Work};
+use super::phases::Report;
+use crate::mutator::Mutator;
+use crate::mutator::registry::Members;
+use crate::observe::Times;
+use crate::state::State;
+
+impl Collector {
+    /// One collection, if `stop` stops the mutators.
+    pub(super) fn run<E>(
+        &self,
+        state: &State,
+        cause: Cause,
+        work: &mut Work,
+        stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut times = Times::begin(state.space(), work.ended);
+        let prepared = self.prepare(state, cause, work);
+        let mut pause = self.stop_world(state, &mut times, stop)?;
+        let published = self.publish(&pause);
+        self.verify_before_marking(&pause);
+        let roots = self.count_roots(&pause, prepared.expected());
+        let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
+        let marked = self.mark(&mut pause, work, kind, &mut times);
+        self.after_closure(&pause, kind);
+        let totals = self.account(&pause, work, kind, &marked, &times);
+        let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
+        self.begin_cycle(&pause, work, kind, &next);
+        self.verify_after_marking(&pause, kind);
+        self.resume(pause, cause, kind, &totals, &mut times);
+        work.ended = times.ended.wall;
+        self.report(
+            state,
+            Report { cause, kind, marked: &marked, totals: &totals, next: &next, roots, times: &times },
+        );
+        work.marking.trim();
+        Ok(())
+    }
+}

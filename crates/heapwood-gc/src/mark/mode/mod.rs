@@ -1,0 +1,73 @@
+//! The mode of a marking, composed of three parts: who marks ([`Team`]), what is marked ([`Scope`]) and until when ([`Limit`]).
+//! The marking loop is compiled for each composition that is used. What a part does not need is a constant, so that one marker
+//! that marks everything runs the loop that it would run if there were nothing else.
+//!
+//! | file | the parts |
+//! |---|---|
+//! | `team` | one thread ([`Alone`]), or several that share work ([`Together`]) |
+//! | `scope` | the whole heap, what is young, or the snapshot of a concurrent marking |
+//! | `limit` | no limit, or a deadline |
+//!
+//! Invariant: all markers of a marking have the same mode.
+
+mod limit;
+mod scope;
+mod team;
+
+use super::bits::MarkBits;
+pub(super) use limit::{Deadline, Limit, Unlimited};
+pub(super) use scope::{Full, Scope, Snapshot, Young, YoungInSnapshot};
+pub(super) use team::{Alone, NextWork, Team, Together};
+
+/// A composition of the three parts.
+pub(super) struct Composed<T, S, L> {
+    pub(super) team: T,
+    pub(super) scope: S,
+    pub(super) limit: L,
+}
+
+/// How a marker marks.
+pub(super) trait Mode {
+    type Bits: MarkBits;
+    type Team: Team<Bits = Self::Bits>;
+    type Scope: Scope;
+    type Limit: Limit;
+
+    fn team(&self) -> &Self::Team;
+    fn team_mut(&mut self) -> &mut Self::Team;
+    fn scope(&self) -> &Self::Scope;
+    fn limit(&self) -> &Self::Limit;
+    fn limit_mut(&mut self) -> &mut Self::Limit;
+}
+
+impl<T: Team, S: Scope, L: Limit> Mode for Composed<T, S, L> {
+    type Bits = T::Bits;
+    type Team = T;
+    type Scope = S;
+    type Limit = L;
+
+    #[inline(always)]
+    fn team(&self) -> &T {
+        &self.team
+    }
+
+    #[inline(always)]
+    fn team_mut(&mut self) -> &mut T {
+        &mut self.team
+    }
+
+    #[inline(always)]
+    fn scope(&self) -> &S {
+        &self.scope
+    }
+
+    #[inline(always)]
+    fn limit(&self) -> &L {
+        &self.limit
+    }
+
+    #[inline(always)]
+    fn limit_mut(&mut self) -> &mut L {
+        &mut self.limit
+    }
+}

@@ -1,0 +1,99 @@
+//! A mark session: a full marking that goes on while mutators run, in steps that somebody drives (a test today). It marks a
+//! snapshot at the beginning: when it starts all that exists has its allocation bit, and the roots are scanned; afterwards it
+//! follows edges only to objects with that bit. Each step is a stop of its own, in which mutators are where they polled: runs
+//! are begun, cells reserved for shared spans wait.
+//! Invariant: between steps every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on
+//! the stacks, from an object that was marked and waits to be scanned, or from one of a flagged span.
+
+use super::flagged::FlaggedSpans;
+use super::mode::{Alone, Composed, Snapshot, Unlimited};
+use super::queue::{Graph, MarkTotals, Marker};
+use super::stack::MarkStacks;
+use crate::pause::Pause;
+use crate::state::{MarkingLog, State};
+use heapwood_heap::{Collection, Stopped};
+use heapwood_os::{KernelRef, OsError, Pagemap};
+
+/// How many objects the lists of mutators have room for, if the stacks' size is not set.
+const USUAL_LIST: usize = 1 << 20;
+
+type SnapshotMode = Composed<Alone, Snapshot, Unlimited>;
+
+/// An active marking, and its totals so far.
+pub(crate) struct MarkSession {
+    stacks: MarkStacks,
+    flagged: FlaggedSpans,
+    totals: MarkTotals,
+}
+
+impl MarkSession {
+    /// With stacks, and a list of the objects that mutators shade, of N entries if that is set.
+    pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
+        let window = state.space().window_bytes();
+        state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
+        Ok(MarkSession {
+            stacks: MarkStacks::sized(kernel, edges, window)?,
+            flagged: FlaggedSpans::new(kernel, window)?,
+            totals: MarkTotals::default(),
+        })
+    }
+
+    /// Takes the snapshot: scans all roots, for they may be gone afterwards.
+    pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
+        self.with_marker((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+    }
+
+    /// Follows at most N edges, or scans N slices of objects; whether something may be left.
+    pub(crate) fn step(&mut self, state: &State, world: &Stopped<'_>, edges: usize) -> bool {
+        self.with_marker((state, world), |marker| (0..edges).all(|_| marker.step(state.marking_log())))
+    }
+
+    /// Adds objects that young collections have marked for it.
+    pub(crate) fn add(&mut self, marked: MarkTotals) {
+        self.totals = self.totals.plus(MarkTotals { late: false, ..marked });
+    }
+
+    /// Marks what is left; returns the totals of the session.
+    pub(crate) fn finish(&mut self, state: &State, world: &Stopped<'_>) -> MarkTotals {
+        while self.step(state, world, usize::MAX) {}
+        self.totals
+    }
+
+    fn with_marker<R>(
+        &mut self,
+        (state, world): (&State, &Stopped<'_>),
+        f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
+    ) -> R {
+        self.flagged.commit(state.space().extent());
+        let graph = Graph { state, world, flagged: &self.flagged };
+        let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
+        let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
+        let result = f(&mut marker);
+        let totals = marker.totals();
+        self.add(totals);
+        result
+    }
+}
+
+impl Marker<'_, SnapshotMode> {
+    /// Does one thing; false if there is nothing to do.
+    fn step(&mut self, log: &MarkingLog) -> bool {
+        if let Some(edge) = self.stacks.edges.pop() {
+            self.follow_edge(edge);
+        } else if let Some(shaded) = log.next_shaded() {
+            self.visit_marked(shaded, self.entry(shaded));
+        } else if self.next_range() {
+            // The piece's edges are on the stack.
+        } else if log.take_missed() {
+            let (world, flagged) = (self.world, self.flagged);
+            // At once: spans without a marked object may go between steps.
+            world.for_each_span(|page, _| flagged.flag(page.0));
+            self.rescan_overflowed();
+        } else if self.flagged.any() {
+            self.rescan_overflowed();
+        } else {
+            return false;
+        }
+        true
+    }
+}

@@ -1,0 +1,91 @@
+//! Work sharing: handing edges to an idle marker, and receiving them. A marker shares the older half of its stack, which leads
+//! to more than the younger: in a tree those are the larger subtrees. Of a range it shares the second half, so that all
+//! markers get a part of a wide array.
+//! Invariant: an edge, or a part of a range, is one marker's or in one block.
+
+use super::mode::{Limit, Mode, NextWork, Team};
+use super::queue::Marker;
+use super::scan::{PIECE, WORD};
+use super::stack::Range;
+
+impl<M: Mode> Marker<'_, M> {
+    /// Whether another marker waits for edges.
+    #[inline(always)]
+    pub(super) fn has_idle_marker(&self) -> bool {
+        self.mode.team().has_idle_marker()
+    }
+
+    /// An edge that waited in a ring is to be shared next; if there is no block for it, it is an edge like others.
+    pub(super) fn offer(&mut self, edge: usize) {
+        match self.mode.team_mut().outgoing_block() {
+            Some(block) if block.room() > 0 => block.push(edge),
+            _ => self.push(edge),
+        }
+    }
+
+    /// Shares what it has offered, half of its edges, and half of a range. `has_more`: it keeps others even if it shares the
+    /// one edge on its stack.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn share_work(&mut self, has_more: bool) {
+        let Some(block) = self.mode.team_mut().outgoing_block() else { return };
+        let edges = self.stacks.edges.len();
+        let shared = if edges == 1 && has_more { 1 } else { edges / 2 };
+        self.stacks.edges.take_oldest(shared.min(block.room()), |oldest| block.push_all(oldest));
+        if !block.has_range()
+            && let Some(range) = self.range_to_share()
+            && let Some(block) = self.mode.team_mut().outgoing_block()
+        {
+            block.put_range(range);
+        }
+        if self.mode.team_mut().outgoing_block().is_some_and(|block| !block.is_empty()) {
+            self.mode.team_mut().hand_over();
+        }
+    }
+
+    /// The oldest range if there are several, or the second half of the only one.
+    fn range_to_share(&mut self) -> Option<Range> {
+        let mut oldest = None;
+        let several = self.stacks.ranges.len() > 1;
+        if several {
+            self.stacks.ranges.take_oldest(1, |range| oldest = range.first().copied());
+            return oldest;
+        }
+        let mut range = self.stacks.ranges.pop()?;
+        let bytes = range.end.saturating_sub(range.next);
+        if bytes >= 2 * PIECE * WORD {
+            let element = self.part_bytes(range.shape);
+            let half = range.next + bytes / 2 / element * element;
+            if range.next < half {
+                oldest = Some(Range { next: half, ..range });
+                range.end = half;
+            }
+        }
+        let kept = self.stacks.ranges.push(range);
+        debug_assert!(kept, "there was room for it before");
+        oldest
+    }
+
+    /// What it does now that it has no edge left.
+    pub(super) fn next_work(&mut self) -> NextWork {
+        let (flagged, late) = (self.flagged, self.mode.limit().was_late());
+        let work = self.mode.team_mut().next_work(|| flagged.any() && !late);
+        if work == NextWork::Edges {
+            self.receive();
+        }
+        work
+    }
+
+    fn receive(&mut self) {
+        if let Some(range) = self.mode.team_mut().received_block().and_then(|block| block.take_range())
+            && !self.stacks.ranges.push(range)
+        {
+            self.scan_all(range);
+        }
+        while let Some(edge) = self.mode.team_mut().received_block().and_then(|block| block.pop()) {
+            if !self.stacks.edges.push(edge) {
+                self.edge_overflow(edge);
+            }
+        }
+    }
+}

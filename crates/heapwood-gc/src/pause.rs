@@ -1,0 +1,114 @@
+//! A pause: a heap whose threads are stopped, as every phase of a collection sees it. Marking, verify mode and the snapshots
+//! of pages take this one argument in place of its parts.
+//! Invariant: as long as it exists no mutator runs, none attaches or detaches, and no root is removed.
+
+use crate::mutator::Mutator;
+use crate::mutator::registry::Members;
+use crate::roots::{LockedRoots, ScanRoots, Source};
+use crate::state::State;
+use crate::state::fork_gate::NoFork;
+use core::ops::Range;
+use heapwood_heap::{Collection, Owner, Space, Stopped};
+
+/// A stopped heap.
+pub(crate) struct Pause<'h> {
+    state: &'h State,
+    /// Dropped first: sweeping may go on before the mutators do.
+    world: Stopped<'h>,
+    roots: LockedRoots<'h>,
+    members: Members<'h, Mutator>,
+    /// `None` while the process may fork.
+    no_fork: Option<NoFork<'h>>,
+    scans_stacks: bool,
+}
+
+impl<'h> Pause<'h> {
+    /// Of a heap in whose stop these are held; stacks are roots if that `scans_stacks`.
+    ///
+    /// # Safety
+    /// 1. All members have stopped, and are resumed by [`Pause::resume`] alone.
+    /// 2. One thread collects.
+    pub(crate) unsafe fn new(
+        state: &'h State,
+        roots: LockedRoots<'h>,
+        members: Members<'h, Mutator>,
+        no_fork: NoFork<'h>,
+        scans_stacks: bool,
+    ) -> Self {
+        // SAFETY: contracts 1 and 2; none attaches while the registry's lock is held.
+        let world = unsafe { state.space().stopped() };
+        Pause { state, world, roots, members, no_fork: Some(no_fork), scans_stacks }
+    }
+
+    pub(crate) fn state(&self) -> &'h State {
+        self.state
+    }
+
+    pub(crate) fn space(&self) -> &'h Space {
+        self.state.space()
+    }
+
+    pub(crate) fn world(&self) -> &Stopped<'h> {
+        &self.world
+    }
+
+    /// The attached mutators.
+    pub(crate) fn members(&self) -> &Members<'h, Mutator> {
+        &self.members
+    }
+
+    /// Their parts in the space.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
+        self.members.owners()
+    }
+
+    /// Calls `f` with each run of words that are roots of a collection, by its addresses.
+    pub(crate) fn for_each_root(&self, kind: Collection, f: impl FnMut(Source, Range<usize>)) {
+        self.roots.for_each(kind, self.members.iter().map(|m| m.roots(self.scans_stacks)), f);
+    }
+
+    /// The same of a full collection, without stacks.
+    pub(crate) fn for_each_root_but_stacks(&self, f: impl FnMut(Source, Range<usize>)) {
+        self.roots.for_each(Collection::Full, self.members.iter().map(|m| m.roots(false)), f);
+    }
+
+    /// Names the roots of a collection to a marker.
+    pub(crate) fn scan_roots(&self, kind: Collection, marker: &mut dyn ScanRoots) {
+        self.for_each_root(kind, |source, words| match source {
+            Source::Arena => marker.arena(words),
+            _ if source.is_precise() => marker.slots(words),
+            _ => marker.words(words),
+        });
+    }
+
+    /// Names the remembered set to a marker, until it is late.
+    pub(crate) fn scan_remembered(&self, marker: &mut dyn ScanRoots) {
+        self.state.remembered().for_each(|entry| match entry {
+            Some(entry) => {
+                marker.remembered(entry);
+                true
+            }
+            None => !marker.is_late(),
+        });
+    }
+
+    /// Runs `f`, during which the process may fork: what `f` changes a forked child can forget.
+    pub(crate) fn while_forks_may_come<R>(&mut self, f: impl FnOnce(&Self) -> R) -> R {
+        self.no_fork = None;
+        let result = f(self);
+        self.no_fork = Some(self.state.fork_gate().no_fork());
+        result
+    }
+
+    /// Lets the mutators go on, and calls `after` with their list, in which none has joined or left.
+    pub(crate) fn resume(self, after: impl FnOnce(&mut Members<'h, Mutator>)) -> Option<NoFork<'h>> {
+        let Pause { state, world, roots, mut members, no_fork, .. } = self;
+        drop(world);
+        drop(roots);
+        members.resume();
+        after(&mut members);
+        drop(members);
+        state.fork_gate().set_held(0);
+        no_fork
+    }
+}
