@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What evaluates the designs behind Heapwood: benchmarks of its parts alone, and experiments on samples of real heaps.
+/// The experiments of the documents behind Heapwood's design: benchmarks of its parts alone, and samples of real heaps.
 /// Nobody who uses the library or the command needs it.
 #[derive(Parser)]
 #[command(name = "heapwood-eval", version, arg_required_else_help = true, after_help = HELP)]
@@ -42,17 +42,6 @@ pub(crate) enum Command {
     Layouts(Layouts),
     /// How fast programs are decoded into bits, beside an older recursive form
     Decode(Decode),
-    /// Six ways for an object whose layout has no spans of its own to say where its pointers are
-    #[command(after_help = FORMS_HELP)]
-    Forms(Forms),
-    /// Marking and allocation by the form of a layout: masks, programs, spans that layouts share
-    Types(Types),
-    /// What it costs to share a word or a lock, and how long a heap's lock is held
-    Shared(Shared),
-    /// What a stop costs by itself: an empty heap collected with idle threads attached and types registered
-    Stops(Stops),
-    /// What the last percents of a limit cost: garbage made in a heap of 64 MiB of which part is alive
-    Limit(Limit),
     /// What a lock around every allocation costs, beside runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
     Allocation(Allocation),
@@ -67,11 +56,6 @@ impl Command {
             Command::Simulate(args) => ("simulate", &args.output),
             Command::Layouts(args) => ("layouts", &args.output),
             Command::Decode(args) => ("decode", &args.output),
-            Command::Forms(args) => ("forms", &args.output),
-            Command::Types(args) => ("types", &args.output),
-            Command::Shared(args) => ("shared", &args.output),
-            Command::Stops(args) => ("stops", &args.output),
-            Command::Limit(args) => ("limit", &args.output),
             Command::Allocation(args) => ("allocation", &args.output),
         }
     }
@@ -92,11 +76,6 @@ bits, masks copied, an older recursive form, and finding the pointers by a nest 
 elsewhere, marked as quoted.
 
 Exit codes: 0 done, 1 two forms of a type differ or no heap could be made, 2 the command line is wrong.";
-
-const FORMS_HELP: &str = "\
-0: one layout a span; 1: bits beside the heap; 2: bits in the span; 3: a number a granule beside the heap; 3b: the number \
-where 1 has bits; 4: the number in the object. Each form fills a heap of 64 MiB with the same objects and finds the \
-pointers of all of them in random order.";
 
 const REPLAY_HELP: &str = "\
 A page sample is made by `heapwood run NAME --page-sample FILE` and holds up to three moments of a heap; all are \
@@ -293,46 +272,6 @@ pub(crate) struct Decode {
     pub(crate) only: String,
     #[command(flatten)]
     pub(crate) runs: Runs<401>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Forms {
-    #[command(flatten)]
-    pub(crate) runs: Runs<5>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Types {
-    #[command(flatten)]
-    pub(crate) runs: Runs<5>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Shared {
-    #[command(flatten)]
-    pub(crate) runs: Runs<11>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Stops {
-    #[command(flatten)]
-    pub(crate) runs: Runs<51>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Limit {
-    #[command(flatten)]
-    pub(crate) runs: Runs<1>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -8,15 +8,19 @@
 //! | `types` | the types, and what others measured |
 //! | `forms` | a type in all forms, and the work with each |
 //! | `bits` | copying bits to a place, and what a heap writes into spans that types share |
+//! | `attached` | a heap with this thread's mutator |
 //! | `objects` | a heap that objects of the types are allocated from |
 //! | `patterns` | patterns of pointers, as programs and in the older form |
+//! | `recursive` | the older form of programs |
 //! | `report` | all that was measured, and its form for machines |
 //! | `tables` | its form for people |
 
+mod attached;
 mod bits;
 mod forms;
 mod objects;
 pub(crate) mod patterns;
+mod recursive;
 mod report;
 mod tables;
 mod types;

@@ -1,11 +1,18 @@
-//! What evaluates the designs behind Heapwood. Each subcommand asks the questions of one of the documents that they come
-//! from, of the part alone, and prints one report: tables for people, JSON for machines.
+//! The experiments of the documents that Heapwood's design comes from. Each subcommand asks the questions of one document, of one part
+//! alone, and prints one report: tables for people, JSON for machines.
+//!
+//! | subcommand | document |
+//! |---|---|
+//! | `pages`, `replay`, `simulate` | Knyszek and Clements, "Proposal: Scaling the Go page allocator" (2019) |
+//! | `layouts`, `decode` | Cox, Go commit 512f75e8, "replace GC programs with simpler encoding, faster decoder" (2015) |
+//! | `allocation` | D's "GC optimizations, round 3" (2012) |
+//!
+//! What those documents ask of whole programs is in the command `heapwood`: binary trees in arenas, Malloc, the treap, D's programs.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `args` | what can be said on the command line, and where reports go |
 //! | `timing` | rounds, stretches and passes: how everything here is timed |
-//! | `attached` | a heap with this thread's mutator |
 //! | `draw` | random sizes, always the same |
 //! | `pages` | `pages`: the page allocator on heaps that are tables only |
 //! | `moments` | the samples of the files that were named |
@@ -13,29 +20,18 @@
 //! | `simulate` | `simulate`: orders of release, and what caches add |
 //! | `layouts` | `layouts`: what it costs to say where pointers are |
 //! | `decode` | `decode`: how fast programs become bits |
-//! | `forms` | `forms`: ways for an object to say where its pointers are |
-//! | `types` | `types`: marking and allocation by the form of a layout |
-//! | `shared` | `shared`: what it costs to share a word or a lock |
-//! | `stops` | `stops`: what a stop costs by itself |
 //! | `allocation` | `allocation`: a lock around every allocation beside memory of the thread's own |
-//! | `limit` | `limit`: what the last percents of a limit cost |
 
 mod allocation;
 mod args;
-mod attached;
 mod decode;
 mod draw;
-mod forms;
 mod layouts;
-mod limit;
 mod moments;
 mod pages;
 mod replay;
-mod shared;
 mod simulate;
-mod stops;
 mod timing;
-mod types;
 
 use args::{Args, Command};
 use std::process::ExitCode;
@@ -50,11 +46,6 @@ fn main() -> ExitCode {
             Command::Simulate(args) => simulate::run(args),
             Command::Layouts(args) => layouts::run(args),
             Command::Decode(args) => decode::run(args),
-            Command::Forms(args) => forms::run(args),
-            Command::Types(args) => types::run(args),
-            Command::Shared(args) => shared::run(args),
-            Command::Stops(args) => stops::run(args),
-            Command::Limit(args) => limit::run(args),
             Command::Allocation(args) => allocation::run(args),
         }
     })

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use heapwood_layout::describe::{Item, compile, parse};
-use heapwood_layout::program::{Builder, ProgramBuf, reference};
+use heapwood_layout::program::{Builder, ProgramBuf};
 use serde_json::json;
 
 /// The types of the benchmarks with their words, and with what a builder makes of them where that is written down here.
@@ -59,7 +59,8 @@ fn made(ty: &str) -> (ProgramBuf<64>, usize) {
     let mut builder = Builder::<64>::new();
     compile(parse(ty, &mut items).unwrap(), &mut builder).unwrap();
     let program = builder.try_finish().unwrap();
-    let pointers = reference::bits(&program.program()).into_iter().filter(|bit| *bit).count();
+    let of = program.program();
+    let pointers = (0..of.words()).filter(|word| of.is_pointer(*word)).count();
     (program, pointers)
 }
 

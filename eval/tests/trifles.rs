@@ -40,7 +40,7 @@ fn a_sample_may_come_through_a_pipe() {
 
 #[test]
 fn help_that_cannot_be_written_is_an_error() {
-    for args in ["--help", "--version", "help pages", "simulate -h", "types --help"] {
+    for args in ["--help", "--version", "help pages", "simulate -h", "layouts --help"] {
         EVAL.cannot_write(args);
     }
     // Nobody can be told, but the exit code is that of the mistake.

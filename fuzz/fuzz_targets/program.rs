@@ -6,4 +6,7 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| heapwood_layout::program::reference::replay(data));
+#[path = "../../crates/heapwood-layout/tests/reference/mod.rs"]
+mod reference;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| reference::program::replay(data));

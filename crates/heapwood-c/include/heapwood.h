@@ -543,16 +543,6 @@ void *hw_alloc_bytes_slow(hw_mutator *m, size_t n) HW_COLD;
 void hw_safepoint_slow(hw_mutator *m) HW_COLD;
 void hw_write_slow(hw_mutator *m, void *object, void *slot, const void *value) HW_COLD;
 
-/* How far ahead of the cell that it takes hw_alloc fetches memory, in bytes; -1 for not at all. A program may define it before it
- * includes this. docs/design/prefetch.md says what was measured. */
-#ifndef HW_PREFETCH
-#ifdef __aarch64__
-#define HW_PREFETCH 512
-#else
-#define HW_PREFETCH -1
-#endif
-#endif
-
 static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
     frame->prev = m->frames;
     frame->count = count;
@@ -592,8 +582,8 @@ static inline void *hw_alloc(hw_mutator *m, hw_type type) {
     hw_bump *bump = &m->bumps[type % HW_BUMPS];
     uintptr_t cell = bump->cursor;
     if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_slow(m, type);
-#if HW_PREFETCH >= 0
-    __builtin_prefetch((const void *)(cell + HW_PREFETCH), 1);
+#ifdef __aarch64__
+    __builtin_prefetch((const void *)cell, 1); /* golang/go#69224; docs/design/publication.md */
 #endif
     hw_bump_commit(bump, cell);
     return (void *)cell;

@@ -20,7 +20,7 @@
 //! | `ab` | Heapwood with one setting and with another |
 //! | `ab_report` | what was found of these, and its form for machines |
 //! | `ab_table` | its form for people |
-//! | `own_build` | this command, built with a setting |
+//! | `own_build` | this command, built with and without a prefetch |
 
 mod ab;
 mod ab_report;

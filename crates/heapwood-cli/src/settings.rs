@@ -1,12 +1,11 @@
-//! What `heapwood bench --ab KEY=A,B` compares: an option of the heap, which a run is given by the variable HEAPWOOD, or a
-//! setting of the build, for which the command is built twice. Invariant: both values are in range and are not the same,
+//! What `heapwood bench --ab KEY=A,B` compares: an option of the heap, which a run is given by the variable HEAPWOOD, or the
+//! prefetch in allocation, for which the command is built twice. Invariant: both values are in range and are not the same,
 //! so what is refused is refused before anything runs or is built.
 
-pub(crate) mod of_build;
+pub(crate) mod prefetch;
 
 use heapwood_gc::options::Audience;
 use heapwood_gc::{Config, OptionInfo};
-use of_build::BuildSetting;
 
 /// A setting with two values.
 #[derive(Clone, Debug)]
@@ -20,7 +19,8 @@ pub(crate) struct Ab {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Setting {
     Option(&'static OptionInfo),
-    Build(&'static BuildSetting),
+    /// A setting of the build.
+    Prefetch,
 }
 
 impl Ab {
@@ -34,15 +34,15 @@ impl Setting {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Setting::Option(option) => option.name,
-            Setting::Build(setting) => setting.name,
+            Setting::Prefetch => prefetch::NAME,
         }
     }
 
     /// By its name, with dashes or underscores.
     fn find(name: &str) -> Result<Setting, String> {
         let key = name.replace('-', "_");
-        if let Some(setting) = of_build::find(&key) {
-            return Ok(Setting::Build(setting));
+        if key == prefetch::NAME {
+            return Ok(Setting::Prefetch);
         }
         match OptionInfo::find(&key) {
             Some(option) if option.audience == Audience::InC => Err(format!(
@@ -51,7 +51,7 @@ impl Setting {
                 option.audience.note()
             )),
             Some(option) => Ok(Setting::Option(option)),
-            None => Err(format!("{}; and of the build {}", no_option(&key), of_build::names())),
+            None => Err(format!("{}; and of the build {}", no_option(&key), prefetch::NAME)),
         }
     }
 
@@ -63,7 +63,7 @@ impl Setting {
                 option.check(value).map_err(|e| e.to_string())?;
                 Ok((text.split_whitespace().collect(), value))
             }
-            Setting::Build(setting) => setting.value(text).map(|(k, value)| (value.into(), k as u64)),
+            Setting::Prefetch => prefetch::value(text).map(|(k, value)| (value.into(), k as u64)),
         }
     }
 }
@@ -114,7 +114,7 @@ mod tests {
             (" min_heap = 1 MiB , 4MiB", "min_heap", ["1MiB", "4MiB"]),
             ("generational=off,auto", "generational", ["off", "auto"]),
             ("trace=off,1+phases", "trace", ["off", "1+phases"]),
-            ("prefetch=off,on", "prefetch", ["off", "ahead"]),
+            ("prefetch=off,object", "prefetch", ["off", "object"]),
         ] {
             let ab = parse(text).unwrap();
             assert_eq!((ab.setting.name(), ab.values), (name, values.map(String::from)), "{text}");
@@ -126,11 +126,8 @@ mod tests {
         for (text, words) in [
             ("percent", &["no values", "KEY=A,B"][..]),
             ("", &["no values", "KEY=A,B"]),
-            ("=1,2", &["there are min_heap", "of the build prefetch, publication"]),
-            (
-                "percnt=1,2",
-                &["no option is called percnt", "is percent meant", "of the build prefetch, publication"],
-            ),
+            ("=1,2", &["there are min_heap", "of the build prefetch"]),
+            ("percnt=1,2", &["no option is called percnt", "is percent meant", "of the build prefetch"]),
             ("gogc=1,2", &["no option is called gogc", "there are min_heap, limit"]),
             ("percent=1,limit=2GiB", &["option percent", "limit=2GiB", "1 to 100000"]),
             ("percent,limit=1,2", &["more than one setting", "KEY=A,B"]),
@@ -144,8 +141,8 @@ mod tests {
             ("huge_pages=yes,on", &["the same value of huge_pages"]),
             ("huge_pages=on,maybe", &["option huge_pages is maybe", "on (1) or off (0)"]),
             ("conservative_stacks=on,off", &["of use in C only", "choose another"]),
-            ("prefetch=on,ahead", &["on and ahead are the same value of prefetch"]),
-            ("prefetch=on,most", &["prefetch", "most", "off, object, after, next, line, ahead"]),
+            ("prefetch=object,object", &["object and object are the same value of prefetch"]),
+            ("prefetch=off,most", &["prefetch", "most", "one of off, object"]),
             ("prefetch=off", &["one value of prefetch"]),
         ] {
             let why = parse(text).unwrap_err();

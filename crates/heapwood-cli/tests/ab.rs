@@ -164,7 +164,7 @@ fn what_cannot_be_compared_is_refused() {
         ("--ab percent=7,7", &["the same value of percent", "give two that differ"]),
         ("--ab percent=0,7", &["option percent is 0", "1 to 100000"]),
         ("--ab percnt=7,8", &["percnt", "is percent meant", "prefetch"]),
-        ("--ab prefetch=off,most", &["prefetch cannot be most", "ahead"]),
+        ("--ab prefetch=off,most", &["prefetch cannot be most", "off, object"]),
         ("--ab percent=7,8 --peers none", &["--ab", "--peers"]),
         ("--ab percent=7,8 --equal-rss go", &["--ab", "--equal-rss"]),
         ("--ab percent=7,8 --plot x.svg", &["--ab", "--plot"]),
@@ -181,7 +181,8 @@ fn what_cannot_be_compared_is_refused() {
 
 #[test]
 fn a_build_without_cargo_says_what_is_missing() {
-    let ran = Ran::of(command("bench trees 6 --ab prefetch=off,on --runs 1").env("PATH", "/no/such/folder"));
+    let ran =
+        Ran::of(command("bench trees 6 --ab prefetch=off,object --runs 1").env("PATH", "/no/such/folder"));
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
     for word in ["heapwood with prefetch=off could not be built", "cargo is not on PATH", "rustup"] {
         assert!(ran.err.contains(word), "{word}: {}", ran.err);
@@ -192,7 +193,7 @@ fn a_build_without_cargo_says_what_is_missing() {
 fn help_says_what_can_be_compared() {
     let help = output("bench --help");
     for word in
-        ["--ab <KEY=A,B>", "huge_pages=on,off", "prefetch", "ahead (", "gobench", "benchstat", "confidence"]
+        ["--ab <KEY=A,B>", "huge_pages=on,off", "prefetch", "object (", "gobench", "benchstat", "confidence"]
     {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }

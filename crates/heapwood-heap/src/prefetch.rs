@@ -1,7 +1,8 @@
 //! Prefetching: a hint that a line will be needed soon. It never faults, whatever the address.
 //!
-//! Allocation gives one such hint, whose place is chosen as the heap is built (`--cfg heapwood_prefetch="..."`), so that places can be
-//! compared; docs/design/prefetch.md has what was measured. That a hint pays beside a barrier is an idea of golang/go#69224.
+//! [`new_object`] is the hint of an allocation: the new object, before its layout and value are written. The idea is golang/go#69224,
+//! which measured it on arm64 and on x86-64 and wants it on arm64 alone; so has this heap. `--cfg heapwood_prefetch="off"` or
+//! `"object"` builds one of the two on either machine, to compare them: docs/design/publication.md.
 
 /// Fetches the line at `addr` for reading.
 #[inline(always)]
@@ -30,71 +31,14 @@ pub fn for_write(addr: *const u8) {
     }
 }
 
-/// Fetches the line `AHEAD` bytes behind `addr` to be written: where the instruction adds, the compiler need not.
+/// Whether an allocation fetches the new object.
+const OF_OBJECTS: bool =
+    cfg!(any(heapwood_prefetch = "object", all(target_arch = "aarch64", not(heapwood_prefetch = "off"))));
+
+/// To be called with each new cell before it is written.
 #[inline(always)]
-fn for_write_ahead<const AHEAD: usize>(addr: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    for_write(addr.wrapping_add(AHEAD));
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        core::arch::asm!("prfm pstl1keep, [{0}, #{1}]", in(reg) addr, const AHEAD, options(nostack, readonly, preserves_flags));
-    }
-}
-
-/// Where allocation fetches memory from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Nowhere.
-    Off,
-    /// The object, before anything is written there.
-    Object,
-    /// The object, after the cursor has been stored.
-    After,
-    /// The object that will be made next.
-    Next,
-    /// The next line of the run.
-    Line,
-    /// Eight lines ahead, if the cell is at most a line long.
-    Ahead,
-}
-
-/// The place that this heap was built with.
-pub const PLACE: Place = if cfg!(heapwood_prefetch = "off") {
-    Place::Off
-} else if cfg!(heapwood_prefetch = "object") {
-    Place::Object
-} else if cfg!(heapwood_prefetch = "after") {
-    Place::After
-} else if cfg!(heapwood_prefetch = "next") {
-    Place::Next
-} else if cfg!(heapwood_prefetch = "line") {
-    Place::Line
-} else if cfg!(any(heapwood_prefetch = "ahead", target_arch = "aarch64")) {
-    Place::Ahead
-} else {
-    Place::Off
-};
-
-const LINE: usize = 64;
-const AHEAD: usize = 8 * LINE;
-
-/// To be called with each cell of `size` bytes, a constant, before it is written.
-#[inline(always)]
-pub fn before_write(cell: *const u8, size: usize) {
-    match PLACE {
-        Place::Object => for_write(cell),
-        Place::Next => for_write(cell.wrapping_add(size)),
-        Place::Line => for_write_ahead::<LINE>(cell),
-        Place::Ahead if size <= LINE => for_write_ahead::<AHEAD>(cell),
-        Place::Off | Place::After | Place::Ahead => {}
-    }
-}
-
-/// The same, after the cursor was stored.
-#[inline(always)]
-pub fn after_commit(cell: *const u8) {
-    if let Place::After = PLACE {
+pub fn new_object(cell: *const u8) {
+    if OF_OBJECTS {
         for_write(cell);
     }
 }

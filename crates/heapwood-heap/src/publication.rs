@@ -11,7 +11,7 @@
 //!    not all of it depends on the address.
 //!
 //! x86-64 keeps stores in order, and loads, so there none of it is an instruction. Invariant: nothing is handed out but behind a
-//! [`publish`]. Go has the barrier in each allocation (golang/go#69224 tells what that costs); docs/design/publication.md compares.
+//! [`publish`]. Go has the barrier in each allocation (golang/go#69224 tells what that costs): docs/design/publication.md.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,14 +35,10 @@ pub fn publish() {
 }
 
 /// What a program has written into an object is before the store that makes it exist, for a signal that stops its thread: no
-/// instruction. A heap that was built with `--cfg heapwood_publication="object"` also orders each object for other threads here, to
-/// measure what sharing the barrier saves.
+/// instruction.
 #[inline(always)]
 pub fn publish_object() {
-    #[cfg(not(heapwood_publication = "object"))]
     core::sync::atomic::compiler_fence(Ordering::Release);
-    #[cfg(heapwood_publication = "object")]
-    publish();
 }
 
 /// Pointers that the thread has loaded above, plainly perhaps, were loaded before what is loaded below.

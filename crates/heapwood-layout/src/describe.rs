@@ -19,9 +19,6 @@
 //! assert_eq!(program.finish().bytes().len(), 12);
 //! ```
 
-#[cfg(any(test, feature = "reference"))]
-pub mod reference;
-
 pub use crate::error::{DescribeError, DescribeErrorKind, Expected, ParseError};
 pub use crate::limits::MAX_NESTING;
 use crate::program::Builder;

@@ -30,10 +30,6 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
-// The reference decoder collects bits.
-#[cfg(any(test, feature = "reference"))]
-extern crate alloc;
-
 pub mod describe;
 pub mod descriptor;
 pub mod error;

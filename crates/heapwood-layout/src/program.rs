@@ -30,7 +30,6 @@
 //! | [`nest`] | the same as loops in each other, to start anywhere |
 //! | [`decode`] | expanding them into bits |
 //! | [`text`] | printing them |
-//! | `reference` | what the decoder is compared with (feature `reference`, for tests only) |
 
 pub mod build;
 pub mod check;
@@ -38,8 +37,6 @@ pub mod decode;
 mod emit;
 pub mod nest;
 pub mod ops;
-#[cfg(any(test, feature = "reference"))]
-pub mod reference;
 pub mod text;
 
 pub use crate::error::{BuildError, NestError, NestErrorKind, ProgramError, ProgramErrorKind};

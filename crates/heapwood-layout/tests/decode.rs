@@ -3,10 +3,12 @@
 //! are at 64 bits, at multiples of the period of whole words, at 24 and 48 words, at stretches of 2048 words and at bodies
 //! of 2^21 bits.
 
+mod reference;
+
 use heapwood_layout::program::Program;
 use heapwood_layout::program::decode::mask_times;
-use heapwood_layout::program::reference::{Old, bits, compare, emitted};
 use proptest::prelude::*;
+use reference::program::{bits, compare, emitted};
 
 /// A tiny encoder.
 #[derive(Default)]
@@ -260,22 +262,6 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
         std::panic::catch_unwind(|| Program::check(&[0x00], 0).unwrap().decode(&mut [0], 65)).unwrap_err();
     let said = panic.downcast_ref::<String>().unwrap();
     assert_eq!(said, "the 0 bits of the type do not fit from bit 65 on into 1 words of 64 bits");
-}
-
-#[test]
-fn the_older_form_says_the_same() {
-    let old = Old::Seq(vec![
-        Old::Array(Box::new(Old::Seq(vec![Old::Bits(vec![true, false]), Old::Bits(vec![false])])), 7),
-        Old::Bits(vec![true]),
-    ]);
-    let (mut out, mut new) = ([!0], [!0]);
-    assert_eq!(old.decode(&mut out, 5), 27);
-    Encoder::new(0)
-        .bits(&[true, false, false])
-        .repeat(3, 6)
-        .bits(&[true])
-        .with(|program| program.decode(&mut new, 5));
-    assert_eq!(out, new);
 }
 
 #[derive(Clone, Debug)]

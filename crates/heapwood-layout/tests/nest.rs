@@ -1,11 +1,12 @@
 //! Nests against types unrolled word by word: wherever a cursor starts and ends, it yields the pointers that there are, and
 //! takes few steps.
 
+mod reference;
 mod types;
 
 use heapwood_layout::program::nest::MAX_DEPTH;
 use heapwood_layout::program::{
-    Builder, Cursor, Nest, NestError, NestErrorKind, Node, Op, Ops, Piece, Program, ProgramBuf, reference,
+    Builder, Cursor, Nest, NestError, NestErrorKind, Node, Op, Ops, Piece, Program, ProgramBuf,
 };
 use proptest::prelude::*;
 use types::*;
@@ -344,7 +345,7 @@ fn pointers_are_counted_as_they_are_emitted() {
     let count = |program| Nest::compile(program, &mut [Node::EMPTY; 64]).unwrap().pointers();
     for (bytes, words) in programs {
         let program = Program::check(bytes, words).unwrap();
-        let expected = reference::bits(&program).into_iter().filter(|bit| *bit).count();
+        let expected = reference::program::bits(&program).into_iter().filter(|bit| *bit).count();
         assert_eq!(count(program), expected as u64, "{program}");
     }
     let huge = Program::check(&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28).unwrap();

@@ -24,8 +24,8 @@
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
 //! | `snapshot` | the pages as they were at one moment, and an allocator made from that |
 //! | `inspect` | the state of each page, and pages that are taken because they are these |
-//! | [`background`] | a scavenger of work and rest, under any clock |
-//! | [`pacer`] | how much of a CPU the scavenger takes |
+//! | [`paced_work`] | slices of background work and rests between, under any clock |
+//! | [`duty_cycle`] | the share of a CPU that background work keeps |
 //! | [`error`] | why an operation was refused, and what an allocator has wrong about itself |
 //! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
 //! | `chunk` | the bits of one chunk |
@@ -55,10 +55,10 @@
 #![deny(unsafe_code)]
 
 pub mod allocator;
-pub mod background;
 mod batch;
 pub mod cache;
 mod chunk;
+pub mod duty_cycle;
 pub mod error;
 pub mod geometry;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
@@ -70,7 +70,7 @@ pub mod long_cache;
 #[cfg(all(test, loom))]
 #[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
 mod model;
-pub mod pacer;
+pub mod paced_work;
 pub mod page;
 pub mod scavenge;
 pub mod shared;
@@ -81,13 +81,13 @@ pub mod units;
 pub mod walker;
 
 pub use allocator::{PageAllocator, PageRun};
-pub use background::{Background, Clock};
 pub use cache::PageCache;
+pub use duty_cycle::DutyCycle;
 pub use error::{AllocateError, FreeError, GrowError, NewError, ValidationError};
 pub use error::{ClaimError, SnapshotError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
-pub use pacer::Pacer;
+pub use paced_work::{Clock, PacedWork};
 pub use page::PAGE_SIZE;
 pub use scavenge::{Release, ReleasePolicy};
 pub use shared::{Effort, PageStats, SharedPages};

@@ -87,12 +87,11 @@ impl Mutator {
                 Some(cell) => cell,
                 None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
             };
-            prefetch::before_write(cell.as_ptr(), const { Kind::<T>::CELL });
+            prefetch::new_object(cell.as_ptr());
             // SAFETY: the cell is free, large enough and aligned for T; it exists from the commit on, with a value.
             unsafe {
                 cell.cast::<T>().write(value);
                 bump.commit(cell, const { Kind::<T>::CELL });
-                prefetch::after_commit(cell.as_ptr());
                 return Gc::from_raw(cell.cast());
             }
         }

@@ -2,9 +2,9 @@
 //! loops. Invariant: all of them say the same, which is looked at when they are made.
 
 use super::bits;
+use super::recursive::Old;
 use super::types::{ROOM, Type};
 use crate::timing::{Clock, Series};
-use heapwood_layout::program::reference::{self, Old};
 use heapwood_layout::program::{Nest, Node, Piece, Program, ProgramBuf};
 use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS};
 use heapwood_report::CommandError;
@@ -88,36 +88,36 @@ impl Forms {
 
     /// Whether all forms have the same bits, wherever they begin.
     fn compare(&mut self) -> Result<(), CommandError> {
-        let bits = reference::bits(&self.program.program());
         let differs = |form: &str| {
-            CommandError::run(format!("{}: {form} has other pointers than the program", self.ty.name))
+            CommandError::run(format!("{}: {form} has other pointers than the older form", self.ty.name))
         };
         for start in [0, APART, 63] {
             let room = self.out.len();
             let mut expected = vec![0u64; room];
-            for (i, _) in bits.iter().enumerate().filter(|(_, bit)| **bit) {
-                expected[(start + i) / 64] |= 1 << ((start + i) % 64);
+            let end = self.old.decode(&mut expected, start);
+            if end != start + self.ty.words() {
+                return Err(CommandError::run(format!(
+                    "{}: the older form has another length",
+                    self.ty.name
+                )));
             }
             let form = |write: &dyn Fn(&mut [u64])| {
                 let mut out = vec![0u64; room];
                 write(&mut out);
                 out == expected
             };
-            let (n, old) = (self.ty.words(), &self.old);
+            let n = self.ty.words();
             if !form(&|out| self.program.program().decode(out, start)) {
                 return Err(differs("the decoder"));
             }
             if !form(&|out| bits::copy(out, start, &self.unrolled, n)) {
                 return Err(differs("the mask"));
             }
-            if !form(&|out| {
-                old.decode(out, start);
-            }) {
-                return Err(differs("the older form"));
-            }
         }
         let nest = Nest::compile(self.program.program(), &mut self.nodes).map_err(CommandError::run)?;
-        let expected = bits.iter().enumerate().filter(|(_, bit)| **bit).map(|(i, _)| i as u64);
+        let mut bits = vec![0; self.out.len()];
+        self.old.decode(&mut bits, 0);
+        let expected = (0..self.ty.words() as u64).filter(|i| bits[*i as usize / 64] >> (i % 64) & 1 == 1);
         let (count, sum) = expected.fold((0, 0), |(count, sum), i| (count + 1, sum + i));
         if find(&nest) != sum {
             return Err(CommandError::run(format!("{}: the nest has other pointers", self.ty.name)));

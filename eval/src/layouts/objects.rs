@@ -3,12 +3,12 @@
 //! collection that leaves nothing, and ends before another is due. No object is ever written, so all memory stays as the
 //! kernel gave it: zero.
 
+use super::attached::Attached;
 use super::forms::{Kind, kind, mask, unroll};
 use super::types::Type;
-use crate::attached::Attached;
 use crate::timing::{Clock, Series};
 use heapwood_gc::options::Generational;
-use heapwood_gc::{AllocError, Config, HeapBox, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Config, Mutator, ObjectType};
 use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_report::CommandError;
@@ -60,14 +60,14 @@ pub(super) struct Rare {
 }
 
 pub(super) struct Objects {
-    own: Attached<HeapBox>,
-    mixed: Attached<HeapBox>,
+    own: Attached,
+    mixed: Attached,
     pub(super) pairs: Vec<Pair>,
 }
 
 /// Whose mutator writes every cell whole.
-fn heap() -> Result<Attached<HeapBox>, CommandError> {
-    let attached = Attached::alone(CONFIG)?;
+fn heap() -> Result<Attached, CommandError> {
+    let attached = Attached::new(CONFIG)?;
     // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
     unsafe { attached.mutator().write_values_whole() };
     Ok(attached)
@@ -126,7 +126,7 @@ impl Objects {
 }
 
 impl Pair {
-    fn new(own: &Attached<HeapBox>, mixed: &Attached<HeapBox>, ty: &Type) -> Result<Pair, CommandError> {
+    fn new(own: &Attached, mixed: &Attached, ty: &Type) -> Result<Pair, CommandError> {
         let (typed, zeroed) = Self::typed(own, ty)?;
         let bare = TypeDescriptor::no_pointers(typed.size()).map_err(CommandError::run)?;
         let bare = own.heap().register(&bare).map_err(CommandError::run)?;
@@ -138,7 +138,7 @@ impl Pair {
     }
 
     /// The type in a heap, and whether its objects are made zeros.
-    fn typed(heap: &Attached<HeapBox>, ty: &Type) -> Result<(ObjectType, bool), CommandError> {
+    fn typed(heap: &Attached, ty: &Type) -> Result<(ObjectType, bool), CommandError> {
         let (mutator, heap) = (heap.mutator(), heap.heap());
         let (size, element) = (ty.words() * WORD, ty.element().map_err(CommandError::run)?);
         let element_bytes = ty.element_words() * WORD;
@@ -174,7 +174,7 @@ impl Pair {
 impl Rare {
     /// The type in a heap in which types share spans; `None` if this one does not even there. What is written for it was
     /// found to be its pointers.
-    fn new(mixed: &Attached<HeapBox>, ty: &Type) -> Result<Option<Rare>, CommandError> {
+    fn new(mixed: &Attached, ty: &Type) -> Result<Option<Rare>, CommandError> {
         let (typed, _) = Pair::typed(mixed, ty)?;
         if SizeClass::of(typed.size()).is_none() {
             return Ok(None);
@@ -224,7 +224,7 @@ fn times(bytes: usize) -> usize {
 /// memory whoever had it last.
 fn time(
     clock: &Clock,
-    attached: &Attached<HeapBox>,
+    attached: &Attached,
     times: usize,
     ty: ObjectType,
     allocate: impl Fn(ObjectType) -> Result<NonNull<u8>, AllocError>,

@@ -3,8 +3,8 @@
 //! here. Invariant: both forms of a pattern have the same bits, which is looked at when it is made.
 
 use crate::layouts::forms::unroll;
+use crate::layouts::recursive::Old;
 use crate::timing::{Clock, Series};
-use heapwood_layout::program::reference::Old;
 use heapwood_layout::program::{BuildError, Builder, Program};
 use heapwood_report::CommandError;
 use std::hint::black_box;

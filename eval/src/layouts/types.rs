@@ -1,7 +1,7 @@
 //! The types of Go's SetType benchmarks, and what others measured with them elsewhere: numbers that are quoted and not
 //! made here.
 
-use heapwood_layout::program::reference::Old;
+use super::recursive::Old;
 use heapwood_layout::program::{BuildError, Builder, ProgramBuf};
 use serde::Serialize;
 

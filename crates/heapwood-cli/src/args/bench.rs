@@ -1,7 +1,7 @@
 //! What can be said to `heapwood bench`.
 
 use super::workload::What;
-use crate::settings::{self, Ab, of_build};
+use crate::settings::{self, Ab, prefetch};
 use clap::{Parser, ValueEnum};
 use heapwood_report::arguments::a_picture;
 use std::path::PathBuf;
@@ -78,14 +78,15 @@ pub(crate) enum Output {
     Gobench,
 }
 
-const AB: &str = "Compare Heapwood with itself: KEY, an option of the heap or a setting of the build, set to A and to B, in turn";
+const AB: &str =
+    "Compare Heapwood with itself: KEY, an option of the heap or prefetch, set to A and to B, in turn";
 
 fn ab_help() -> String {
     format!(
         "{AB}. Options are those of heapwood run and of the variable HEAPWOOD, such as percent=100,200 or huge_pages=on,off; \
-         what the variable says of others holds for both. For settings of the build the command is built twice from its \
+         what the variable says of others holds for both. For a setting of the build the command is built twice from its \
          sources, by cargo, beside the peers: {}",
-        of_build::help()
+        prefetch::help()
     )
 }
 

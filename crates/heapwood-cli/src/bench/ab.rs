@@ -56,11 +56,11 @@ fn programs(
         let name = format!("{}={value}", ab.setting.name());
         let how = match ab.setting {
             Setting::Option(_) => How::Variable(VARIABLE, appended(std::env::var_os(VARIABLE), &name)),
-            Setting::Build(setting) => {
+            Setting::Prefetch => {
                 bar.show(format!("building with {name}"));
                 let folder = args.build_dir.clone().unwrap_or_else(own_build::folder);
                 let folder = std::path::absolute(folder).map_err(CommandError::run)?;
-                How::Executable(own_build::build(children, setting, value, &folder)?)
+                How::Executable(own_build::build(children, value, &folder)?)
             }
         };
         let mut program = heapwood.with(name, how);

@@ -1,10 +1,10 @@
-//! The command itself, built from its sources with a setting of the build: each value has a target folder of its own
+//! The command itself, built from its sources with and without a prefetch in allocation: each has a target folder of its own
 //! beside the built peers, so that a second comparison finds what the first has built. cargo is asked in every run, as make
 //! is for the peers, and does nothing if all is up to date.
 
 use super::build::default_folder;
 use super::children::Children;
-use crate::settings::of_build::BuildSetting;
+use crate::settings::prefetch;
 use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
 use serde_json::Value;
@@ -21,17 +21,12 @@ pub(crate) fn folder() -> PathBuf {
     default_folder(&Path::new(SOURCES).join("peers"))
 }
 
-/// The command with this value of the setting.
-pub(crate) fn build(
-    children: &Children,
-    setting: &BuildSetting,
-    value: &str,
-    folder: &Path,
-) -> Result<PathBuf, CommandError> {
-    let what = format!("{}={value}", setting.name);
+/// The command with this value of `prefetch`.
+pub(crate) fn build(children: &Children, value: &str, folder: &Path) -> Result<PathBuf, CommandError> {
+    let what = format!("{}={value}", prefetch::NAME);
     let sources = check_sources(Path::new(SOURCES)).map_err(|why| no_build(&what, &why))?;
-    let target = folder.join(format!("{}-{value}", setting.name));
-    let flags = extended(std::env::var_os("RUSTFLAGS"), &setting.flags(value));
+    let target = folder.join(format!("{}-{value}", prefetch::NAME));
+    let flags = extended(std::env::var_os("RUSTFLAGS"), &prefetch::flags(value));
     // It takes a minute, or several on a busy machine, in which nothing else is said.
     let began = Instant::now();
     eprintln!("building heapwood with {what} (a minute or more the first time) ..");
@@ -96,20 +91,19 @@ fn executable(said: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::of_build::find;
     use std::ffi::OsStr;
 
     #[test]
     fn cargo_is_told_the_setting_and_the_folder() {
-        let flags = extended(None, &find("prefetch").unwrap().flags("ahead"));
-        let command = command(Path::new("/sources"), Path::new("/built/prefetch-ahead"), flags);
+        let flags = extended(None, &prefetch::flags("object"));
+        let command = command(Path::new("/sources"), Path::new("/built/prefetch-object"), flags);
         let args: Vec<&str> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(command.get_program(), "cargo");
         assert_eq!(args[..4], ["build", "--release", "--package", "heapwood-cli"]);
-        assert!(args.ends_with(&["--target-dir", "/built/prefetch-ahead"]), "{args:?}");
+        assert!(args.ends_with(&["--target-dir", "/built/prefetch-object"]), "{args:?}");
         assert_eq!(command.get_current_dir(), Some(Path::new("/sources")));
         let flags = command.get_envs().find(|(key, _)| *key == "RUSTFLAGS").unwrap().1;
-        assert_eq!(flags, Some(OsStr::new("--cfg heapwood_prefetch=\"ahead\"")));
+        assert_eq!(flags, Some(OsStr::new("--cfg heapwood_prefetch=\"object\"")));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::figures::Figures;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_heap::Space;
-use heapwood_pages::{Background as Pacing, Clock, Effort};
+use heapwood_pages::{Clock, Effort, PacedWork};
 
 /// One CPU in so many.
 const SHARE: u32 = 100;
@@ -20,7 +20,7 @@ type Scavenged<'h> = (&'h Space, &'h AtomicUsize, &'h Figures);
 
 /// How far releasing is.
 pub(super) struct Scavenger {
-    pacing: Pacing,
+    pacing: PacedWork,
     /// Since when the heap has been far larger than what it needs until its next collection: since it was half as large
     /// again, until no more is left of that than a heap keeps.
     far_since: Option<Duration>,
@@ -28,7 +28,7 @@ pub(super) struct Scavenger {
 
 impl Scavenger {
     pub(super) fn new() -> Self {
-        Scavenger { pacing: Pacing::new(SHARE), far_since: None }
+        Scavenger { pacing: PacedWork::new(SHARE), far_since: None }
     }
 
     /// Releases some, if there is more than what is kept; how long it rests then.

@@ -6,7 +6,7 @@
 use crate::collect::Collector;
 use crate::state::State;
 use core::time::Duration;
-use heapwood_pages::{Background as Pacing, Clock};
+use heapwood_pages::{Clock, PacedWork};
 
 /// One CPU in so many.
 const SHARE: u32 = 4;
@@ -15,17 +15,17 @@ const SHARE: u32 = 4;
 const SETTLE: Duration = Duration::from_millis(2);
 
 /// How far sweeping is.
-pub(super) struct Sweeper {
-    pacing: Pacing,
+pub(super) struct BackgroundSweeper {
+    pacing: PacedWork,
     /// What the collection of this number left has been swept.
     done: u64,
     /// The last collection that it knows of, and when it learned of that.
     known: (u64, Duration),
 }
 
-impl Sweeper {
+impl BackgroundSweeper {
     pub(super) fn new() -> Self {
-        Sweeper { pacing: Pacing::new(SHARE), done: 0, known: (0, Duration::ZERO) }
+        BackgroundSweeper { pacing: PacedWork::new(SHARE), done: 0, known: (0, Duration::ZERO) }
     }
 
     /// Sweeps some, if there is something to sweep; how long it rests then.

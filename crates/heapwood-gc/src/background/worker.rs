@@ -6,7 +6,7 @@ use super::emptier::Emptier;
 use super::figures::Figures;
 use super::idle::IdleCollector;
 use super::scavenger::Scavenger;
-use super::sweeper::Sweeper;
+use super::sweeper::BackgroundSweeper;
 use crate::collect::Collector;
 use crate::state::{State, Tells};
 use core::time::Duration;
@@ -17,7 +17,7 @@ pub(super) struct Worker<'h> {
     state: &'h State,
     collector: &'h Collector,
     figures: &'h Figures,
-    sweeper: Sweeper,
+    sweeper: BackgroundSweeper,
     emptier: Emptier,
     idle: Option<IdleCollector>,
     scavenger: Scavenger,
@@ -37,7 +37,7 @@ impl<'h> Worker<'h> {
             state,
             collector,
             figures,
-            sweeper: Sweeper::new(),
+            sweeper: BackgroundSweeper::new(),
             emptier: Emptier::new(),
             idle: collects.then(|| IdleCollector::new(now)),
             scavenger: Scavenger::new(),

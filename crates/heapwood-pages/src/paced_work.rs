@@ -1,4 +1,4 @@
-//! A background scavenger's day: a slice of work, a rest that keeps it to its share of one CPU, and so on until nothing is
+//! Background work, such as a scavenger's: a slice of it, a rest that keeps it to its share of one CPU, and so on until nothing is
 //! left to do. Threads, clocks and the kernel are its owner's, so that it runs under any clock:
 //!
 //! ```text
@@ -6,15 +6,15 @@
 //!       \-(nothing to release)--> rest --> its owner waits for a wakeup --> slice ..
 //! ```
 //!
-//! Invariant: whatever the clock does, it rests what the pacer says before it works again.
+//! Invariant: whatever the clock does, it rests what the duty cycle says before it works again.
 
-use crate::pacer::Pacer;
+use crate::duty_cycle::DutyCycle;
 use core::time::Duration;
 
 /// The longest it works between two rests: so long at most does it delay others that want its locks' cache lines.
 pub const WORK_SLICE: Duration = Duration::from_millis(1);
 
-/// The times a scavenger goes by.
+/// The times that background work goes by.
 pub trait Clock {
     /// CPU time that this thread has used.
     fn cpu(&self) -> Duration;
@@ -24,18 +24,18 @@ pub trait Clock {
     fn sleep(&self, at_most: Duration);
 }
 
-/// A scavenger between two slices of work.
+/// Background work between two slices.
 #[derive(Clone, Copy, Debug)]
-pub struct Background {
-    pacer: Pacer,
+pub struct PacedWork {
+    cycle: DutyCycle,
     /// When it last worked, or was last asked what it owes.
     since: Duration,
 }
 
-impl Background {
+impl PacedWork {
     /// For a share of one in `parts` of a CPU.
     pub const fn new(parts: u32) -> Self {
-        Background { pacer: Pacer::new(parts), since: Duration::ZERO }
+        PacedWork { cycle: DutyCycle::new(parts), since: Duration::ZERO }
     }
 
     /// Calls `step`, which releases a run and says whether it has, until it has not or the slice's time is up; whether
@@ -47,7 +47,7 @@ impl Background {
             more = step();
             took = clock.cpu().saturating_sub(began);
         }
-        let _ = self.pacer.worked(took);
+        let _ = self.cycle.worked(took);
         self.since = clock.now();
         more
     }
@@ -55,9 +55,9 @@ impl Background {
     /// What is still to be rested, for an owner that has other things to do meanwhile.
     pub fn owed(&mut self, clock: &impl Clock) -> Duration {
         let now = clock.now();
-        self.pacer.rested(now.saturating_sub(self.since));
+        self.cycle.rested(now.saturating_sub(self.since));
         self.since = now;
-        self.pacer.owed()
+        self.cycle.owed()
     }
 
     /// Rests what is owed; ends early if `is_stopped` says so.

@@ -1,14 +1,9 @@
-//! What descriptions of types are compared with, for tests only (the feature `reference`): a reader of items that recurses
-//! and unrolls, a printer, and the replay of a fuzzer's bytes through them. Nothing else may use any of it.
+//! What descriptions of types are compared with: a reader of items that recurses and unrolls, a printer, and the replay of a fuzzer's
+//! bytes through them.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-
-use super::{DescribeErrorKind, Item, compile, parse};
-use crate::program::Builder;
-use crate::program::reference::bits;
+use super::program::bits;
+use heapwood_layout::describe::{DescribeErrorKind, Item, compile, parse};
+use heapwood_layout::program::Builder;
 
 /// Types of more words are not unrolled.
 const UNROLLED: u128 = 1 << 16;
@@ -95,7 +90,7 @@ fn text<'i>(items: &'i [Item], out: &mut String) -> &'i [Item] {
 ///
 /// # Panics
 /// If they differ, or a refusal names the wrong item or has changed the builder.
-pub fn compare(items: &[Item]) {
+pub(crate) fn compare(items: &[Item]) {
     let mut program = Builder::<BYTES>::new();
     program.push_bits(1, 2).expect("an empty builder takes two words");
     let (before, read) = (program, read(items));
@@ -129,7 +124,7 @@ pub fn compare(items: &[Item]) {
 ///
 /// # Panics
 /// If reading, printing or compiling them goes wrong.
-pub fn replay(data: &[u8]) {
+pub(crate) fn replay(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let mut items = [Item::Scalars(0); ITEMS];
     if first % 2 == 0 {

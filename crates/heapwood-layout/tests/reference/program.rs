@@ -1,18 +1,10 @@
-//! What the decoder is compared with, for tests only (the feature `reference`): an expansion that goes bit by bit and does
-//! nothing clever, the replay of a fuzzer's bytes through both, and [`Old`], an older recursive form of descriptions,
-//! written only to compare speeds: its interpreter runs through the body of an array again and again, once an element,
-//! as Go's programs did up to 1.4. Nothing else may use any of it.
+//! What the decoder is compared with: an expansion that goes bit by bit and does nothing clever, and the replay of a fuzzer's bytes
+//! through both.
 
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
-
-use super::check::Program;
-use super::nest::{Nest, Node, Piece};
-use super::ops::{Op, Ops};
+use heapwood_layout::program::{Nest, Node, Op, Ops, Piece, Program, text};
 
 /// The bits of a program, one by one, lowest word first.
-pub fn bits(program: &Program<'_>) -> Vec<bool> {
+pub(crate) fn bits(program: &Program<'_>) -> Vec<bool> {
     let mut bits = Vec::new();
     for op in program.ops() {
         match op {
@@ -29,48 +21,8 @@ pub fn bits(program: &Program<'_>) -> Vec<bool> {
     bits
 }
 
-/// A type described the older way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Old {
-    /// These bits.
-    Bits(Vec<bool>),
-    /// The same so many times.
-    Array(Box<Old>, u64),
-    /// One after the other.
-    Seq(Vec<Old>),
-}
-
-impl Old {
-    /// Writes the bits from `bit` of `out` on, one by one, and returns the bit after the last.
-    ///
-    /// # Panics
-    /// If they do not fit.
-    pub fn decode(&self, out: &mut [u64], mut bit: usize) -> usize {
-        match self {
-            Old::Bits(bits) => {
-                for &set in bits {
-                    let word = &mut out[bit / 64];
-                    *word = *word & !(1 << (bit % 64)) | u64::from(set) << (bit % 64);
-                    bit += 1;
-                }
-            }
-            Old::Array(element, count) => {
-                for _ in 0..*count {
-                    bit = element.decode(out, bit);
-                }
-            }
-            Old::Seq(parts) => {
-                for part in parts {
-                    bit = part.decode(out, bit);
-                }
-            }
-        }
-        bit
-    }
-}
-
 /// The words that a program emits; not checked, and wrong for a program that is.
-pub fn emitted(bytes: &[u8]) -> u64 {
+pub(crate) fn emitted(bytes: &[u8]) -> u64 {
     Ops::new(bytes).flatten().fold(0, |sum, (_, op)| {
         let more = match op {
             Op::Literal { bits, .. } => bits,
@@ -90,7 +42,7 @@ const DECODED: u64 = 1 << 22;
 ///
 /// # Panics
 /// If a bit comes out wrong, or a bit that is not the program's changes.
-pub fn compare(program: &Program<'_>, start_bit: usize) {
+pub(crate) fn compare(program: &Program<'_>, start_bit: usize) {
     let (start, words) = (start_bit % 256, program.words() as usize);
     let end = start + words;
     let before: Vec<u64> = (0..end.div_ceil(64) as u64).map(scramble).collect();
@@ -123,7 +75,7 @@ pub fn compare(program: &Program<'_>, start_bit: usize) {
 ///
 /// # Panics
 /// If checking, describing or decoding it goes wrong.
-pub fn replay(data: &[u8]) {
+pub(crate) fn replay(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let (words, bytes) = match rest.split_first_chunk::<8>() {
         Some((words, bytes)) if first & 1 != 0 => (u64::from_le_bytes(*words), bytes),
@@ -134,8 +86,7 @@ pub fn replay(data: &[u8]) {
         Ok(program) => program,
         Err(e) => {
             assert!(e.at <= bytes.len(), "{e:?}");
-            core::fmt::write(&mut lines, format_args!("{}\n{e}", super::text::describe(bytes)))
-                .expect("no limit");
+            core::fmt::write(&mut lines, format_args!("{}\n{e}", text::describe(bytes))).expect("no limit");
             return;
         }
     };

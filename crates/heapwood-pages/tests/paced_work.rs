@@ -5,9 +5,9 @@
 use core::cell::Cell;
 use core::time::Duration;
 use heapwood_os::{HUGE_PAGE, SYSTEM};
-use heapwood_pages::background::WORK_SLICE;
+use heapwood_pages::paced_work::WORK_SLICE;
 use heapwood_pages::{
-    Background, Bits48, Clock, Effort, PAGE_SIZE, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
+    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
 };
 
 const HUGE: usize = HUGE_PAGE / PAGE_SIZE;
@@ -84,7 +84,7 @@ fn cost(count: PageCount) -> Duration {
 
 /// Works and rests until nothing above `keep` is left; returns the pages released.
 fn run(pages: &SharedPages<Bits48>, clock: &Stub, keep: usize, mut beside: impl FnMut()) -> usize {
-    let (mut background, mut released) = (Background::new(100), 0);
+    let (mut background, mut released) = (PacedWork::new(100), 0);
     loop {
         let before = clock.cpu();
         let more = background.work_slice(clock, || {
@@ -207,7 +207,7 @@ fn a_clock_that_jumps_changes_little() {
     // CPU time that jumps by an hour in one release: a rest of seconds, not of days.
     let (pages, _) = holes();
     let clock = Stub::new(|asked| asked);
-    let mut background = Background::new(100);
+    let mut background = PacedWork::new(100);
     let _ = background.work_slice(&clock, || {
         clock.work(HOUR);
         true
@@ -227,7 +227,7 @@ fn a_clock_that_jumps_changes_little() {
 #[test]
 fn a_rest_ends_when_it_is_stopped() {
     let clock = Stub::new(|asked| asked.min(10 * US));
-    let mut background = Background::new(100);
+    let mut background = PacedWork::new(100);
     background.work_slice(&clock, || {
         clock.work(WORK_SLICE);
         true

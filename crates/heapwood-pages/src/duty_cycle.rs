@@ -1,30 +1,30 @@
-//! How long the background scavenger rests after it has worked, so that it takes no more than its share of one CPU. It
-//! keeps account: work of a nanosecond owes so many of rest, rest that was really taken pays, and what is owed is slept
+//! How long background work (the scavenger's, the sweeper's) rests, so that it takes no more than its share of one CPU. It
+//! keeps account: work of a nanosecond owes N of rest, rest that was really taken pays, and what is owed is slept
 //! next. So neither the cost of a release nor the scheduler's delays have to be guessed, as in the self-paced scavenger
 //! of the Go page allocator proposal, whose moving average this replaces. Invariant: over any time the share is kept,
 //! up to one slice of work.
 //!
 //! The clock may lie (a machine that slept, a debugger). Both measurements are bounded, so that a jump neither makes
-//! the scavenger sleep for hours nor lets it work for hours without rest.
+//! the work rest for hours nor lets it go on for hours without rest.
 
 use core::time::Duration;
 
 /// The longest that one slice of work counts for.
 const LONGEST_WORK: Duration = Duration::from_millis(100);
 
-/// The account of one scavenger.
+/// The account of one kind of work.
 #[derive(Clone, Copy, Debug)]
-pub struct Pacer {
+pub struct DutyCycle {
     /// Rest owed for each part of work.
     rest_per_work: u32,
     owed: Duration,
 }
 
-impl Pacer {
+impl DutyCycle {
     /// For a share of one in `parts` of a CPU.
     pub const fn new(parts: u32) -> Self {
         assert!(parts >= 2, "a share of all is no share");
-        Pacer { rest_per_work: parts - 1, owed: Duration::ZERO }
+        DutyCycle { rest_per_work: parts - 1, owed: Duration::ZERO }
     }
 
     /// Work took so long; returns how long to rest now.
@@ -53,18 +53,18 @@ mod tests {
 
     /// The share of the time worked, by a clock under which rests take `late` times as long as asked, and at most `cut`.
     fn share(late: f64, cut: Duration, work: impl Fn(u32) -> Duration) -> f64 {
-        let (mut pacer, mut worked, mut all) = (Pacer::new(100), 0.0, 0.0);
+        let (mut cycle, mut worked, mut all) = (DutyCycle::new(100), 0.0, 0.0);
         for slice in 0..1000 {
             let took = work(slice);
-            let mut rest = pacer.worked(took);
+            let mut rest = cycle.worked(took);
             worked += took.as_secs_f64();
             all += took.as_secs_f64();
             // Cut short again and again, it takes what is left.
             while rest > Duration::ZERO {
                 let took = rest.mul_f64(late).min(cut);
-                pacer.rested(took);
+                cycle.rested(took);
                 all += took.as_secs_f64();
-                rest = pacer.owed();
+                rest = cycle.owed();
             }
         }
         worked / all
@@ -90,18 +90,18 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumps_is_bounded_both_ways() {
-        let mut pacer = Pacer::new(100);
+        let mut cycle = DutyCycle::new(100);
         // The machine slept for a day while the scavenger worked.
-        assert!(pacer.worked(Duration::from_secs(86_400)) < Duration::from_secs(10));
+        assert!(cycle.worked(Duration::from_secs(86_400)) < Duration::from_secs(10));
         // And for another while it rested: nothing is paid in advance.
-        pacer.rested(Duration::from_secs(86_400));
-        assert_eq!(pacer.owed(), Duration::ZERO);
-        assert_eq!(pacer.worked(MS), 99 * MS);
+        cycle.rested(Duration::from_secs(86_400));
+        assert_eq!(cycle.owed(), Duration::ZERO);
+        assert_eq!(cycle.worked(MS), 99 * MS);
         // A clock that stands still pays nothing, and what is owed does not overflow.
-        pacer.rested(Duration::ZERO);
+        cycle.rested(Duration::ZERO);
         for _ in 0..1000 {
-            let _ = pacer.worked(Duration::MAX);
+            let _ = cycle.worked(Duration::MAX);
         }
-        assert!(pacer.owed() < Duration::from_secs(100_000));
+        assert!(cycle.owed() < Duration::from_secs(100_000));
     }
 }

@@ -1,0 +1,55 @@
+//! The one setting that is made when the command is built: whether an allocation prefetches the new object. It is a `cfg` of the
+//! compiler, as `RUSTFLAGS='--cfg heapwood_prefetch="off"'` sets it; heapwood-heap's `prefetch.rs` reads it, and the workspace's
+//! Cargo.toml lists its values.
+
+use heapwood_report::legible::escaped;
+
+/// As `--ab` has it.
+pub(crate) const NAME: &str = "prefetch";
+
+const VALUES: [&str; 2] = ["off", "object"];
+
+/// The number and the word of a value.
+pub(crate) fn value(text: &str) -> Result<(usize, &'static str), String> {
+    let found = VALUES.iter().position(|value| *value == text);
+    let refused = || format!("{NAME} cannot be {}: it is one of {}", escaped(text), VALUES.join(", "));
+    found.map(|k| (k, VALUES[k])).ok_or_else(refused)
+}
+
+/// The setting with its values, for help.
+pub(crate) fn help() -> String {
+    let default = if cfg!(target_arch = "aarch64") { "object" } else { "off" };
+    format!(
+        "{NAME}, what an allocation asks the processor to fetch: off (nothing), object (the object, before it is written). The \
+         default here is {default}."
+    )
+}
+
+/// What the compiler is told for a value.
+pub(crate) fn flags(value: &str) -> String {
+    format!("--cfg heapwood_prefetch=\"{value}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_known_by_their_words() {
+        assert_eq!((value("off"), value("object")), (Ok((0, "off")), Ok((1, "object"))));
+        assert_eq!(value("most"), Err("prefetch cannot be most: it is one of off, object".into()));
+        assert_eq!(flags("off"), "--cfg heapwood_prefetch=\"off\"");
+        // A heap's option of the same name could never be compared.
+        assert!(heapwood_gc::OptionInfo::find(NAME).is_none());
+    }
+
+    /// A value that the code does not know would be built as the default, and compared with it.
+    #[test]
+    fn the_compiler_knows_these_values_and_no_others() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+        let manifest = std::fs::read_to_string(manifest).unwrap();
+        let known =
+            format!("cfg(heapwood_prefetch, values({}))", VALUES.map(|v| format!("\"{v}\"")).join(", "));
+        assert!(manifest.contains(&known), "{known} is not in Cargo.toml");
+    }
+}

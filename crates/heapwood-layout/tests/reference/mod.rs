@@ -1,0 +1,6 @@
+//! What the decoder and the descriptions of types are compared with: slow code that shares nothing with them. The fuzz targets
+//! include this file by its path.
+#![allow(dead_code, reason = "each test file and fuzz target uses a part")]
+
+pub(crate) mod describe;
+pub(crate) mod program;
