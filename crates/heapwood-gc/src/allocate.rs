@@ -9,7 +9,7 @@ use crate::mutator::Mutator;
 use crate::types::ObjectType;
 use core::ptr::NonNull;
 #[cfg(doc)]
-use heapwood_heap::Bump;
+use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
@@ -21,16 +21,16 @@ const MOST_COLLECTIONS: u32 = 8;
 const MOST_WAITED_FOR: u32 = 64;
 
 /// A large object, or pages for it that will take long to zero.
-enum Taken<'h> {
+enum Allocation<'h> {
     Object(NonNull<u8>),
     Pages(LargePages<'h>),
 }
 
 impl Mutator {
-    /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
+    /// A cell of `shape` that is not yet taken: write the object, then [`AllocBuffer::commit`]. May collect.
     #[inline(always)]
     pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
-        match self.bump(shape).peek(cell) {
+        match self.buffer(shape).peek(cell) {
             Some(found) => Ok(found),
             None => self.reserve_slow(shape, cell),
         }
@@ -40,18 +40,18 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
-        let bump = self.bump(shape);
+        let buffer = self.buffer(shape);
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
             if self.owned().continue_run(shape, self.writes_values_whole()) {
-                return Ok(bump.peek(cell).expect("a run has a cell"));
+                return Ok(buffer.peek(cell).expect("a run has a cell"));
             }
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
         // Whoever was stopped by a signal meanwhile has kept its run; polls are over.
-        let found = bump.peek(cell).expect("a refilled bump has a cell");
+        let found = buffer.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(found.as_ptr() as usize);
         Ok(found)
     }
@@ -65,10 +65,10 @@ impl Mutator {
         match ty.cell_size() {
             Some(cell) => {
                 let object = self.reserve(ty.shape(), cell)?;
-                let bump = self.bump(ty.shape());
-                assert!(bump.cell_size() == cell, "the type is another heap's: register it with this one");
+                let buffer = self.buffer(ty.shape());
+                assert!(buffer.cell_size() == cell, "the type is another heap's: register it with this one");
                 // SAFETY: it was reserved just now, is as large as the shape's cells, and zero where it may hold pointers.
-                unsafe { bump.commit(object, cell) };
+                unsafe { buffer.commit(object, cell) };
                 Ok(object)
             }
             None => self.allocate_large(ty.shape(), ty.size(), false),
@@ -102,14 +102,14 @@ impl Mutator {
         let taken = self.retry(bytes, || {
             let large = owner.take_large(shape, bytes, zeroed)?;
             if large.bytes_to_zero() >= LONG_TO_ZERO {
-                return Ok(Taken::Pages(large));
+                return Ok(Allocation::Pages(large));
             }
             large.zero();
-            Ok(Taken::Object(large.finish()))
+            Ok(Allocation::Object(large.finish()))
         })?;
         let large = match taken {
-            Taken::Object(object) => return Ok(object),
-            Taken::Pages(large) => large,
+            Allocation::Object(object) => return Ok(object),
+            Allocation::Pages(large) => large,
         };
         if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.

@@ -544,7 +544,7 @@ impl Heap {
             in_use_bytes: figures.in_use,
             arenas: self.space().arenas(),
             arena_bytes: arenas.in_use,
-            arena_free_bytes: arenas.free + arenas.resting,
+            arena_free_bytes: arenas.free + arenas.quarantined,
             committed_bytes: figures.grown,
             backed_bytes: figures.resident,
             spans: figures.spans,

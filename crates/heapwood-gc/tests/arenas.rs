@@ -490,7 +490,7 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
         m.collect().unwrap();
         arena.close(&m);
         let place = |value: usize| heap.space().find_arena(Address::new(value)).unwrap();
-        let (start, end) = place(first).piece;
+        let (start, end) = place(first).chunk;
         for round in 0..6 {
             for _ in 0..50 {
                 let other = Arena::open(&m, ArenaKind::Borrowed);

@@ -123,7 +123,7 @@ mod x86_64 {
             words.add(1).write(0);
             words.add(2).write(number);
             words.add(3).write(!number);
-            m.bump(shape).commit(object, cell);
+            m.buffer(shape).commit(object, cell);
         }
         object.as_ptr() as usize
     }

@@ -209,9 +209,9 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 /// Takes a span, and all its cells at once.
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
     let first = mutator.reserve_slow(ty.shape(), cell)?;
-    let bump = mutator.bump(ty.shape());
+    let buffer = mutator.buffer(ty.shape());
     // SAFETY: all that the run has, which nobody reads.
-    unsafe { bump.commit(first, bump.room()) };
+    unsafe { buffer.commit(first, buffer.room()) };
     Ok(first)
 }
 

@@ -5,9 +5,9 @@
 //! again. If the number of markers is set, they always help.
 //! Invariant: one marking at a time, by whoever has this borrowed.
 
-use super::flagged::FlaggedSpans;
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
+use super::rescan_set::RescanSet;
 use super::session::MarkSession;
 use super::stack::MarkStacks;
 use super::workers::Workers;
@@ -33,7 +33,7 @@ const TRY_EVERY: u32 = 16;
 pub(crate) struct Marking {
     kernel: KernelRef,
     stacks: MarkStacks,
-    flagged: FlaggedSpans,
+    rescan: RescanSet,
     /// So many edges each stack holds, if that is set.
     edges: Option<usize>,
     /// How many threads may mark.
@@ -90,7 +90,7 @@ impl Marking {
         Ok(Marking {
             kernel,
             stacks: MarkStacks::sized(kernel, edges, window)?,
-            flagged: FlaggedSpans::new(kernel, window)?,
+            rescan: RescanSet::new(kernel, window)?,
             edges,
             markers: config.mark_threads.unwrap_or_else(|| cores::available().min(most)),
             always: config.mark_threads.is_some(),
@@ -118,7 +118,7 @@ impl Marking {
 
     /// Marks everything that can be reached from the roots.
     pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
-        let graph = graph(&mut self.flagged, pause);
+        let graph = graph(&mut self.rescan, pause);
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
@@ -151,7 +151,7 @@ impl Marking {
     }
 
     fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope) -> MarkTotals {
-        let graph = graph(&mut self.flagged, pause);
+        let graph = graph(&mut self.rescan, pause);
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Alone, scope, limit: Deadline::at(deadline) });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
@@ -162,7 +162,7 @@ impl Marking {
         let marked = marker.drain();
         let late = marker.mode.limit().was_late();
         if late {
-            self.flagged.forget();
+            self.rescan.forget();
         }
         MarkTotals { late, ..marked }
     }
@@ -175,7 +175,7 @@ impl Marking {
     /// In a forked child: a marking was given up at whatever it was doing.
     pub(crate) fn give_up(&mut self) {
         self.stacks.clear();
-        self.flagged.forget();
+        self.rescan.forget();
     }
 
     /// Gives memory back after a deep marking.
@@ -184,9 +184,9 @@ impl Marking {
     }
 }
 
-fn graph<'h>(flagged: &'h mut FlaggedSpans, pause: &'h Pause<'_>) -> Graph<'h> {
-    flagged.commit(pause.space().extent());
-    Graph { state: pause.state(), world: pause.world(), flagged }
+fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>) -> Graph<'h> {
+    rescan.commit(pause.space().extent());
+    Graph { state: pause.state(), world: pause.world(), rescan }
 }
 
 #[cfg(test)]

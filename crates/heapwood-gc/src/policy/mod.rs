@@ -16,4 +16,4 @@ mod share;
 
 pub(crate) use goal::{Bounds, GoalPacer};
 pub(crate) use growth::{Growth, Spent};
-pub(crate) use nursery::{Efficiency, Next, Nursery};
+pub(crate) use nursery::{Efficiency, NextCollection, Nursery};

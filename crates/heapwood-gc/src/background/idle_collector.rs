@@ -29,7 +29,7 @@ const PATIENCE: core::ops::Range<Duration> = Duration::from_secs(1)..Duration::f
 
 /// What is known of a heap at a moment.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct IdleSample {
     now: Duration,
     collections: u64,
     /// Those of them that looked at everything.
@@ -43,7 +43,7 @@ struct Look {
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum IdleDecision {
     /// Nothing, as long as little is allocated.
     Nothing,
     /// Look again after so long.
@@ -100,7 +100,7 @@ impl IdleCollector {
     ) -> Option<Duration> {
         let now = clock.now();
         let space = state.space().stats();
-        let look = Look {
+        let look = IdleSample {
             now,
             collections: state.collections(),
             full_collections: state.full_collections(),
@@ -109,9 +109,9 @@ impl IdleCollector {
             live: state.live() as u64,
         };
         match self.next(look) {
-            Next::Nothing => None,
-            Next::Wait(at_most) => Some(at_most),
-            Next::Collect => {
+            IdleDecision::Nothing => None,
+            IdleDecision::Wait(at_most) => Some(at_most),
+            IdleDecision::Collect => {
                 let seen = look.collections;
                 match collector.try_collect(state, || state.collections() == seen) {
                     TryCollect::Collected => {
@@ -133,7 +133,7 @@ impl IdleCollector {
         }
     }
 
-    fn next(&mut self, look: Look) -> Next {
+    fn next(&mut self, look: IdleSample) -> IdleDecision {
         if look.collections != self.collections {
             let full_collections = look.full_collections;
             let collections = look.collections;
@@ -150,26 +150,26 @@ impl IdleCollector {
         }
         let was_busy = !self.is_own && look.live >= LITTLE;
         if look.since <= LITTLE.max(look.live / PART) && !was_busy {
-            return Next::Nothing;
+            return IdleDecision::Nothing;
         }
         // A look before, to know the rate.
         let due = (self.at + self.quiet).max(self.not_before);
         let first_look = due.saturating_sub(RATE_OVER);
         if look.now < first_look {
-            return Next::Wait(first_look - look.now);
+            return IdleDecision::Wait(first_look - look.now);
         }
         let (when, allocated) = *self.sample.get_or_insert((look.now, look.allocated));
         let over = look.now.saturating_sub(when);
         if over < RATE_OVER {
-            return Next::Wait(RATE_OVER - over);
+            return IdleDecision::Wait(RATE_OVER - over);
         }
         self.sample = Some((look.now, look.allocated));
         let rate =
             u128::from(look.allocated.saturating_sub(allocated)) * RATE_OVER.as_nanos() / over.as_nanos();
         if rate >= u128::from(LITTLE) {
-            return Next::Wait(QUIET / 4);
+            return IdleDecision::Wait(QUIET / 4);
         }
-        Next::Collect
+        IdleDecision::Collect
     }
 
     /// It has made the collection with which there were so many, and so many full ones, and which took so long.

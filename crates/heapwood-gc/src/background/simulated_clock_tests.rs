@@ -1,8 +1,8 @@
 //! A day of the worker: heaps of real objects, under a clock that the test moves, without a thread. What it does is seen in
 //! the counters.
 
+use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
-use super::worker::Worker;
 use crate::attach::Attached;
 use crate::heap::{Heap, HeapBox};
 use crate::mutator::Mutator;
@@ -54,7 +54,7 @@ fn heap_that_collects_when_asked() -> HeapBox {
 /// A heap without a thread, and what its thread would do.
 struct Day<'h> {
     heap: &'h Heap,
-    worker: Worker<'h>,
+    worker: BackgroundLoop<'h>,
     clock: Stub,
     figures: &'h Figures,
     /// Steps so far.
@@ -70,7 +70,7 @@ impl<'h> Day<'h> {
     fn new(heap: &'h Heap, figures: &'h Figures) -> Self {
         let clock = Stub::default();
         clock.now.set(SECOND * 5000);
-        let worker = Worker::new(clock.now(), heap.state(), heap.collector(), figures, true);
+        let worker = BackgroundLoop::new(clock.now(), heap.state(), heap.collector(), figures, true);
         Day { heap, worker, clock, figures, steps: 0 }
     }
 

@@ -15,16 +15,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(400);
 const HOLD: Duration = Duration::from_micros(100);
 
 /// The looks.
-pub(super) struct Emptier {
+pub(super) struct IdleCacheFlusher {
     /// The number of the last; never 0.
     look: u32,
     /// When the next is due, if it is.
     next: Option<Duration>,
 }
 
-impl Emptier {
+impl IdleCacheFlusher {
     pub(super) fn new() -> Self {
-        Emptier { look: 0, next: None }
+        IdleCacheFlusher { look: 0, next: None }
     }
 
     /// Looks, if it is time; when it looks again, if that is not when someone tells.
