@@ -11,6 +11,7 @@ use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
+use heapwood_os::clock;
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -136,6 +137,9 @@ impl Mutator {
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
             None => {}
         }
+        let may_collect = || pacer.may_collect(state.live_in_full(), clock::monotonic_ns());
+        let was_used_up =
+            || pacer.was_used_up(space.most_bytes(), state.live(), space.stats().allocated_in_cycle);
         let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
@@ -151,17 +155,15 @@ impl Mutator {
             match refused {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
-                SpaceError::CollectionDue if !pacer.may_collect(state) => {
+                SpaceError::CollectionDue if !may_collect() => {
                     space.put_off_collection(cycle);
                     continue;
                 }
                 SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
                 _ if collections > 0
-                    && (mine >= MOST_COLLECTIONS
-                        || collections >= MOST_WAITED_FOR
-                        || !pacer.was_used_up(state))
-                    || !pacer.may_collect(state) =>
+                    && (mine >= MOST_COLLECTIONS || collections >= MOST_WAITED_FOR || !was_used_up())
+                    || !may_collect() =>
                 {
                     pacer.share().refused();
                     return Err(self.refusal(bytes, refused, collections == 0));

@@ -7,6 +7,7 @@
 //! | `plan` | what a pause does, decided once after the stop |
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
+//! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking, in steps that somebody drives |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
@@ -17,6 +18,7 @@ mod concurrent;
 mod phases;
 mod plan;
 mod run;
+mod session;
 
 pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, TryCollect, Work};
