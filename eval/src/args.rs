@@ -45,6 +45,9 @@ pub(crate) enum Command {
     /// What a lock around every allocation costs, beside runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
     Allocation(Allocation),
+    /// Play programs through the policies of the collector: how often they are collected, and what that takes
+    #[command(after_help = POLICY_HELP)]
+    Policy(Policy),
 }
 
 impl Command {
@@ -57,6 +60,7 @@ impl Command {
             Command::Layouts(args) => ("layouts", &args.output),
             Command::Decode(args) => ("decode", &args.output),
             Command::Allocation(args) => ("allocation", &args.output),
+            Command::Policy(args) => ("policy", &args.output),
         }
     }
 }
@@ -294,6 +298,19 @@ pub(crate) struct Allocation {
     pub(crate) threads: Vec<usize>,
     #[command(flatten)]
     pub(crate) runs: Runs<3>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+const POLICY_HELP: &str = "\
+A trace is what a heap writes to standard error: HEAPWOOD=trace=1 heapwood run trees 18 2> trees.trace. Without a file the \
+built-in shapes are played, each of which was a defect once. Nothing is measured: the same program leads to the same report.";
+
+#[derive(Parser)]
+pub(crate) struct Policy {
+    /// Traces of programs
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `pages`, `replay`, `simulate` | Knyszek and Clements, "Proposal: Scaling the Go page allocator" (2019) |
 //! | `layouts`, `decode` | Cox, Go commit 512f75e8, "replace GC programs with simpler encoding, faster decoder" (2015) |
+//! | `policy` | none: it plays programs through the policies of the collector |
 //! | `allocation` | D's "GC optimizations, round 3" (2012) |
 //!
 //! What those documents ask of whole programs is in the command `heapwood`: binary trees in arenas, Malloc, the treap, D's programs.
@@ -20,6 +21,7 @@
 //! | `simulate` | `simulate`: orders of release, and what caches add |
 //! | `layouts` | `layouts`: what it costs to say where pointers are |
 //! | `decode` | `decode`: how fast programs become bits |
+//! | `policy` | `policy`: programs under the policies of the collector |
 //! | `allocation` | `allocation`: a lock around every allocation beside memory of the thread's own |
 
 mod allocation;
@@ -29,6 +31,7 @@ mod draw;
 mod layouts;
 mod moments;
 mod pages;
+mod policy;
 mod replay;
 mod simulate;
 mod timing;
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
             Command::Layouts(args) => layouts::run(args),
             Command::Decode(args) => decode::run(args),
             Command::Allocation(args) => allocation::run(args),
+            Command::Policy(args) => policy::run(args),
         }
     })
 }

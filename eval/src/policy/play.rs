@@ -1,0 +1,90 @@
+//! A program under the policies: allocation goes on until the budget is exhausted, the collection that is due then takes what
+//! marking takes, and the policies set the next budget. Invariant: a MiB of the program costs the same however it is
+//! collected, but where the heap is so small that its mutators starve.
+
+use super::trace::{Epoch, Program};
+use heapwood_gc::options::{Config, Generational};
+use heapwood_gc::policy::{Efficiency, Growth, NextCollection, Nursery, Spent};
+use serde::Serialize;
+
+const MIB: usize = 1 << 20;
+/// Nanoseconds of a collection that do not depend on what is alive.
+const COLLECTION_NS: u64 = 20_000;
+/// What a mutator may always hold that no object has, and the part of the goal that all may hold together
+/// (`heapwood-heap/reclaim/central.rs`). With less than its open spans have, each span takes a central refill of its own.
+const LEAST_SHARE: usize = 256 << 10;
+const SHARES: usize = 20;
+
+/// What became of a program.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Played {
+    pub(super) full: u64,
+    pub(super) young: u64,
+    /// CPU time in all, and of collections.
+    pub(super) all_ns: u64,
+    pub(super) collecting_ns: u64,
+    /// The largest that the heap became, and the most that was alive.
+    pub(super) most_bytes: usize,
+    pub(super) most_live: usize,
+}
+
+/// Plays a program; what a small heap costs allocation is `told` to the growth, or not, as once.
+pub(super) fn play(program: &Program, told: bool) -> Played {
+    let config = Config::DEFAULT;
+    let (mut growth, mut nursery) = (Growth::new(config.min_heap), Nursery::new(Generational::Auto));
+    let (mut played, mutators) = (Played::default(), program.open.mutators);
+    let (mut size, mut goal) = (0, config.min_heap);
+    let mut budget = nursery.budget(size, goal);
+    let (mut handed_out, mut since_full, mut full_ended, mut spent) = (0, 0, 0, 0);
+    for Epoch { allocated, live, run_ns_a_mib, mark_ns_a_mib } in program.epochs.iter().copied() {
+        let mark_ns =
+            |bytes: usize| COLLECTION_NS + (bytes as f64 / MIB as f64 * mark_ns_a_mib as f64) as u64;
+        let mut left = allocated;
+        while left > 0 {
+            let step = left.min(budget - handed_out);
+            (left, handed_out) = (left - step, handed_out + step);
+            let mib = step as f64 / MIB as f64;
+            let starved = match LEAST_SHARE.max(goal / SHARES / mutators) < program.open.bytes / mutators {
+                true => (mib * program.starved_ns_a_mib as f64) as u64,
+                false => 0,
+            };
+            played.all_ns += (mib * run_ns_a_mib as f64) as u64 + starved;
+            spent += if told { starved } else { 0 };
+            played.most_bytes = played.most_bytes.max(size + handed_out);
+            if handed_out < budget {
+                break;
+            }
+            since_full += handed_out;
+            let since = played.all_ns;
+            if nursery.next() == NextCollection::Young {
+                let survived = handed_out * program.survival / 100;
+                let ns = mark_ns(survived);
+                let freed = handed_out - survived;
+                nursery.after_young(Efficiency { allocated: handed_out, freed, ns, since }, 0);
+                (size, played.young) = (size + survived, played.young + 1);
+                (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
+                spent += ns;
+            } else if nursery.next() == NextCollection::Promotion {
+                nursery.after_promotion(false);
+                (size, played.young) = (size + handed_out, played.young + 1);
+            } else {
+                let (before, ns) = (size + handed_out, mark_ns(live));
+                (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
+                spent += ns;
+                let freed = before.saturating_sub(live);
+                let freed_little = freed < before / 4;
+                let all_ns = played.all_ns - full_ended;
+                let cost = Spent { collecting_ns: spent, all_ns, freed_little };
+                goal = live + growth.after_full(live, config.percent, program.open, cost);
+                goal = goal.max(config.min_heap);
+                nursery.after_full(Efficiency { allocated: since_full, freed, ns, since }, false);
+                (size, played.full) = (live, played.full + 1);
+                (since_full, full_ended, spent) = (0, played.all_ns, 0);
+            }
+            handed_out = 0;
+            budget = nursery.budget(size, goal);
+        }
+        played.most_live = played.most_live.max(live);
+    }
+    played
+}

@@ -1,0 +1,155 @@
+//! A program, as the policies see it: epochs, in each of which so much is allocated, is alive at the end, and takes so long. Read
+//! from the trace lines of a heap, or built in. Invariant: an epoch allocates something.
+
+use heapwood_heap::OpenSpans;
+use heapwood_report::CommandError;
+use heapwood_report::input::read_at_most;
+use std::path::Path;
+
+const MIB: usize = 1 << 20;
+
+/// One stretch of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Epoch {
+    /// Bytes that it allocates, and bytes that are alive at its end.
+    pub(super) allocated: usize,
+    pub(super) live: usize,
+    /// CPU nanoseconds that the program takes for a MiB of allocation.
+    pub(super) run_ns_a_mib: u64,
+    /// CPU nanoseconds of marking a MiB.
+    pub(super) mark_ns_a_mib: u64,
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) name: String,
+    pub(super) epochs: Vec<Epoch>,
+    /// The spans that its mutators allocate from.
+    pub(super) open: OpenSpans,
+    /// CPU nanoseconds that a MiB of allocation takes more where its mutators may hold less than their open spans.
+    pub(super) starved_ns_a_mib: u64,
+    /// The part of the nursery that survives a young collection, in hundredths.
+    pub(super) survival: usize,
+}
+
+impl Program {
+    /// CPU nanoseconds that it takes without collections.
+    #[cfg(test)]
+    pub(super) fn mutator_ns(&self) -> u64 {
+        let ns = |epoch: &Epoch| (epoch.allocated / MIB) as u64 * epoch.run_ns_a_mib;
+        self.epochs.iter().map(ns).sum()
+    }
+
+    /// The shapes of program that were defects once. Their numbers are those of docs/results/threads.md and young.md.
+    pub(super) fn built_in() -> Vec<Program> {
+        let epochs = |n: usize, live: fn(usize) -> usize, run, mark| {
+            let epoch =
+                |i| Epoch { allocated: 4 * MIB, live: live(i), run_ns_a_mib: run, mark_ns_a_mib: mark };
+            (1..=n).map(epoch).collect()
+        };
+        let one = OpenSpans { mutators: 1, bytes: 2 * 8192 };
+        vec![
+            Program {
+                name: "rand-small, two threads".into(),
+                epochs: epochs(300, |_| MIB, 180_000, 1_000_000),
+                open: OpenSpans { mutators: 2, bytes: 2 * 35 * 2 * 8192 },
+                starved_ns_a_mib: 2_700_000,
+                survival: 20,
+            },
+            Program {
+                name: "a list that survives".into(),
+                epochs: epochs(64, |i| i * 4 * MIB, 900_000, 800_000),
+                open: one,
+                starved_ns_a_mib: 0,
+                survival: 100,
+            },
+            Program {
+                name: "garbage".into(),
+                epochs: epochs(1000, |_| 2 * MIB, 900_000, 800_000),
+                open: one,
+                starved_ns_a_mib: 0,
+                survival: 1,
+            },
+        ]
+    }
+
+    /// The program whose trace is in a file.
+    pub(super) fn read(file: &Path) -> Result<Program, CommandError> {
+        let name = file.display().to_string();
+        let bytes = read_at_most(file, 64 << 20).map_err(|e| CommandError::run(format!("{name}: {e}")))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Program::parse(&name, &text).map_err(|why| {
+            CommandError::run(format!("{name}: {why}: record one by HEAPWOOD=trace=1 PROGRAM 2> FILE"))
+        })
+    }
+
+    /// The program of these trace lines; others among them are passed over.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Program, String> {
+        let (mut epochs, mut at, mut allocated) = (Vec::new(), 0.0, 0);
+        let (mut promoted, mut young) = (0, 0);
+        for line in text.lines().filter(|line| line.starts_with("gc ") && line.contains(" | kind=")) {
+            let fields = Fields::of(line).ok_or_else(|| format!("a trace line is cut: {line:?}"))?;
+            allocated += fields.small;
+            if !fields.full {
+                (promoted, young) = (promoted + fields.freed_not(), young + fields.small);
+                continue;
+            }
+            if allocated > 0 {
+                let ns = ((fields.at - at) * 1e9) as u64;
+                let mib = |bytes: usize| (bytes as f64 / MIB as f64).max(0.01);
+                epochs.push(Epoch {
+                    allocated,
+                    live: fields.live,
+                    run_ns_a_mib: (ns as f64 / mib(allocated)) as u64,
+                    mark_ns_a_mib: (fields.mark_ns as f64 / mib(fields.live.max(MIB / 4))) as u64,
+                });
+            }
+            (at, allocated) = (fields.at, 0);
+        }
+        if epochs.is_empty() {
+            return Err("no full collection is in it".into());
+        }
+        let open = OpenSpans { mutators: 1, bytes: 2 * 8192 };
+        let survival = (promoted * 100).checked_div(young).unwrap_or(5).min(100);
+        Ok(Program { name: name.into(), epochs, open, starved_ns_a_mib: 0, survival })
+    }
+}
+
+/// What of a trace line is used.
+struct Fields {
+    /// Seconds since the heap was made.
+    at: f64,
+    full: bool,
+    mark_ns: u64,
+    /// Bytes before, and alive.
+    before: usize,
+    live: usize,
+    /// Bytes of small objects since the last collection.
+    small: usize,
+}
+
+impl Fields {
+    fn of(line: &str) -> Option<Fields> {
+        let at = line.split_once('@')?.1.split_once("s ")?.0.parse().ok()?;
+        let clock = line.split_once(": ")?.1.split_once(" ms clock")?.0;
+        let mark_ms: f64 = clock.split('+').nth(1)?.parse().ok()?;
+        let sizes = line.split_once(" ms cpu, ")?.1.split_once(" MB")?.0;
+        let mut sizes = sizes.split("->").map(|mb| mb.parse::<usize>().ok());
+        let (before, live) = (sizes.next()??, sizes.nth(1)??);
+        let value = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
+        Some(Fields {
+            at,
+            full: value("kind=")? == "full",
+            mark_ns: (mark_ms * 1e6) as u64,
+            before: before * MIB,
+            live: live * MIB,
+            small: value("small_KiB=")?.parse::<usize>().ok()? << 10,
+        })
+    }
+
+    /// Bytes of those that were handed out before it that it did not free, as far as whole MiB tell.
+    fn freed_not(&self) -> usize {
+        self.small.saturating_sub(self.before.saturating_sub(self.live))
+    }
+}
