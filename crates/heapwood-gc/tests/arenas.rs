@@ -714,7 +714,7 @@ fn an_arena_of_very_many_bytes_works_or_is_refused() {
     let bytes: usize = if long { 8 << 30 } else { 256 << 20 };
     // Once with room for all, and once without.
     for reserve in [bytes * 2, bytes / 2] {
-        let heap = heap(PRECISE.reserve(reserve));
+        let heap = heap(PRECISE.address_space(reserve));
         let m = attach(&heap);
         let arena = Arena::open(&m, ArenaKind::Borrowed);
         let mut refused = None;

@@ -104,7 +104,7 @@ fn with_huge_pages_and_stacks() {
 #[test]
 fn objects_of_gigabytes() {
     on_each(|kernel| {
-        let heap = Heap::create(kernel, PRECISE.reserve(8 << 30)).unwrap();
+        let heap = Heap::create(kernel, PRECISE.address_space(8 << 30)).unwrap();
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let bytes = (1 << 30) + (24 << 10);

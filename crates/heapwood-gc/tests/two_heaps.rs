@@ -87,7 +87,7 @@ fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: 
 /// before long.
 #[test]
 fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
-    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.reserve(16 << 20).min_heap(8 << 20))).collect();
+    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.address_space(16 << 20).min_heap(8 << 20))).collect();
     let steps = AtomicUsize::new(0);
     watched(&steps, || {
         std::thread::scope(|scope| {

@@ -24,7 +24,7 @@ const SPANS: usize = 2;
 
 const CONFIG: Config = Config::DEFAULT
     .min_heap(64 << 20)
-    .reserve(1 << 30)
+    .address_space(1 << 30)
     .background_release(false)
     .conservative_stacks(false)
     .generational(Generational::Off);
