@@ -22,7 +22,7 @@ mod memory;
 
 use crate::args::Doctor;
 use crate::system::probe::{self, Advice};
-use finding::Finding;
+use finding::{Finding, Text};
 use heapwood_os::usage;
 use heapwood_os::{Kernel, SYSTEM};
 use heapwood_report::CommandError;
@@ -37,9 +37,6 @@ use std::path::Path;
 struct Report {
     findings: Vec<Finding>,
 }
-
-/// What a file says, or why it says nothing.
-type Text = std::io::Result<String>;
 
 pub(crate) fn run(args: &Doctor) -> Result<(), CommandError> {
     let report = Report { findings: examine() };

@@ -4,6 +4,9 @@
 use serde::Serialize;
 use std::fmt;
 
+/// What a file says, or why it says nothing.
+pub(crate) type Text = std::io::Result<String>;
+
 /// How a finding stands to what a heap needs.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
