@@ -82,7 +82,7 @@ impl Mutator {
             return self.allocate_large(ty.shape(), ty.size(), true);
         }
         let object = self.allocate(ty)?;
-        if self.heap().space().shape(ty.shape()).kind() == ScanKind::NoPointers {
+        if self.heap().space().layouts().shape(ty.shape()).kind() == ScanKind::NoPointers {
             // SAFETY: the object is new, of this size, and known to this thread alone.
             unsafe { object.as_ptr().write_bytes(0, ty.size()) };
         }

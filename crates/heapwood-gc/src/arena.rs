@@ -35,7 +35,7 @@ impl Heap {
         let space = self.space();
         let is_there = |at: usize| {
             // A header is an object of its own, and in verify mode nobody may read where an arena was.
-            space.contains(Address::new(at)) && space.find_arena(Address::new(at)).is_none()
+            space.contains(Address::new(at)) && space.arenas().find(Address::new(at)).is_none()
         };
         let last = handle.checked_add(ArenaHeader::BYTES - 1)?;
         if !handle.is_multiple_of(align_of::<ArenaHeader>()) || !is_there(handle) || !is_there(last) {

@@ -54,7 +54,7 @@ impl Heap {
 impl Forks for Heap {
     fn explain_fault(&self, address: usize) -> bool {
         let address = Address::new(address);
-        let Some(place) = self.space().find_arena(address).filter(|place| !place.is_there) else {
+        let Some(place) = self.space().arenas().find(address).filter(|place| !place.is_there) else {
             return false;
         };
         let arena = place.arena;

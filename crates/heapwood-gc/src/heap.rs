@@ -409,7 +409,7 @@ impl Heap {
     pub fn find(&self, addr: usize) -> Option<Object> {
         publication::observe();
         let address = Address::new(addr);
-        self.space().find(address).filter(|_| self.space().find_arena(address).is_none())
+        self.space().find(address).filter(|_| self.space().arenas().find(address).is_none())
     }
 
     /// Whether an object may begin at `addr`: a cell or a large object does, which the program has not freed, or an arena is there,
@@ -417,7 +417,7 @@ impl Heap {
     pub fn may_begin_object(&self, addr: usize) -> bool {
         publication::observe();
         let (space, address) = (self.space(), Address::new(addr));
-        match space.find_arena(address) {
+        match space.arenas().find(address) {
             Some(place) => place.is_there,
             None => {
                 let cell = space.find_span(address).and_then(|span| span.cell_in(address));
@@ -429,7 +429,7 @@ impl Heap {
     /// The arena that `addr` lies in: it is open, or was left to the collector, which has not freed it.
     pub fn arena_at(&self, addr: usize) -> Option<u64> {
         publication::observe();
-        self.space().find_arena(Address::new(addr)).filter(|place| place.is_there).map(|place| place.arena)
+        self.space().arenas().find(Address::new(addr)).filter(|place| place.is_there).map(|place| place.arena)
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
@@ -453,7 +453,7 @@ impl Heap {
         let space = self.space();
         while self.slice_of_work(|| space.sweep_some(Sweeping::Collector)) {}
         self.slice_of_work(|| space.finish_sweep());
-        let release = || self.slice_of_work(|| space.release_some(Effort::Full));
+        let release = || self.slice_of_work(|| space.memory().release_some(Effort::Full));
         core::iter::from_fn(release).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }
 
@@ -476,7 +476,7 @@ impl Heap {
     /// The pages as they are now. Those that mutators have set aside count as in use.
     pub fn page_snapshot(&self) -> Snapshot {
         let _no_preempt = record().no_preempt();
-        self.space().snapshot()
+        self.space().memory().snapshot()
     }
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
@@ -533,7 +533,7 @@ impl Heap {
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         let _no_preempt = record().no_preempt();
-        let (figures, arenas) = (self.space().stats(), self.space().arena_bytes());
+        let (figures, arenas) = (self.space().stats(), self.space().arenas().bytes());
         let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
             self.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
@@ -543,7 +543,7 @@ impl Heap {
             goal_bytes: self.state.goal().load(Ordering::Relaxed),
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
-            arenas: self.space().arenas(),
+            arenas: self.space().arenas().count(),
             arena_bytes: arenas.in_use,
             arena_free_bytes: arenas.free + arenas.quarantined,
             committed_bytes: figures.grown,

@@ -58,7 +58,8 @@ pub enum Described {
 /// Registers a type. Types of one size class and one layout share a shape.
 pub(crate) fn register(space: &Space, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
     let size = descriptor.size();
-    let shape = space.shape_for(size, Scan::Layout(descriptor.layout())).map_err(TypeError::Shape)?;
+    let shape =
+        space.layouts().shape_for(size, Scan::Layout(descriptor.layout())).map_err(TypeError::Shape)?;
     Ok(ObjectType { size, shape })
 }
 
@@ -93,11 +94,11 @@ pub(crate) fn program_type(space: &Space, size: usize, program: ProgramId) -> Re
     // A cell has room for two such types, but is one object.
     let scan = match size / WORD {
         1 => Scan::Layout(
-            TypeDescriptor::masked(size, &[space.program(program).is_pointer(0).into()])?.layout(),
+            TypeDescriptor::masked(size, &[space.layouts().program(program).is_pointer(0).into()])?.layout(),
         ),
         _ => Scan::Program { header: 0, program },
     };
-    let shape = space.shape_for(size, scan).map_err(TypeError::Shape)?;
+    let shape = space.layouts().shape_for(size, scan).map_err(TypeError::Shape)?;
     Ok(ObjectType { size, shape })
 }
 
@@ -117,7 +118,7 @@ pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
 }
 
 fn program_number(space: &Space, program: Program<'_>) -> Result<ProgramId, TypeError> {
-    space.register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
+    space.layouts().register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
 }
 
 /// The program of a type of so many bytes. Those are checked first, whatever the program says.

@@ -33,7 +33,7 @@ fn lives(heap: &Heap, object: usize) -> bool {
 
 fn is_there(heap: &Heap, value: usize) -> bool {
     heap.space().finish_sweep();
-    heap.space().find_arena(Address::new(value)).is_some_and(|place| place.is_there)
+    heap.space().arenas().find(Address::new(value)).is_some_and(|place| place.is_there)
 }
 
 /// Calls `f` on heaps of several sorts.
@@ -489,7 +489,7 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
         }
         m.collect().unwrap();
         arena.close(&m);
-        let place = |value: usize| heap.space().find_arena(Address::new(value)).unwrap();
+        let place = |value: usize| heap.space().arenas().find(Address::new(value)).unwrap();
         let (start, end) = place(first).chunk;
         for round in 0..6 {
             for _ in 0..50 {

@@ -71,7 +71,7 @@ pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
 pub use marks::{Collection, MarkSide};
 pub use pages::page_heap::Object;
 pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
-pub use space::{Space, SpaceStats};
+pub use space::{Arenas, Layouts, PageMemory, Space, SpaceStats};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
 pub use stopped::{OpenSpans, Stopped};

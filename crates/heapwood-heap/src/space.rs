@@ -1,5 +1,12 @@
 //! A heap's space: what a collector and the interfaces above it are given. It owns the floors of this crate, each of which
 //! owns the next: an allocator, in it a sweeper, in that a page heap. Invariant: there is nothing here but this face.
+//!
+//! | file | the part |
+//! |---|---|
+//! | `layouts` | shapes and programs |
+//! | `arenas` | arenas |
+//! | `memory` | pages, and the memory behind them |
+//! | `stats` | the figures |
 
 use crate::address::{Address, ObjectRef};
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -7,15 +14,9 @@ use crate::alloc::allocator::Allocator;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
-use crate::arenas::chunk_pool::ArenaBytes;
-use crate::arenas::find::{ArenaPlace, MarkedArenaChunk};
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
-use crate::error::{RegisterProgramError, ShapeError, SpaceError};
-use crate::layout::per_object;
-use crate::layout::pointer_bits::PointerBits;
-use crate::layout::program_id::ProgramId;
-use crate::layout::shape::{Scan, Shape};
+use crate::error::SpaceError;
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
 use crate::pages::page_heap::{Object, PageHeap};
@@ -27,10 +28,18 @@ use crate::spans::young_pages::age_in;
 use crate::stopped::Stopped;
 use crate::young_pages_view::YoungPagesView;
 use core::ptr::NonNull;
-use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
-use heapwood_pages::{Bits48, Effort, PageCount, PageIndex, SharedPages};
-use heapwood_pages::{ChunkIndex, Snapshot};
+use heapwood_pages::PageIndex;
+
+mod arenas;
+mod layouts;
+mod memory;
+mod stats;
+
+pub use arenas::Arenas;
+pub use layouts::Layouts;
+pub use memory::PageMemory;
+pub use stats::SpaceStats;
 
 /// The space of one heap.
 pub struct Space {
@@ -41,6 +50,24 @@ impl Space {
     /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
     pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
         Ok(Space { allocator: Allocator::new(kernel, &config)? })
+    }
+
+    /// Its layouts.
+    #[inline(always)]
+    pub fn layouts(&self) -> Layouts<'_> {
+        Layouts(self)
+    }
+
+    /// Its arenas.
+    #[inline(always)]
+    pub fn arenas(&self) -> Arenas<'_> {
+        Arenas(self)
+    }
+
+    /// Its pages, and the memory behind them.
+    #[inline(always)]
+    pub fn memory(&self) -> PageMemory<'_> {
+        PageMemory(self)
     }
 
     #[inline(always)]
@@ -158,7 +185,7 @@ impl Space {
 
     /// The same of what may be a value of an arena, of which nobody knows by a bit: then it may be old.
     pub fn may_be_old(&self, address: Address) -> bool {
-        self.is_old(address) || self.find_arena(address).is_some()
+        self.is_old(address) || self.arenas().find(address).is_some()
     }
 
     /// The object whose address a word is or that it points into, if that is old: exact while mutators run.
@@ -191,12 +218,6 @@ impl Space {
         spans.entry(spans.page_of(address.get()))
     }
 
-    /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
-    #[inline(always)]
-    pub fn has_trace_functions(&self) -> bool {
-        self.allocator.has_trace_functions()
-    }
-
     /// What a write barrier asks at each store, in this cycle.
     pub fn ages(&self) -> YoungPagesView {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
@@ -225,102 +246,6 @@ impl Space {
         self.heap().spans().entries()
     }
 
-    /// The first shape, for a marking loop to index by the numbers that page entries hold.
-    #[inline(always)]
-    pub fn shapes(&self) -> *const Shape {
-        self.shape_table().as_ptr()
-    }
-
-    /// The shape with a number.
-    ///
-    /// # Panics
-    /// This space did not give out the number.
-    #[inline]
-    pub fn shape(&self, id: ShapeId) -> &Shape {
-        self.shape_table().get(id)
-    }
-
-    /// How many numbers of shapes are in use, 0 included.
-    pub fn shape_count(&self) -> u32 {
-        self.shape_table().count()
-    }
-
-    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
-    ///
-    /// # Errors
-    /// As many as there are numbers for exist already, a program cannot be registered, or the kernel gives no memory.
-    ///
-    /// # Panics
-    /// With another space's program.
-    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
-        self.allocator.shape_for(bytes, scan)
-    }
-
-    /// The number of a program for [`Scan::Program`].
-    ///
-    /// # Errors
-    /// It is no nest of few loops and too large to be unrolled, there are too many, or the kernel refuses memory. Nothing is
-    /// registered then.
-    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
-        self.shape_table().register_program(program)
-    }
-
-    /// A program that was registered.
-    ///
-    /// # Panics
-    /// With another space.
-    pub fn program(&self, id: ProgramId) -> Program<'_> {
-        self.shape_table().programs().program(id)
-    }
-
-    /// Its loops.
-    ///
-    /// # Panics
-    /// With another space.
-    pub fn nest(&self, id: ProgramId) -> Nest<'_> {
-        self.shape_table().programs().nest(id)
-    }
-
-    /// The loops of the program of a shape, `None` if it has none.
-    ///
-    /// # Safety
-    /// 1. The shape is this space's.
-    #[inline]
-    pub unsafe fn nest_of(&self, shape: &Shape) -> Option<Nest<'_>> {
-        // SAFETY: contract 1.
-        unsafe { self.shape_table().nest_of(shape) }
-    }
-
-    /// Where the pointers are in objects of shared spans.
-    #[inline(always)]
-    pub fn pointer_bits(&self) -> &PointerBits {
-        self.heap().pointer_bits()
-    }
-
-    /// How to scan an object in a span of a shape that is scanned by number: as if it lay in a span of its own shape.
-    ///
-    /// # Safety
-    /// 1. The object exists, and lies in such a span of this space.
-    #[inline]
-    pub unsafe fn numbered_entry(&self, object: ObjectRef) -> PageEntry {
-        // SAFETY: contract 1.
-        let id = unsafe { self.pointer_bits().shape(object) };
-        // SAFETY: the number was written when the object was made, and was this space's.
-        PageEntry::new(unsafe { self.shape_table().get_unchecked(id) }.kind(), id, 0)
-    }
-
-    /// Says that a cell of a shared span holds an object of a shape: what is written for its layout, alone, to be measured.
-    ///
-    /// # Safety
-    /// 1. The cell is of the shape's size class, in a span of the shape that objects of the shape share.
-    /// 2. This thread owns the span, and no marking is under way.
-    /// 3. The shape is this space's.
-    #[inline]
-    pub unsafe fn write_only_layout(&self, id: ShapeId, cell: ObjectRef) {
-        // SAFETY: contracts 1, 2 and 3.
-        unsafe { per_object::write(self.shape_table(), self.pointer_bits(), id, cell.get()) };
-    }
-
     /// Takes pages for a large object as [`Owner::take_large`] does, without a mutator.
     ///
     /// # Errors
@@ -329,7 +254,7 @@ impl Space {
     /// # Panics
     /// The shape is another space's, or has a size class.
     pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'_>, SpaceError> {
-        LargePages::take(self.sweeper(), (id, self.shape(id)), bytes, zeroed)
+        LargePages::take(self.sweeper(), (id, self.layouts().shape(id)), bytes, zeroed)
     }
 
     /// Sweeps whatever has not been swept since the last marking, and waits for others who do; nothing while the space stands
@@ -341,73 +266,6 @@ impl Space {
     /// Sweeps some spans for everyone, as `who` does; false if there are none, or the space stands still.
     pub fn sweep_some(&self, who: Sweeping) -> bool {
         self.sweeper().sweep_some(who)
-    }
-
-    /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
-    /// the kernel took them. `None` if there is nothing that `effort` would release.
-    pub fn release_some(&self, effort: Effort) -> Option<(usize, bool)> {
-        self.heap().release_some(effort)
-    }
-
-    /// The arena that an address lies in, or lay in.
-    pub fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
-        self.heap().find_arena(address)
-    }
-
-    /// The piece of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
-    #[inline]
-    pub fn find_arena_chunk(&self, address: Address) -> Option<MarkedArenaChunk<'_>> {
-        self.heap()
-            .find_arena_chunk(address)
-            .map(|chunk| MarkedArenaChunk::new(chunk, self.sweeper().dangling_marks()))
-    }
-
-    /// By which object what lies at an address is known to a marking: a value of an arena by its piece, all else by itself. `None`
-    /// where an arena was that is no more.
-    #[inline]
-    pub fn known_by(&self, address: Address) -> Option<Address> {
-        match self.find_arena_chunk(address) {
-            None => Some(address),
-            Some(chunk) => chunk.is_in_use().then(|| Address::new(chunk.start())),
-        }
-    }
-
-    /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
-    pub fn has_promises_of_arenas(&self) -> bool {
-        self.sweeper().chunks().lock().were_promised()
-    }
-
-    /// How much memory arenas have.
-    pub fn arena_bytes(&self) -> ArenaBytes {
-        self.sweeper().chunks().lock().bytes(self.heap().spans())
-    }
-
-    /// Bytes of pages that may be resident, but for those that arenas have.
-    pub fn resident_outside_arenas(&self) -> usize {
-        self.heap().resident_bytes().saturating_sub(self.sweeper().chunks().lock().all_bytes())
-    }
-
-    /// How many arenas there have been.
-    pub fn arenas(&self) -> u64 {
-        self.sweeper().chunks().lock().arenas()
-    }
-
-    /// After a full collection, once mutators run again: addresses of arenas that it has met no pointer into rest no longer, and
-    /// what arenas have not needed goes back; all that they do not need now if pages are `wanted`.
-    pub fn trim_arenas(&self, wanted: bool) {
-        self.sweeper().release_chunks(wanted || self.heap().is_limited());
-    }
-
-    /// Gives memory back that arenas have not needed since the last call; returns how many bytes of it.
-    ///
-    /// With false it only begins to look.
-    pub fn release_idle_arenas(&self, releases: bool) -> usize {
-        self.sweeper().release_idle_pieces(releases)
-    }
-
-    /// Whether there is memory that no arena needs now.
-    pub fn has_free_arenas(&self) -> bool {
-        self.sweeper().has_free_pieces()
     }
 
     /// Calls `f` with each lock of the space, in the order in which a process that forks takes them, which is that of all who
@@ -458,122 +316,8 @@ impl Space {
         self.allocator.set_always_shared(on);
     }
 
-    /// The page allocator.
-    ///
-    /// # Safety
-    /// 1. No page is freed or taken through it, and none is released that does not become free again.
-    pub unsafe fn pages(&self) -> &SharedPages<Bits48> {
-        self.heap().pages()
-    }
-
-    /// How many pages are in use: by spans, and by what mutators have set aside.
-    pub fn pages_in_use(&self) -> PageCount {
-        self.heap().pages().in_use()
-    }
-
-    /// The pages as they are now. Those that mutators have set aside count as in use.
-    pub fn snapshot(&self) -> Snapshot {
-        self.heap().pages().snapshot()
-    }
-
-    /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
-    pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
-        self.heap().pages().for_each_chunk(f);
-    }
-
-    /// Bytes of pages that may be resident, in use or not. What arenas have given up and the kernel has is not.
-    pub fn resident_bytes(&self) -> usize {
-        let without_memory = self.sweeper().chunks().lock().bytes_without_memory();
-        self.heap().resident_bytes().saturating_sub(without_memory)
-    }
-
     /// What sweeping and page recovery took. Reading it takes no lock.
     pub fn reclaim_clock(&self) -> &ReclaimClock {
         self.sweeper().clock()
     }
-
-    /// The figures of the space at this moment.
-    pub fn stats(&self) -> SpaceStats {
-        let central = self.sweeper().lock();
-        let (counts, pages) = (central.counts(), self.heap().pages());
-        let [swept_by_allocation, swept_by_background, swept_by_collector] =
-            self.reclaim_clock().times().spans;
-        let page_lock_acquisitions = pages.stats().lock_acquisitions;
-        SpaceStats {
-            total_allocated: counts.total,
-            small_allocated: counts.total.saturating_sub(counts.large),
-            allocated_in_cycle: counts.in_cycle,
-            in_use: pages.in_use().bytes(),
-            grown: self.extent(),
-            resident: self.resident_bytes(),
-            spans: counts.spans,
-            span_lock_acquisitions: counts.lock_acquisitions,
-            page_lock_acquisitions,
-            large_lock_acquisitions: counts.large_acquisitions,
-            large_page_lock_acquisitions: counts.large_page_locks,
-            shared_rmws: 2
-                * (counts.lock_acquisitions + page_lock_acquisitions)
-                    .saturating_sub(counts.large_acquisitions + counts.large_page_locks),
-            refills: counts.refills,
-            spans_taken: counts.taken,
-            spans_returned: counts.returned,
-            swept_by_allocation,
-            swept_by_background,
-            swept_by_collector,
-            hold_spans: self.sweeper().longest_hold(),
-            held_spans: self.sweeper().total_hold(),
-            hold_pages: pages.longest_hold(),
-            hold_types: self.shape_table().longest_hold(),
-        }
-    }
-}
-
-/// Bytes of a space, in several senses, and how its locks are used.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SpaceStats {
-    /// Handed out to mutators since the space was made.
-    pub total_allocated: u64,
-    /// Those of them for objects that share pages with others.
-    pub small_allocated: u64,
-    /// Handed out since the last marking.
-    pub allocated_in_cycle: usize,
-    /// In pages that spans own, or caches.
-    pub in_use: usize,
-    /// Committed for spans.
-    pub grown: usize,
-    /// In pages that may be resident.
-    pub resident: usize,
-    /// Spans that mutators allocated small objects from, since the space was made like all that follows.
-    pub spans: u64,
-    /// How often the lock of the span lists was taken.
-    pub span_lock_acquisitions: u64,
-    /// How often for large objects,
-    pub large_lock_acquisitions: u64,
-    /// and how often that of the page allocator for those.
-    pub large_page_lock_acquisitions: u64,
-    /// How often the lock of the page allocator was taken.
-    pub page_lock_acquisitions: u64,
-    /// Read-modify-writes on lines that others write, too, for small objects: two for each time that one of the two was taken,
-    /// but for large objects.
-    pub shared_rmws: u64,
-    /// How often a mutator needed a run, but for the next of the same span.
-    pub refills: u64,
-    /// Spans that mutators took off the shared lists.
-    pub spans_taken: u64,
-    /// Spans that they put there.
-    pub spans_returned: u64,
-    /// Spans that threads swept that allocate.
-    pub swept_by_allocation: u64,
-    /// Spans that the background thread swept.
-    pub swept_by_background: u64,
-    /// Spans that threads swept that collect.
-    pub swept_by_collector: u64,
-    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
-    pub hold_spans: u64,
-    /// All the time that it was held, by whomever, in ticks.
-    pub held_spans: u64,
-    /// The same of the page allocator's lock.
-    pub hold_pages: u64,
-    /// The same of the lock for registering shapes.
-    pub hold_types: u64,
 }

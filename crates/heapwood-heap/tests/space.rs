@@ -56,7 +56,7 @@ impl Heap {
     }
 
     fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
-        self.space.shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
+        self.space.layouts().shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
     }
 
     fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
@@ -167,7 +167,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
             assert!(next.is_none_or(|(&at, _)| object + reach <= at), "overlaps the next");
             let last = live.range(..=object).next_back();
             assert!(last.is_none_or(|(&at, &(_, reach))| at + reach <= object), "overlaps the one before");
-            let kind = heap.space.shape(shape).kind();
+            let kind = heap.space.layouts().shape(shape).kind();
             if kind != ScanKind::NoPointers {
                 // SAFETY: the object is new and this large.
                 let words = unsafe { core::slice::from_raw_parts(object as *const u64, bytes / 8) };
@@ -255,8 +255,8 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     // A value of 300 words; the same behind a header; and one of which a cell of that size has room for two.
     let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
         let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
-        let program = heap.space.register_program(program.program()).unwrap();
-        heap.space.shape_for(2400, Scan::Program { header, program }).unwrap()
+        let program = heap.space.layouts().register_program(program.program()).unwrap();
+        heap.space.layouts().shape_for(2400, Scan::Program { header, program }).unwrap()
     });
     let class = SizeClass::of(2400).unwrap();
     let mut kept: Vec<usize> = vec![kept, kept_too];
@@ -616,7 +616,7 @@ fn a_release_that_never_ends_keeps_nobody_waiting() {
     let policy = ReleasePolicy { most: PageCount(512), huge_pages: false };
     let mut allocated = false;
     // SAFETY: what is released here is free again at the end.
-    let pages = unsafe { heap.space.pages() };
+    let pages = unsafe { heap.space.memory().pages() };
     pages.scavenge(Effort::Full, policy, |_, _| {
         assert!(pages.is_releasing());
         allocated = heap.allocate(shape, bytes).is_ok();
@@ -647,13 +647,13 @@ fn types_share_shapes_until_there_are_too_many() {
     let heap = Heap::new(CONFIG);
     let of = |bytes: usize, mask: u64| {
         let d = TypeDescriptor::masked(bytes, &[mask]).unwrap();
-        heap.space.shape_for(bytes, Scan::Layout(d.layout()))
+        heap.space.layouts().shape_for(bytes, Scan::Layout(d.layout()))
     };
     assert_eq!(of(33 * 8, 1), of(34 * 8, 1));
     assert_ne!(of(33 * 8, 1), of(33 * 8, 2));
     assert_eq!(of(16, 3).ok(), ShapeId::well_known(16, &[3, 0, 0, 0]));
     assert_eq!(
-        heap.space.shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
+        heap.space.layouts().shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
         ShapeId::well_known(50, &[0; 4])
     );
     let mut masks = 1..;
@@ -663,7 +663,7 @@ fn types_share_shapes_until_there_are_too_many() {
     assert!(
         ShapeError::TooMany.to_string().contains(&format!("more than {MAX_OWN_SHAPES} different layouts"))
     );
-    assert_eq!(heap.space.shape_count() as usize, MAX_SHAPES);
+    assert_eq!(heap.space.layouts().shape_count() as usize, MAX_SHAPES);
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
 }
 
@@ -673,18 +673,18 @@ fn numbers_of_another_heap_lead_nowhere() {
     let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
     let shape = other.shape(160, TypeDescriptor::masked(160, &[5]).unwrap());
     let program = Builder::<32>::new().scalars(299).pointer().finish();
-    let program = other.space.register_program(program.program()).unwrap();
+    let program = other.space.layouts().register_program(program.program()).unwrap();
     let refused = |what: &dyn Fn()| {
         let panic = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
         panic.downcast_ref::<String>().map_or(String::new(), Clone::clone)
     };
     let foreign: [&dyn Fn(); 6] = [
-        &|| _ = heap.space.shape(shape).kind(),
+        &|| _ = heap.space.layouts().shape(shape).kind(),
         &|| _ = heap.owner().refill(shape, false),
         &|| _ = heap.owner().take_large(shape, 1 << 20, false),
-        &|| _ = heap.space.program(program).words(),
-        &|| _ = heap.space.nest(program).words(),
-        &|| _ = heap.space.shape_for(2400, Scan::Program { header: 0, program }),
+        &|| _ = heap.space.layouts().program(program).words(),
+        &|| _ = heap.space.layouts().nest(program).words(),
+        &|| _ = heap.space.layouts().shape_for(2400, Scan::Program { header: 0, program }),
     ];
     for (k, what) in foreign.iter().enumerate() {
         let said = refused(what);
@@ -745,6 +745,7 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
         // SAFETY: the object is new, and its layout shares spans.
         unsafe {
             heap.space
+                .layouts()
                 .pointer_bits()
                 .for_each(object..object + 96, |slot| found |= 1 << ((slot - object) / 8));
         }
@@ -787,9 +788,9 @@ fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
                 0 => {
                     let program =
                         Builder::<64>::new().scalars(k % 13).pointer().padded(words as u64).finish();
-                    let program = heap.space.register_program(program.program()).unwrap();
+                    let program = heap.space.layouts().register_program(program.program()).unwrap();
                     let scan = Scan::Program { header: 0, program };
-                    (heap.space.shape_for(bytes, scan).unwrap(), ScanKind::Program)
+                    (heap.space.layouts().shape_for(bytes, scan).unwrap(), ScanKind::Program)
                 }
                 _ => (heap.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap()), ScanKind::Mask),
             })
@@ -801,12 +802,13 @@ fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
     }
     // All are as they were written, beside each other.
     for &(object, bytes, shape, kind) in &objects {
-        let mixed = heap.space.shape(heap.space.find_span(Address::new(object)).unwrap().shape()).kind();
+        let mixed =
+            heap.space.layouts().shape(heap.space.find_span(Address::new(object)).unwrap().shape()).kind();
         let numbered = kind != ScanKind::Program && SizeClass::of(bytes).unwrap().cell_size() >= 192;
         assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
         if numbered {
             // SAFETY: the object is new, and its span was just seen to be of numbers.
-            let entry = unsafe { heap.space.numbered_entry(ObjectRef::new(object)) };
+            let entry = unsafe { heap.space.layouts().numbered_entry(ObjectRef::new(object)) };
             assert_eq!((entry.kind(), entry.shape()), (Some(kind), shape));
         }
     }

@@ -116,7 +116,7 @@ impl Objects {
                 rare.write_ns.round(clock, measuring, |times| {
                     for k in 0..times {
                         // SAFETY: cells that were allocated for the type just now, by this thread, the heap's only one.
-                        unsafe { black_box(space).write_only_layout(shape, cells[k % CELLS]) };
+                        unsafe { black_box(space).layouts().write_only_layout(shape, cells[k % CELLS]) };
                     }
                 });
             }
@@ -184,8 +184,8 @@ impl Rare {
         let span = space.find_span(Address::new(object)).expect("an object lies in a span");
         let expected = unroll(&ty.program().map_err(CommandError::run)?.program());
         // SAFETY: only asked of an object that was allocated just now, in a span of numbers.
-        let number = || unsafe { space.numbered_entry(ObjectRef::new(object)) }.shape();
-        match space.shape(span.shape()).kind() {
+        let number = || unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) }.shape();
+        match space.layouts().shape(span.shape()).kind() {
             ScanKind::Numbered if number() == typed.shape() => {}
             ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
             ScanKind::Bits | ScanKind::Numbered => {
@@ -202,7 +202,7 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
     let mut bits = vec![0; len];
     let mut note = |slot: usize| bits[(slot - object) / WORD / 64] |= 1 << ((slot - object) / WORD % 64);
     // SAFETY: the object exists, in a span of bits.
-    unsafe { space.pointer_bits().for_each(object..object + words * WORD, &mut note) };
+    unsafe { space.layouts().pointer_bits().for_each(object..object + words * WORD, &mut note) };
     bits
 }
 

@@ -17,10 +17,10 @@ impl ArenaReleaser {
     /// Gives back what was not needed since the last look, if it is time; how long until the next.
     pub(super) fn step(&mut self, clock: &impl Clock, state: &State, figures: &Figures) -> Option<Duration> {
         let space = state.space();
-        if !space.has_free_arenas() {
+        if !space.arenas().has_free() {
             state.wakeup().forget_arenas();
             // One may have been closed before that.
-            if !space.has_free_arenas() {
+            if !space.arenas().has_free() {
                 self.next = None;
                 return None;
             }
@@ -30,7 +30,7 @@ impl ArenaReleaser {
         let next = *self.next.get_or_insert(now + ARENA_PATIENCE);
         if first || now >= next {
             // What was there at the first look has not been waiting for long.
-            let released = space.release_idle_arenas(!first);
+            let released = space.arenas().release_idle(!first);
             figures.count_released(released);
             self.next = Some(now + ARENA_PATIENCE);
         }

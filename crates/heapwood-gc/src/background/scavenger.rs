@@ -40,10 +40,10 @@ impl Scavenger {
             Release::Gentle { .. } | Release::Nothing => Effort::Gentle,
         };
         let more = self.pacing.work_slice(clock, || {
-            if ReleasePolicy::keeps(space.resident_outside_arenas(), goal.load(Ordering::Relaxed)) {
+            if ReleasePolicy::keeps(space.memory().resident_outside_arenas(), goal.load(Ordering::Relaxed)) {
                 return false;
             }
-            let Some((bytes, true)) = space.release_some(effort) else { return false };
+            let Some((bytes, true)) = space.memory().release_some(effort) else { return false };
             figures.count_released(bytes);
             true
         });
@@ -55,6 +55,7 @@ impl Scavenger {
     }
 
     fn decide(&mut self, clock: &impl Clock, (space, goal, _): Scavenged<'_>) -> Release {
-        self.policy.decide(space.resident_outside_arenas(), goal.load(Ordering::Relaxed), || clock.now())
+        self.policy
+            .decide(space.memory().resident_outside_arenas(), goal.load(Ordering::Relaxed), || clock.now())
     }
 }

@@ -20,7 +20,7 @@ impl<M: Mode> Marker<'_, M> {
             None => {
                 // Where an arena was this keeps the addresses from being used again.
                 let _ =
-                    self.space.find_arena_chunk(Address::new(word)).is_some_and(|piece| piece.is_in_use());
+                    self.space.arenas().find_chunk(Address::new(word)).is_some_and(|piece| piece.is_in_use());
                 None
             }
         }

@@ -56,7 +56,8 @@ impl Marking {
     /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
     /// time.
     pub(crate) fn prepare(&mut self, space: &Space) {
-        let helps = self.markers > 1 && (self.always || self.help.wants_help(space.resident_bytes()));
+        let helps =
+            self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
         if self.workers.iter().flatten().any(Workers::are_gone) {
             // A forked child starts its own.

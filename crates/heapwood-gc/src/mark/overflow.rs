@@ -41,7 +41,7 @@ impl<M: Mode> Marker<'_, M> {
     /// The same of an edge into an arena: its piece is marked, and left for later.
     #[cold]
     fn chunk_overflow(&mut self, addr: usize) {
-        let Some(piece) = self.space.find_arena_chunk(Address::new(addr)) else { return };
+        let Some(piece) = self.space.arenas().find_chunk(Address::new(addr)) else { return };
         if !piece.is_in_use() {
             return piece.note_inside();
         }
@@ -105,7 +105,7 @@ impl<M: Mode> Marker<'_, M> {
             // SAFETY: the cell lies in a span.
             if unsafe { M::Bits::is_set(self.marks, cell) } {
                 let entry = self.entry(cell);
-                if self.space.shape(span.shape()).cell_size == 0 {
+                if self.space.layouts().shape(span.shape()).cell_size == 0 {
                     self.scan_large_now(cell);
                 } else {
                     self.scan(cell, entry);
@@ -120,7 +120,7 @@ impl<M: Mode> Marker<'_, M> {
         let entry = self.entry(addr);
         let span = self.span_of(addr);
         let end = addr + span.object_bytes() / WORD * WORD;
-        let shape = self.space.shape(span.shape());
+        let shape = self.space.layouts().shape(span.shape());
         let (header, number) = match shape.kind() {
             ScanKind::Slice | ScanKind::Program => {
                 (shape.header as usize * WORD, span.shape().index() as u32)

@@ -25,7 +25,7 @@ struct Elements<'n> {
 impl<'h, M: Mode> Marker<'h, M> {
     fn nest(&self, shape: &Shape) -> Nest<'h> {
         // SAFETY: the shapes of objects are their heap's.
-        unsafe { self.space.nest_of(shape) }.expect("a program's shape has one")
+        unsafe { self.space.layouts().nest_of(shape) }.expect("a program's shape has one")
     }
 
     /// Which part of which elements a range is.

@@ -111,7 +111,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             base: space.base().get(),
             extent: space.extent(),
             entries: space.page_entries(),
-            shapes: space.shapes(),
+            shapes: space.layouts().shapes(),
             stacks,
             pagemap,
             rescan,
@@ -172,9 +172,9 @@ impl<'h, M: Mode> Marker<'h, M> {
     }
 
     fn push_of_snapshot(&mut self, addr: usize) {
-        let Some(addr) = self.space.known_by(Address::new(addr)).map(Address::get) else {
+        let Some(addr) = self.space.arenas().marked_as(Address::new(addr)).map(Address::get) else {
             // Where an arena was this keeps the addresses from being used again.
-            let _ = self.space.find_arena_chunk(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
+            let _ = self.space.arenas().find_chunk(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
             return;
         };
         let object = ObjectRef::new(addr);
@@ -232,7 +232,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             // Whoever frees the piece has to know; and where no arena has it any more, who ends this collection.
             true => {
                 let piece =
-                    self.space.find_arena_chunk(Address::new(object)).filter(|piece| piece.is_in_use());
+                    self.space.arenas().find_chunk(Address::new(object)).filter(|piece| piece.is_in_use());
                 piece.inspect(|piece| piece.note_inside());
             }
         }

@@ -22,7 +22,7 @@ impl<M: Mode> Marker<'_, M> {
 
     /// Whether a slot was one of an arena that is no more, where perhaps nobody may read.
     fn is_gone(&self, slot: usize) -> bool {
-        self.space.find_arena(Address::new(slot)).is_some_and(|place| !place.is_there)
+        self.space.arenas().find(Address::new(slot)).is_some_and(|place| !place.is_there)
     }
 }
 
@@ -48,7 +48,7 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
         if self.faults.fails(Fault::ArenaWindowLost) {
             return;
         }
-        let piece = self.space.known_by(Address::new(part.start)).map_or(part.start, Address::get);
+        let piece = self.space.arenas().marked_as(Address::new(part.start)).map_or(part.start, Address::get);
         self.scan_chunk_part(part, piece);
     }
 

@@ -40,7 +40,8 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// What lies in a piece of an arena that was come to, by its first byte or by a pointer into it: the pieces of an arena are marked
     /// together.
     fn visit_chunk(&mut self, addr: usize) {
-        let Some(piece) = self.space.find_arena_chunk(Address::new(addr)).filter(|piece| piece.is_in_use())
+        let Some(piece) =
+            self.space.arenas().find_chunk(Address::new(addr)).filter(|piece| piece.is_in_use())
         else {
             return;
         };
@@ -72,7 +73,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         if !self.entry(value).is(ScanKind::Arena) {
             return self.push(value);
         }
-        let Some(piece) = self.space.find_arena_chunk(Address::new(value)).filter(|piece| piece.is_in_use())
+        let Some(piece) =
+            self.space.arenas().find_chunk(Address::new(value)).filter(|piece| piece.is_in_use())
         else {
             return;
         };
@@ -178,11 +180,13 @@ impl<'h, M: Mode> Marker<'h, M> {
                 let space = self.space;
                 let end = self.faults.end_of_bits(space, addr, end);
                 // SAFETY: the page's entry says that objects here have bits.
-                unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
+                unsafe {
+                    space.layouts().pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)))
+                };
             }
             ScanKind::Numbered => {
                 // SAFETY: the page's entry says that objects here have numbers.
-                self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
+                self.scan(addr, unsafe { self.space.layouts().numbered_entry(ObjectRef::new(addr)) });
             }
             // Of what the program has freed a stray word may keep something alive that refers to it.
             // But what it has freed beside this marking is marked and keeps its words, which may be the only way to what they say.
@@ -313,6 +317,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             // SAFETY: the range is of a piece, whose bits were written up to where objects reach.
             unsafe {
                 space
+                    .layouts()
                     .pointer_bits()
                     .for_each(range.next..range.end, |slot| self.push_from_arena(Self::word(slot)));
             }

@@ -22,7 +22,7 @@ impl<'s> Shading<'s> {
     /// Shades the object at an address; null and addresses outside the heap are ignored.
     #[inline]
     pub(crate) fn object(&self, object: usize) {
-        let Some(object) = self.state.space().known_by(Address::new(object)) else { return };
+        let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return };
         // SAFETY: a marking is under way (`of`).
         if unsafe { self.state.space().shade(object) } {
             self.state.marking_log().shaded(object.get());

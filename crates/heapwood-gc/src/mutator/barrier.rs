@@ -200,7 +200,7 @@ impl Mutator {
             return self.before_rare_store(barrier, object, slot, value);
         }
         if self.may_be_remembered(object, slot.get(), value.get()) {
-            match object.is_some() && !self.shared().space().has_trace_functions() {
+            match object.is_some() && !self.shared().space().layouts().has_trace_functions() {
                 // Nothing else need be known.
                 true => self.remember_slot(slot.get()),
                 false => self.before_rare_store(barrier, object, slot, value),
@@ -244,7 +244,7 @@ impl Mutator {
             // Arenas that are new, or were given something, are looked at by young collections in any case.
             let is_known = || {
                 (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
-                    && !space.has_trace_functions()
+                    && !space.layouts().has_trace_functions()
             };
             let is_new = || {
                 let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
@@ -297,8 +297,10 @@ impl Mutator {
         if entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered) {
             base = base.or_else(|| space.find_old(Address::new(slot)));
             match base.filter(|&base| space.is_old(base.into())) {
-                // SAFETY: what is old exists, and lies in such a span.
-                Some(base) if entry.is(ScanKind::Numbered) => entry = unsafe { space.numbered_entry(base) },
+                Some(base) if entry.is(ScanKind::Numbered) => {
+                    // SAFETY: what is old exists, and lies in such a span.
+                    entry = unsafe { space.layouts().numbered_entry(base) }
+                }
                 Some(_) => {}
                 None => return,
             }
@@ -315,7 +317,9 @@ impl Mutator {
         match entry.kind() {
             None | Some(ScanKind::NoPointers) => {}
             Some(ScanKind::Trace) => {
-                let (Some(base), Some(trace)) = (base, space.shape(entry.shape()).trace()) else { return };
+                let (Some(base), Some(trace)) = (base, space.layouts().shape(entry.shape()).trace()) else {
+                    return;
+                };
                 if self.stores.is_first(base.get()) && !self.shared().faults().fails(Fault::TracedUnshaded) {
                     let span = space.find_span(base.into()).expect("an object lies in a span");
                     // SAFETY: the object exists, and its shape has this function.
@@ -343,7 +347,7 @@ impl Mutator {
         let entry = space.entry_at(Address::new(slot));
         let is_opaque = entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered);
         let value = Address::new(value);
-        let is_known = || space.is_old(value) || space.find_arena(value).is_some();
+        let is_known = || space.is_old(value) || space.arenas().find(value).is_some();
         if !is_opaque && (!space.contains(value) || is_known()) {
             return;
         }
@@ -377,7 +381,7 @@ impl Mutator {
         let (set, faults) = (self.shared().remembered(), self.shared().faults());
         let is_lost = || {
             let in_arena =
-                cfg!(heapwood_inject) && self.shared().space().find_arena(Address::new(slot)).is_some();
+                cfg!(heapwood_inject) && self.shared().space().arenas().find(Address::new(slot)).is_some();
             faults.fails(Fault::StoreNotRecorded) || in_arena && faults.fails(Fault::ArenaStoreNotRecorded)
         };
         if !set.has_overflowed() && !is_lost() {

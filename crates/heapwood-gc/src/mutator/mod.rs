@@ -250,7 +250,7 @@ impl Mutator {
     /// thread made.
     pub fn find(&self, addr: usize) -> Option<Object> {
         // A piece of an arena is an object to the collector alone.
-        self.find_known(addr).filter(|_| self.shared().space().find_arena(Address::new(addr)).is_none())
+        self.find_known(addr).filter(|_| self.shared().space().arenas().find(Address::new(addr)).is_none())
     }
 
     /// The same, where a value of an arena is known by its piece.
@@ -365,7 +365,7 @@ impl Mutator {
     #[cold]
     fn look_up_shape(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let _no_preempt = self.record().no_preempt();
-        self.shared().space().shape_for(bytes, scan).map_err(AllocError::Layout)
+        self.shared().space().layouts().shape_for(bytes, scan).map_err(AllocError::Layout)
     }
 
     /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.

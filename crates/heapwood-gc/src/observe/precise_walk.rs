@@ -46,7 +46,9 @@ impl PreciseWalk {
             if !space.contains(Address::new(object)) {
                 return;
             }
-            let Some(object) = space.known_by(Address::new(object)).map(Address::get) else { return };
+            let Some(object) = space.arenas().marked_as(Address::new(object)).map(Address::get) else {
+                return;
+            };
             let granule = (object - space.base().get()) / GRANULE;
             // SAFETY: both tables are committed up to the heap's extent and this thread's alone; no more objects wait than
             // there are granules, since each waits once.
@@ -67,7 +69,7 @@ impl PreciseWalk {
             let bytes = space.find(Address::new(object)).map_or(0, |found| found.bytes);
             // The pieces of an arena live together.
             if let Some(chunk) =
-                space.find_arena_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
+                space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
             {
                 come_to(&mut len, space.base().get() + chunk.next().byte_offset());
             }

@@ -8,11 +8,11 @@ use heapwood_layout::{Program, WORD};
 /// Calls `f` with each word of an object that its layout says is a pointer.
 pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(span) = space.find_span(Address::new(object)) else { return };
-    let shape = match space.shape(span.shape()) {
+    let shape = match space.layouts().shape(span.shape()) {
         shape if shape.kind() == ScanKind::Numbered => {
             // SAFETY: the object is one of a span of such a shape.
-            let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
-            space.shape(entry.shape())
+            let entry = unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) };
+            space.layouts().shape(entry.shape())
         }
         shape => shape,
     };
@@ -34,18 +34,20 @@ pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
             }
         }
         ScanKind::Program => {
-            let program = space.program(shape.program().expect("a program's shape has one"));
+            let program = space.layouts().program(shape.program().expect("a program's shape has one"));
             let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
             for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
         // SAFETY: the object is one of a span of such a shape.
-        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
+        ScanKind::Bits => unsafe {
+            space.layouts().pointer_bits().for_each(object..object + words * WORD, f)
+        },
         ScanKind::Arena => {
             if let Some(chunk) =
-                space.find_arena_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
+                space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
             {
                 // SAFETY: bits are written up to where its objects reach.
-                unsafe { space.pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
+                unsafe { space.layouts().pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
             }
         }
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}

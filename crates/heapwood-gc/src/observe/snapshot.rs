@@ -60,7 +60,7 @@ impl PageSnapshots {
     /// A collection begins, or someone asks.
     pub(crate) fn before_marking(&self, space: &Space) {
         self.update(|KeptSnapshots { peak, next, .. }| {
-            let in_use = space.pages_in_use().0;
+            let in_use = space.memory().in_use().0;
             if in_use > peak.0 && next.take(space) {
                 peak.0 = in_use;
                 core::mem::swap(&mut peak.1, next);
@@ -158,7 +158,7 @@ impl PageBits {
     fn take(&mut self, space: &Space) -> bool {
         self.used = 0;
         let mut complete = self.commit(space.extent() / PAGE_SIZE / WORD_PAGES);
-        space.for_each_chunk(|chunk, in_use, scavenged| {
+        space.memory().for_each_chunk(|chunk, in_use, scavenged| {
             let (from, start) = (self.used, chunk.0 * in_use.len());
             complete = complete && self.commit(start + in_use.len());
             if complete {
@@ -220,7 +220,7 @@ mod tests {
             let shape = heapwood_heap::ShapeId::no_pointers(None);
             space.take_large(shape, bytes, false).unwrap().finish();
             assert!(bits.take(&space));
-            let mut wanted = space.snapshot();
+            let mut wanted = space.memory().snapshot();
             assert_eq!(now(&bits), wanted);
             for (first, count) in [(1, 1), (2, 63), (500, 100)] {
                 bits.free(PageIndex(first), PageCount(count));

@@ -78,13 +78,13 @@ impl Verify {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
-        let (frees, promised) = (space.has_explicit_frees(), space.has_promises_of_arenas());
+        let (frees, promised) = (space.has_explicit_frees(), space.arenas().were_promised());
         world.for_each_object(|object, bytes| {
             // Only what outlived the last collection is in the copy.
             let is_old = world.is_allocated(object);
             let object = object.get();
             // Of an arena's piece, what it had then.
-            let seen = space.find_arena_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
+            let seen = space.arenas().find_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
             for_each_slot(space, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
@@ -125,10 +125,12 @@ impl Verify {
     pub(crate) fn after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         let is_missed = |addr: usize| {
-            let known_by =
-                space.contains(Address::new(addr)).then(|| space.known_by(Address::new(addr))).flatten();
+            let known_by = space
+                .contains(Address::new(addr))
+                .then(|| space.arenas().marked_as(Address::new(addr)))
+                .flatten();
             let is_given_up =
-                || space.find_arena_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
+                || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
             known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get()))) && !is_given_up()
         };
         for_each_root(pause, |from, at, addr| {
@@ -240,7 +242,7 @@ impl Wrong {
         if !space.contains(value) {
             return None;
         }
-        if let Some(place) = space.find_arena(value) {
+        if let Some(place) = space.arenas().find(value) {
             return place.is_promised.then_some(Wrong::InArena { number: place.arena });
         }
         match space.find(value) {

@@ -53,7 +53,7 @@ impl StoreLog {
         // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
         // start is enough here.
         let span = space.find_span(object.into());
-        let object = match space.find_arena(object.into()).filter(|place| place.is_there) {
+        let object = match space.arenas().find(object.into()).filter(|place| place.is_there) {
             // An arena's values are not known one by one.
             Some(place) => ObjectRef::new(place.chunk.0),
             None => object,

@@ -196,7 +196,7 @@ impl World {
         for id in &goes {
             if let Some(at) = self.model.get(*id).arena.map(|_| self.addr(*id))
                 && !beside_marking
-                && self.heap.space().find_arena(Address::new(at)).is_some_and(|place| place.is_there)
+                && self.heap.space().arenas().find(Address::new(at)).is_some_and(|place| place.is_there)
             {
                 return Err(format!("{at:#x} was in arena {number}, which is {end:?}, and is there"));
             }

@@ -82,7 +82,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
             absent(world, &gone, newest)?;
             for at in &arena_graves {
                 let found =
-                    world.heap.space().find_arena(Address::new(at.addr())).filter(|place| place.is_there);
+                    world.heap.space().arenas().find(Address::new(at.addr())).filter(|place| place.is_there);
                 if let Some(found) = found.filter(|place| dead_arenas.contains_key(&place.arena)) {
                     return Err(format!("the dead arena at {:#x} is still there: {found:x?}", at.addr()));
                 }
@@ -122,7 +122,7 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     let ends = [at, at + kind.ty.size() - 1];
     if let Some(number) = object.arena {
         for inside in ends {
-            match world.heap.space().find_arena(Address::new(inside)) {
+            match world.heap.space().arenas().find(Address::new(inside)) {
                 Some(place) if place.is_there && place.arena == number => {}
                 other => return fail(format!("looking up {inside:#x} of arena {number} finds {other:x?}")),
             }
@@ -192,7 +192,7 @@ fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
     for at in gone {
         let found = world.heap.find(at.addr()).filter(|o| Some(o.base.get()) != newest);
         // What was made since may be a piece of an arena, whose value is not written yet.
-        let found = found.filter(|o| world.heap.space().find_arena(o.base.into()).is_none());
+        let found = found.filter(|o| world.heap.space().arenas().find(o.base.into()).is_none());
         if let Some(found) = found {
             return Err(format!("the dead object at {:#x} still exists: {found:x?}", at.addr()));
         }
@@ -207,7 +207,7 @@ fn everything(world: &World, order: &[Id]) -> Outcome {
         in_heap.map(|&id| (world.addr(id), kind(world, id).reach())).collect();
     wanted.sort_unstable();
     let (mut found, mut arenas) = (Vec::new(), Vec::new());
-    stopped(world).for_each_object(|object, bytes| match world.heap.space().find_arena(object.into()) {
+    stopped(world).for_each_object(|object, bytes| match world.heap.space().arenas().find(object.into()) {
         Some(place) => arenas.push(place.arena),
         None => found.push((object.get(), bytes)),
     });

@@ -149,7 +149,7 @@ impl Maker<'_> {
         let scan = slice_scan(&described, header as u8).unwrap();
         let size = (header + words * n) * WORD;
         let ty = self.mutator.type_for(size, scan).unwrap();
-        assert_eq!(self.heap.space().shape(ty.shape()).kind(), ScanKind::Slice);
+        assert_eq!(self.heap.space().layouts().shape(ty.shape()).kind(), ScanKind::Slice);
         let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words) as u32 + s));
         self.add(name, weight, ty, slots.collect(), Slots::Precise);
         if words == 1 {
@@ -173,7 +173,7 @@ impl Maker<'_> {
         let size = (header + words * n) * WORD;
         let sliced =
             self.mutator.type_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
-        assert_eq!(self.heap.space().shape(sliced.shape()).kind(), ScanKind::Program);
+        assert_eq!(self.heap.space().layouts().shape(sliced.shape()).kind(), ScanKind::Program);
         assert!(slice.is_some() || sliced == ty);
         let inside: Vec<usize> = (0..words).filter(|&w| composed.bits[w]).collect();
         let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words + s) as u32));
@@ -187,7 +187,7 @@ impl Maker<'_> {
 
     fn conservative(&mut self, name: &'static str, weight: usize, words: usize) {
         let ty = self.heap.register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
-        assert_eq!(self.heap.space().shape(ty.shape()).kind(), ScanKind::Conservative);
+        assert_eq!(self.heap.space().layouts().shape(ty.shape()).kind(), ScanKind::Conservative);
         let slots = (0..words as u32).filter(|w| w % 3 != 1).collect();
         self.add(name, weight, ty, slots, Slots::Ambiguous);
     }

@@ -339,7 +339,7 @@ impl World {
         // keep more.
         if !raw.is_empty() && !self.settings.disturbed() {
             // An address anywhere in an arena keeps all of it.
-            for place in raw.iter().filter_map(|&at| self.heap.space().find_arena(Address::new(at))) {
+            for place in raw.iter().filter_map(|&at| self.heap.space().arenas().find(Address::new(at))) {
                 let holds = self.model.arenas.get(&place.arena).filter(|_| place.is_there);
                 roots.extend(holds.iter().flat_map(|holds| &holds.values));
             }

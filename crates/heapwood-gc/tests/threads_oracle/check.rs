@@ -54,7 +54,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
     let stopped = unsafe { world.heap.space().stopped() };
     let (mut found, mut odd) = (0, None);
     stopped.for_each_object(|object, bytes| {
-        if let Some(place) = world.heap.space().find_arena(object.into()) {
+        if let Some(place) = world.heap.space().arenas().find(object.into()) {
             if !world.arenas.has(place.arena) {
                 odd = odd.or(Some((object.get(), bytes)));
             }

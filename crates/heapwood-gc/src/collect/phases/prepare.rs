@@ -50,6 +50,6 @@ impl Collector {
 
     /// What bounds the goal. May ask the kernel.
     pub(super) fn bounds(&self, space: &Space) -> Bounds {
-        self.pacer().bounds(space.resident_bytes())
+        self.pacer().bounds(space.memory().resident_bytes())
     }
 }
