@@ -137,12 +137,13 @@ impl Mutator {
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
             None => {}
         }
-        let may_collect = || pacer.may_collect(state.live_in_full(), clock::monotonic_ns());
+        let may_collect = || pacer.may_collect(state.cycles().live_in_full(), clock::monotonic_ns());
         let was_used_up =
-            || pacer.was_used_up(space.most_bytes(), state.live(), space.stats().allocated_in_cycle);
+            || pacer.was_used_up(space.most_bytes(), state.cycles().live(), space.stats().allocated_in_cycle);
         let (mut collections, mut mine) = (0, 0);
         loop {
-            let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
+            let (seen, cycle) =
+                ((state.cycles().collections(), state.cycles().full_collections()), space.cycle());
             let attempted = {
                 let _no_preempt = self.record().no_preempt();
                 attempt()
@@ -171,13 +172,17 @@ impl Mutator {
                 _ => collections += 1,
             }
             let collected = match due {
-                true => {
-                    heap.collect_if(self, || state.collections() == seen.0, Cause::BudgetExhausted(bytes))
-                }
+                true => heap.collect_if(
+                    self,
+                    || state.cycles().collections() == seen.0,
+                    Cause::BudgetExhausted(bytes),
+                ),
                 // Whoever collected meanwhile what is young alone has not looked for room.
-                false => {
-                    heap.collect_if(self, || state.full_collections() == seen.1, Cause::AllocationFailed)
-                }
+                false => heap.collect_if(
+                    self,
+                    || state.cycles().full_collections() == seen.1,
+                    Cause::AllocationFailed,
+                ),
             };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
@@ -187,10 +192,10 @@ impl Mutator {
     fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
         match refused {
             SpaceError::Limit { limit, .. } => {
-                AllocError::Limit { bytes, limit, live: self.heap().state().live(), put_off }
+                AllocError::Limit { bytes, limit, live: self.heap().state().cycles().live(), put_off }
             }
             SpaceError::Memory { most, .. } => {
-                AllocError::Memory { bytes, most, live: self.heap().state().live() }
+                AllocError::Memory { bytes, most, live: self.heap().state().cycles().live() }
             }
             SpaceError::Window(e) => AllocError::Window(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),

@@ -99,7 +99,7 @@ impl Forks for Heap {
     fn after_fork_in_child(&self) {
         let (collector, state) = (self.collector(), self.state());
         // A thread that marks and forks, as a trace function might, goes on in the child, and with it the collection.
-        if state.is_marking(thread_pointer()) {
+        if state.marking_threads().is_marking(thread_pointer()) {
             return self.after_fork_in_parent();
         }
         let was_stopped = state.fork_gate().held() & REGISTRY != 0;
@@ -108,7 +108,7 @@ impl Forks for Heap {
         // SAFETY: as above; who held these was between two pieces, or is a collection that is given up.
         unsafe { collector.free_in_child(was_stopped) };
         state.fork_gate().forget();
-        state.forget_markers();
+        state.marking_threads().forget_markers();
         self.space().go_on_after_fork();
         // Stores that other threads had not told of are in nobody's hands.
         state.remembered().overflow();

@@ -459,7 +459,7 @@ impl Heap {
 
     /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.
     pub fn set_young_time(&self, time: Option<core::time::Duration>) {
-        self.state.set_young_time(time);
+        self.state.cycles().set_young_time(time);
     }
 
     /// From now on it is written down where signals interrupt its threads, line after line, and then from the beginning again.
@@ -538,9 +538,9 @@ impl Heap {
             self.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
         let mut stats = Stats {
-            collections: self.state.collections(),
-            live_bytes: self.state.live(),
-            goal_bytes: self.state.goal().load(Ordering::Relaxed),
+            collections: self.state.cycles().collections(),
+            live_bytes: self.state.cycles().live(),
+            goal_bytes: self.state.cycles().goal().load(Ordering::Relaxed),
             allocated_bytes: figures.total_allocated,
             in_use_bytes: figures.in_use,
             arenas: self.space().arenas().count(),

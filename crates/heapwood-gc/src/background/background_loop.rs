@@ -60,7 +60,8 @@ impl<'h> BackgroundLoop<'h> {
         }
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);
-        let released = gate.without_fork(|| self.scavenger.step(clock, (space, state.goal(), figures)));
+        let released =
+            gate.without_fork(|| self.scavenger.step(clock, (space, state.cycles().goal(), figures)));
         let arenas = gate.without_fork(|| self.arenas.step(clock, state, figures));
         [emptied, collected, swept, released, arenas].into_iter().flatten().min()
     }

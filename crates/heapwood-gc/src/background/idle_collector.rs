@@ -36,22 +36,22 @@ impl IdleCollector {
         let space = state.space().stats();
         let look = IdleSample {
             now,
-            collections: state.collections(),
-            full_collections: state.full_collections(),
+            collections: state.cycles().collections(),
+            full_collections: state.cycles().full_collections(),
             allocated: space.total_allocated,
-            since: (state.since_full() + space.allocated_in_cycle) as u64,
-            live: state.live() as u64,
+            since: (state.cycles().since_full() + space.allocated_in_cycle) as u64,
+            live: state.cycles().live() as u64,
         };
         match self.policy.next(look) {
             IdleDecision::Nothing => None,
             IdleDecision::Wait(at_most) => Some(at_most),
             IdleDecision::Collect => {
                 let seen = look.collections;
-                match collector.try_collect(state, || state.collections() == seen) {
+                match collector.try_collect(state, || state.cycles().collections() == seen) {
                     TryCollect::Collected => {
                         figures.count_collection();
                         let took = clock.now().saturating_sub(now);
-                        let counts = (state.collections(), state.full_collections());
+                        let counts = (state.cycles().collections(), state.cycles().full_collections());
                         self.policy.collected(now + took, counts, took);
                         None
                     }

@@ -30,7 +30,7 @@ impl BackgroundSweeper {
         state: &State,
         collector: &Collector,
     ) -> Option<Duration> {
-        let now = state.collections();
+        let now = state.cycles().collections();
         if now == self.done {
             return None;
         }

@@ -48,7 +48,8 @@ impl Cause {
             // A large object may take the place of one that is old.
             Cause::BudgetExhausted(bytes) => {
                 nursery.next() != NextCollection::Full
-                    && state.live().saturating_add(bytes) <= state.goal().load(Ordering::Relaxed)
+                    && state.cycles().live().saturating_add(bytes)
+                        <= state.cycles().goal().load(Ordering::Relaxed)
             }
             Cause::Program(kind) => kind == Collection::Young && nursery.is_on(),
             Cause::StartMarking => true,

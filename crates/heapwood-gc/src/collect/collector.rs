@@ -233,7 +233,7 @@ impl Collector {
         }
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
-        let counts = cause.is_allocation() && self.pacer.is_near_limit(state.live_in_full());
+        let counts = cause.is_allocation() && self.pacer.is_near_limit(state.cycles().live_in_full());
         if work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full {
             // A concurrent marking ends first.
             let Ok(()) = self.run_stopped(state, Cause::FinishMarking, &mut work);

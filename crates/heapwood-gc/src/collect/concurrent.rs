@@ -44,7 +44,7 @@ impl Collector {
             self.stop(&members);
             // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
             let world = unsafe { state.space().stopped() };
-            let left = state.while_marking(|| session.step(state, &world, edges));
+            let left = state.marking_threads().while_marking(|| session.step(state, &world, edges));
             drop(world);
             members.resume();
             left

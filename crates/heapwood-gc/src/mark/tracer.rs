@@ -129,7 +129,7 @@ impl Shading<'_> {
     pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
         let state = self.state();
         let _turn = state.marking_log().turn();
-        state.while_marking(|| {
+        state.marking_threads().while_marking(|| {
             let mut target = Target::of_shading(self);
             let context = (&raw mut target).cast::<TraceContext>();
             // SAFETY: contract 1; the function reports to the context it is given.

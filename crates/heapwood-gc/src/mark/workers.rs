@@ -216,11 +216,11 @@ impl WorkerTask {
         // SAFETY: the job was stored before the pool was opened, and stays until all members have left.
         let Job(graph) = unsafe { &*shared.job.load(Ordering::Relaxed) };
         let state = graph.state;
-        state.begin_helping(self.number, thread_pointer());
+        state.marking_threads().begin_helping(self.number, thread_pointer());
         let pagemap = Pagemap::new();
         let mode = mode(&shared.pool, &shared.blocks, true);
         let marked = Marker::new(*graph, &mut self.stacks, &pagemap, mode).drain();
-        state.end_helping(self.number);
+        state.marking_threads().end_helping(self.number);
         let mut totals = shared.totals.lock();
         totals.marked = totals.marked.plus(marked);
         totals.cpu_ns += thread_cpu_ns() - began;

@@ -306,7 +306,7 @@ impl Mutator {
         if self.owner.load(Ordering::Relaxed) != here || !self.gate().is_running() {
             return Err(self.misuse());
         }
-        if self.shared().is_marking(here) {
+        if self.shared().marking_threads().is_marking(here) {
             return Err(MisuseError::Tracing);
         }
         Ok(())
@@ -316,11 +316,13 @@ impl Mutator {
     fn misuse(&self) -> MisuseError {
         match self.owner.load(Ordering::Relaxed) {
             0 => MisuseError::Detached,
-            owner if owner != thread_pointer() => match self.shared().is_helping(thread_pointer()) {
-                // A trace function runs on a thread of the library's.
-                true => MisuseError::Tracing,
-                false => MisuseError::OtherThread,
-            },
+            owner if owner != thread_pointer() => {
+                match self.shared().marking_threads().is_helping(thread_pointer()) {
+                    // A trace function runs on a thread of the library's.
+                    true => MisuseError::Tracing,
+                    false => MisuseError::OtherThread,
+                }
+            }
             _ if self.gate().is_blocked() => MisuseError::InNative,
             // A thread that waits runs no code but the library's; one that collects may call trace functions.
             _ => MisuseError::Tracing,

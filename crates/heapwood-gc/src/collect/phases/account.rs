@@ -55,7 +55,7 @@ impl Collector {
         marked: &MarkTotals,
         times: &Times,
     ) -> CollectionTotals {
-        let old = pause.state().live();
+        let old = pause.state().cycles().live();
         let all = pause.world().handed_out(pause.owners());
         let left_by_arenas = pause.world().left_by_arenas();
         let handed_out = all.saturating_sub(left_by_arenas);
@@ -86,11 +86,11 @@ impl Collector {
         published: &Published,
     ) -> NextCycle {
         let (state, efficiency) = (pause.state(), totals.efficiency());
-        let goal_before = state.goal().load(Ordering::Relaxed);
+        let goal_before = state.cycles().goal().load(Ordering::Relaxed);
         let mut goal = goal_before;
         match kind.collection() {
             Collection::Full => {
-                state.set_live_in_full(totals.live);
+                state.cycles().set_live_in_full(totals.live);
                 let growth = self.growth(pause, work, totals);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
@@ -100,7 +100,7 @@ impl Collector {
             Collection::Young if kind.promotes_all() => work.nursery.after_promotion(published.overflowed),
             Collection::Young => work.nursery.after_young(efficiency, published.stores),
         }
-        state.set_sizes(totals.live, goal);
+        state.cycles().set_sizes(totals.live, goal);
         let size = totals.live + work.left_by_arenas;
         let budget = work.nursery.budget(size, goal);
         NextCycle { goal_before, goal, budget }

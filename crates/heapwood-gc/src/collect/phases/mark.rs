@@ -22,7 +22,7 @@ impl Collector {
         times: &mut Times,
     ) -> MarkTotals {
         let (state, marking, session) = (pause.state(), &mut work.marking, &mut work.session);
-        let marked = state.while_marking(|| match kind {
+        let marked = state.marking_threads().while_marking(|| match kind {
             // It may take long, and what it writes can be forgotten: the process may fork meanwhile.
             PauseKind::Full => pause.while_forks_may_come(|pause| marking.mark_full(pause)),
             PauseKind::Young { deadline } => young(pause, marking, session, YoungPart::Mark { deadline }),

@@ -38,7 +38,7 @@ impl Collector {
         times: &mut Times,
     ) -> PauseKind {
         times.begin_marking(pause.space());
-        let time = match pause.state().young_time() {
+        let time = match pause.state().cycles().young_time() {
             Some(set) => set,
             None if cause.is_marking() => u64::MAX,
             None => work.nursery.most_time(times.since_last()),

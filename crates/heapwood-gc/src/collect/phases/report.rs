@@ -27,7 +27,7 @@ impl Collector {
         self.tracing().add(times);
         if self.tracing().traces_collections() {
             let collected = TracedCollection {
-                number: state.collections(),
+                number: state.cycles().collections(),
                 of: kind.collection(),
                 sizes: (totals.old + totals.handed_out, totals.live),
                 goal: next.goal_before,
