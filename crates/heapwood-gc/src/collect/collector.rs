@@ -5,7 +5,7 @@
 //! stopped itself from before it waits for the lock, so it need have no mutator. Invariant: one collection at a time.
 
 use super::cause::Cause;
-use super::phases::Session;
+use super::session::Session;
 use crate::error::MisuseError;
 use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};

@@ -4,7 +4,7 @@
 
 use super::cause::Cause;
 use super::collector::{Collector, Work};
-use super::phases::Session;
+use super::session::Session;
 use crate::error::MisuseError;
 use crate::mutator::{Mutator, Rest};
 use crate::state::State;

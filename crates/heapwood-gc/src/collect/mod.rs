@@ -8,6 +8,7 @@
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
 //! | `concurrent` | a concurrent marking, in steps that somebody drives |
+//! | `session` | how far a concurrent marking has come |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
@@ -17,6 +18,7 @@ mod concurrent;
 mod phases;
 mod plan;
 mod run;
+mod session;
 
 pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, TryCollect, Work};

@@ -14,7 +14,7 @@ use super::Mutator;
 use super::no_preempt::Deferred;
 use super::registry::Member;
 use super::stop::Rest;
-use super::thread_record::ThreadRecord;
+use super::thread_record::{Part, Place, ThreadRecord};
 use crate::inject::Fault;
 use crate::state::Interruption;
 use crate::state::fork_gate::NoFork;
@@ -142,7 +142,20 @@ impl Mutator {
     }
 }
 
-/// What `answer_late` of a mutator is.
-pub(super) fn answer_late(record: &ThreadRecord<Mutator>) {
-    record.stop_if_asked();
+impl Part for Mutator {
+    fn place(&self) -> &Place<Mutator> {
+        &self.place
+    }
+
+    fn goes_on(&self) {
+        self.stack.go_on();
+    }
+
+    fn is_sent_signals(&self) -> bool {
+        self.stops_by_signals()
+    }
+
+    fn answer_late(record: &ThreadRecord<Mutator>) {
+        record.stop_if_asked();
+    }
 }

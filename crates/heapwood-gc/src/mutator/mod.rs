@@ -56,7 +56,7 @@ use registry::{Member, Members};
 use stop::Gate;
 pub(crate) use stop::Rest;
 use store_buffer::StoreBuffer;
-use thread_record::{Part, Place, ThreadRecord};
+use thread_record::{Place, ThreadRecord};
 
 /// A thread's part in a heap.
 #[repr(C)]
@@ -425,23 +425,5 @@ impl Member for Mutator {
     unsafe fn release(this: NonNull<Self>) {
         // SAFETY: mapped by `map`; by contract 1 nothing refers to it when it goes.
         drop(unsafe { this.as_ref() }.memory.take());
-    }
-}
-
-impl Part for Mutator {
-    fn place(&self) -> &Place<Mutator> {
-        &self.place
-    }
-
-    fn goes_on(&self) {
-        self.stack.go_on();
-    }
-
-    fn is_sent_signals(&self) -> bool {
-        self.stops_by_signals()
-    }
-
-    fn answer_late(record: &ThreadRecord<Mutator>) {
-        interrupt::answer_late(record);
     }
 }

@@ -6,40 +6,12 @@
 //! allocation bit.
 
 use super::super::collector::{Collector, Work};
-use super::super::plan::{PauseKind, SessionPhase, YoungPart};
+use super::super::plan::{PauseKind, YoungPart};
+use super::super::session::Session;
 use crate::inject::Fault;
-use crate::mark::{MarkSession, MarkTotals, Marking};
+use crate::mark::{MarkTotals, Marking};
 use crate::observe::{Moment, Times};
 use crate::pause::Pause;
-
-/// A concurrent marking, if there is one.
-pub(in crate::collect) enum Session {
-    None,
-    /// It has its memory; the next pause takes its snapshot.
-    Starting(MarkSession),
-    Active(MarkSession),
-}
-
-impl Session {
-    pub(in crate::collect) fn phase(&self) -> SessionPhase {
-        match self {
-            Session::None => SessionPhase::None,
-            Session::Starting(_) => SessionPhase::Starting,
-            Session::Active(_) => SessionPhase::Active,
-        }
-    }
-
-    pub(in crate::collect) fn is_active(&self) -> bool {
-        self.phase() == SessionPhase::Active
-    }
-
-    pub(in crate::collect) fn active(&mut self) -> Option<&mut MarkSession> {
-        match self {
-            Session::Active(session) => Some(session),
-            Session::None | Session::Starting(_) => None,
-        }
-    }
-}
 
 impl Collector {
     pub(in crate::collect) fn mark(

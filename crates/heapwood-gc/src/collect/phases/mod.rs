@@ -26,5 +26,4 @@ mod report;
 mod resume;
 mod stop;
 
-pub(super) use mark::Session;
 pub(super) use report::Report;
