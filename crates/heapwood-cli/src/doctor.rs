@@ -12,6 +12,7 @@
 //! | `memory` | how much there is, overcommit, swap |
 //! | `cgroup` | the limits of control groups |
 //! | `calls` | the kernel, its pages, and which of its calls work |
+//! | `text` | what a file of the system says |
 
 mod address_space;
 mod calls;
@@ -19,6 +20,7 @@ mod cgroup;
 mod finding;
 mod huge_pages;
 mod memory;
+mod text;
 
 use crate::args::Doctor;
 use crate::system::probe::{self, Advice};
@@ -30,16 +32,13 @@ use heapwood_report::machine::MEMINFO;
 use heapwood_report::output::json;
 use heapwood_report::say;
 use serde::Serialize;
-use std::path::Path;
+use text::read;
 
 /// What was found, as `--json` prints it.
 #[derive(Serialize)]
 struct Report {
     findings: Vec<Finding>,
 }
-
-/// What a file says, or why it says nothing.
-type Text = std::io::Result<String>;
 
 pub(crate) fn run(args: &Doctor) -> Result<(), CommandError> {
     let report = Report { findings: examine() };
@@ -87,11 +86,6 @@ fn try_huge_pages() -> Finding {
     let touched = probe::TouchProbe::new(huge_pages::TRIED);
     let range = touched.as_ref().map(|touched| touched.range()).map_err(|e| *e);
     huge_pages::tried(&range, &read(huge_pages::ACCOUNT), probe::huge_pages_forbidden())
-}
-
-/// Paths in /proc/self/maps need not be UTF-8.
-fn read(path: impl AsRef<Path>) -> Text {
-    std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

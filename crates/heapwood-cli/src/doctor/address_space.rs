@@ -1,8 +1,8 @@
 //! Address space: what ulimits leave of it, whether a large reservation is granted, and how many mappings
 //! there may be.
 
-use super::Text;
 use super::finding::Finding;
+use super::text::Text;
 use heapwood_os::OsError;
 use heapwood_report::size::show;
 

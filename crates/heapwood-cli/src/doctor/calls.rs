@@ -2,8 +2,8 @@
 //! kernels offer beyond what a heap needs. Whether a call works was tried; its version is told only to say
 //! where to find it.
 
-use super::Text;
 use super::finding::Finding;
+use super::text::Text;
 use heapwood_os::{LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, OsError};
 use std::io;
 

@@ -2,8 +2,8 @@
 //! 1 and 2. The least of them is what counts. Where the groups lie is found by `heapwood_os::cgroup`; here each limit is
 //! kept with the file that says so, and why there may be others.
 
-use super::Text;
 use super::finding::quoted;
+use super::text::Text;
 use heapwood_os::cgroup::{Mount, Version};
 use std::ffi::OsStr;
 use std::io::ErrorKind;

@@ -4,8 +4,8 @@
 //! filling holes is what Go met in golang/go#55328 and golang/go#64332, and the stalls of compaction in
 //! golang/go#61718.
 
-use super::Text;
 use super::finding::Finding;
+use super::text::Text;
 use heapwood_os::{HUGE_PAGE, OsError};
 use heapwood_report::size::show;
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Memory: how much of it this process may have, whether the kernel promises more than there is, and swap. A
 //! heap looks at none of this by itself: it goes by its limit, if it is given one.
 
-use super::Text;
 use super::cgroup::{Kind, Limits};
 use super::finding::Finding;
+use super::text::Text;
 use heapwood_report::machine::{MEMINFO, meminfo_bytes};
 use heapwood_report::size::show;
 
