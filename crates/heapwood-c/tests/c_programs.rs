@@ -27,24 +27,29 @@ fn runner() -> Option<String> {
 fn program(at: &Path) -> Command {
     let runner = runner().unwrap_or_default();
     let mut words = runner.split_whitespace();
-    match words.next() {
+    let mut command = match words.next() {
         None => Command::new(at),
         Some(first) => {
             let mut command = Command::new(first);
             command.args(words).arg(at);
             command
         }
-    }
+    };
+    // Cargo names its directories there, whose library would come before the one that the program is linked with.
+    command.env_remove("LD_LIBRARY_PATH");
+    command
 }
 
 /// The installation to test, if one is named.
 fn installed() -> Option<PathBuf> {
     let prefix = PathBuf::from(std::env::var_os("HEAPWOOD_PREFIX")?);
-    let library = prefix.join("lib/libheapwood.a");
-    assert!(
-        library.exists(),
-        "HEAPWOOD_PREFIX names no installation: there is no {library:?}; run install.sh {prefix:?}, or unset it"
-    );
+    // Where one is missing the linker takes the other.
+    for library in ["lib/libheapwood.a", "lib/libheapwood.so"].map(|name| prefix.join(name)) {
+        assert!(
+            library.exists(),
+            "HEAPWOOD_PREFIX names no installation: there is no {library:?}; run install.sh {prefix:?}, or unset it"
+        );
+    }
     Some(prefix)
 }
 
