@@ -158,7 +158,7 @@ const hw_error *hw_last_error(const hw_mutator *m);
 
 /* ------------------------------------------------------------------------------------------------------- heaps -- */
 
-/* A heap reserves addresses (ulimit -v counts them: without reserve it takes a quarter of that at most for objects, rounded
+/* A heap reserves addresses (ulimit -v counts them: without address_space it takes a quarter of that at most for objects, rounded
  * up to a power of two, and while it is made leaves an eighth, 12 to 256 MiB, to the program) and takes memory as objects
  * need it. Unless background_release is 0 it starts a thread, on which none of the program's code runs but trace functions,
  * when it collects a heap that is idle: it blocks all
@@ -207,7 +207,7 @@ typedef struct hw_options {
     /* The address space to reserve for objects, rounded up to a power of two. It costs no memory, but ulimit -v
        counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
        limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
-    uint64_t reserve;
+    uint64_t address_space;
     /* The most that may be allocated between collections of everything, in percent of what was alive at the last
        one. It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the
        heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000.
@@ -239,7 +239,7 @@ typedef struct hw_options {
        tenth below, with whatever else the process has, and its objects take up at most seven eighths. Range: at
        least 16 MiB. Default: 0, what the memory control groups of the process allow, if that is less than the
        machine has. */
-    uint64_t memory;
+    uint64_t process_memory;
     /* Tell on standard error what collections do: 1, a line after each, in the shape of Go's gctrace; phases, how
        long their phases took in all, when the heap ends, or the process before it; 1+phases, both; off, nothing.
        In C they are HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off).
@@ -915,7 +915,7 @@ typedef struct hw_stats {
     /* What young collections found alive, or kept unseen: it counts as old since. */
     uint64_t promoted_bytes;
     /* Young collections that were ended early, for they took too long: what they had not seen was kept. */
-    uint64_t promoted_whole;
+    uint64_t promoted_en_masse;
     /* Arenas that were opened. */
     uint64_t arenas;
     /* In pages of arenas that are open, or that something points into. Part of in_use_bytes, but not of

@@ -340,7 +340,7 @@ fn the_variable_changes_options_where_it_is_asked_for() {
     for variable in [None, Some("")] {
         assert_eq!(with_variable(&program, variable), (own.into(), String::new()));
     }
-    let all = "limit=2GiB,percent=100,huge_pages=off,verify=on,mark_stack=9,memory=1.5GiB";
+    let all = "limit=2GiB,percent=100,huge_pages=off,verify=on,mark_stack=9,process_memory=1.5GiB";
     let set = "min_heap 1048576 limit 2147483648 percent 100 huge_pages 0 verify 1 mark_stack 9 memory 1610612736\n";
     assert_eq!(with_variable(&program, Some(all)), (set.into(), String::new()));
     let (options, told) = with_variable(&program, Some("percnt=1,percent=0,limit=much,verify,percent=80"));

@@ -72,7 +72,7 @@ impl Room {
         }
         match (reserve, address_space) {
             (Some(window), _) if bytes > window as u128 => {
-                Some(format!("--reserve gives the heap {} of addresses: raise it", show(window as u64)))
+                Some(format!("--address-space gives the heap {} of addresses: raise it", show(window as u64)))
             }
             (None, Some(most)) => {
                 let window = Config::usual_window(Some(most), machine) as u64;
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(said(few, 1 << 20), None);
         assert!(said(few, 156_000_000).unwrap().contains("raise `ulimit -v`"));
         let window = Room { reserve: Some(16 << 20), ..FREE };
-        assert!(said(window, 17 << 20).unwrap().contains("--reserve gives the heap 16.0 MiB"));
+        assert!(said(window, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
         // What was asked for is what a heap asks the kernel for, whatever the ulimit.
         assert_eq!(said(Room { reserve: Some(64 << 20), ..few }, 60 << 20), None);
     }

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
     let (workload, format) = (args.what.workload()?, args.format());
     let size = args.what.size()?;
     let config = args.heap.config();
-    check_size(workload, size, config.reserve)?;
+    check_size(workload, size, config.address_space)?;
     // SAFETY: the workloads keep their pointers on the stacks of their threads, in objects and in roots.
     let heap = unsafe { Heap::new(config) }.map_err(no_heap)?;
     heap.on_alloc_error(give_up);
@@ -68,7 +68,7 @@ fn no_heap(why: HeapError) -> CommandError {
         ),
         // Below the smallest window there is nothing to ask for.
         HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_WINDOW => {
-            CommandError::run(format!("{e} (--reserve SIZE)"))
+            CommandError::run(format!("{e} (--address-space SIZE)"))
         }
         _ => CommandError::run(why),
     }
@@ -90,7 +90,7 @@ mod tests {
     fn refusals_name_what_this_command_can_do() {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
         let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
-        assert!(reserve(1 << 30).message.ends_with("(--reserve SIZE)"));
-        assert!(!reserve(MIN_WINDOW).message.contains("--reserve"));
+        assert!(reserve(1 << 30).message.ends_with("(--address-space SIZE)"));
+        assert!(!reserve(MIN_WINDOW).message.contains("--address-space"));
     }
 }

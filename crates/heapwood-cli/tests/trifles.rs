@@ -114,14 +114,14 @@ fn no_peers_can_be_said_in_any_way_and_need_no_list() {
 
 #[test]
 fn the_window_and_the_thread_are_options() {
-    let figures = json("run trees 10 --reserve 64MiB --no-background-release");
+    let figures = json("run trees 10 --address-space 64MiB --no-background-release");
     assert_eq!(figures["lines"][0]["nodes"], 4095);
-    fails(&mut command("run trees 22 --reserve 16MiB"), 1, &["would need", "--reserve"]);
-    fails(&mut command("run trees 6 --reserve 1MiB"), 2, &["--reserve", "16 MiB", "16 TiB"]);
-    fails(&mut command("run trees 6 --reserve 17TiB"), 2, &["--reserve", "16 MiB", "16 TiB"]);
-    fails(&mut command("run trees 6 --reserve lots"), 2, &["--reserve", "64MiB"]);
+    fails(&mut command("run trees 22 --address-space 16MiB"), 1, &["would need", "--address-space"]);
+    fails(&mut command("run trees 6 --address-space 1MiB"), 2, &["--address-space", "16 MiB", "16 TiB"]);
+    fails(&mut command("run trees 6 --address-space 17TiB"), 2, &["--address-space", "16 MiB", "16 TiB"]);
+    fails(&mut command("run trees 6 --address-space lots"), 2, &["--address-space", "64MiB"]);
     let help = output("run --help");
-    assert!(help.contains("--reserve <SIZE>") && help.contains("--no-background-release"), "{help}");
+    assert!(help.contains("--address-space <SIZE>") && help.contains("--no-background-release"), "{help}");
 }
 
 /// How many threads a run has at the most, as far as that is seen from outside.

@@ -9,8 +9,9 @@ use crate::mutator::Mutator;
 use crate::types::ObjectType;
 use core::ptr::NonNull;
 #[cfg(doc)]
-use heapwood_heap::Bump;
+use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
+use heapwood_os::clock;
 
 /// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -21,16 +22,16 @@ const MOST_COLLECTIONS: u32 = 8;
 const MOST_WAITED_FOR: u32 = 64;
 
 /// A large object, or pages for it that will take long to zero.
-enum Taken<'h> {
+enum Allocation<'h> {
     Object(NonNull<u8>),
     Pages(LargePages<'h>),
 }
 
 impl Mutator {
-    /// A cell of `shape` that is not yet taken: write the object, then [`Bump::commit`]. May collect.
+    /// A cell of `shape` that is not yet taken: write the object, then [`AllocBuffer::commit`]. May collect.
     #[inline(always)]
     pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
-        match self.bump(shape).peek(cell) {
+        match self.buffer(shape).peek(cell) {
             Some(found) => Ok(found),
             None => self.reserve_slow(shape, cell),
         }
@@ -40,18 +41,18 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
-        let bump = self.bump(shape);
+        let buffer = self.buffer(shape);
         // Nothing can be due where a span still has cells and nobody waits.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
             if self.owned().continue_run(shape, self.writes_values_whole()) {
-                return Ok(bump.peek(cell).expect("a run has a cell"));
+                return Ok(buffer.peek(cell).expect("a run has a cell"));
             }
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
         // Whoever was stopped by a signal meanwhile has kept its run; polls are over.
-        let found = bump.peek(cell).expect("a refilled bump has a cell");
+        let found = buffer.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(found.as_ptr() as usize);
         Ok(found)
     }
@@ -65,10 +66,10 @@ impl Mutator {
         match ty.cell_size() {
             Some(cell) => {
                 let object = self.reserve(ty.shape(), cell)?;
-                let bump = self.bump(ty.shape());
-                assert!(bump.cell_size() == cell, "the type is another heap's: register it with this one");
+                let buffer = self.buffer(ty.shape());
+                assert!(buffer.cell_size() == cell, "the type is another heap's: register it with this one");
                 // SAFETY: it was reserved just now, is as large as the shape's cells, and zero where it may hold pointers.
-                unsafe { bump.commit(object, cell) };
+                unsafe { buffer.commit(object, cell) };
                 Ok(object)
             }
             None => self.allocate_large(ty.shape(), ty.size(), false),
@@ -102,14 +103,14 @@ impl Mutator {
         let taken = self.retry(bytes, || {
             let large = owner.take_large(shape, bytes, zeroed)?;
             if large.bytes_to_zero() >= LONG_TO_ZERO {
-                return Ok(Taken::Pages(large));
+                return Ok(Allocation::Pages(large));
             }
             large.zero();
-            Ok(Taken::Object(large.finish()))
+            Ok(Allocation::Object(large.finish()))
         })?;
         let large = match taken {
-            Taken::Object(object) => return Ok(object),
-            Taken::Pages(large) => large,
+            Allocation::Object(object) => return Ok(object),
+            Allocation::Pages(large) => large,
         };
         if self.blocking(|| large.zero()).is_err() {
             // On a stack where it cannot be left out of collections it is waited for.
@@ -136,6 +137,9 @@ impl Mutator {
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
             None => {}
         }
+        let may_collect = || pacer.may_collect(state.live_in_full(), clock::monotonic_ns());
+        let was_used_up =
+            || pacer.was_used_up(space.most_bytes(), state.live(), space.stats().allocated_in_cycle);
         let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
@@ -151,17 +155,15 @@ impl Mutator {
             match refused {
                 // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
                 // a collection may be put off: then what is left is used up first.
-                SpaceError::CollectionDue if !pacer.may_collect(state) => {
+                SpaceError::CollectionDue if !may_collect() => {
                     space.put_off_collection(cycle);
                     continue;
                 }
                 SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
                 _ if collections > 0
-                    && (mine >= MOST_COLLECTIONS
-                        || collections >= MOST_WAITED_FOR
-                        || !pacer.was_used_up(state))
-                    || !pacer.may_collect(state) =>
+                    && (mine >= MOST_COLLECTIONS || collections >= MOST_WAITED_FOR || !was_used_up())
+                    || !may_collect() =>
                 {
                     pacer.share().refused();
                     return Err(self.refusal(bytes, refused, collections == 0));

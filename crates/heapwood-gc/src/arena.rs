@@ -47,7 +47,7 @@ impl Heap {
     }
 
     /// Verify mode says why an arena is not used.
-    fn tell_refused_arena(&self, why: ArenaError) {
+    fn report_refused_arena(&self, why: ArenaError) {
         if let Some(log) = self.arena_log() {
             log.refused(why);
         }
@@ -62,7 +62,7 @@ impl Heap {
             Some(arena) => ArenaError::OtherThread { arena: arena.number() },
             None => ArenaError::NoArena { address: handle },
         };
-        self.tell_refused_arena(why);
+        self.report_refused_arena(why);
         Some(why)
     }
 }
@@ -117,7 +117,7 @@ impl Mutator {
             ArenaState::Closed => ArenaError::Closed { arena: number },
             ArenaState::Left => ArenaError::Left { arena: number },
         };
-        self.heap().tell_refused_arena(why);
+        self.heap().report_refused_arena(why);
         Err(AllocError::Arena(why))
     }
 
@@ -141,7 +141,7 @@ impl Mutator {
             Some(arena) => self.check_arena(arena).map(|()| arena),
             None => {
                 let why = ArenaError::NoArena { address: handle };
-                self.heap().tell_refused_arena(why);
+                self.heap().report_refused_arena(why);
                 Err(AllocError::Arena(why))
             }
         }
@@ -253,7 +253,7 @@ impl Mutator {
         self.keep_what_is_new(arena, closing);
         // SAFETY: contracts 1 and 2; it is open, and this mutator's.
         unsafe { self.owned().empty_arena(arena, closing) };
-        self.tell_of_pieces();
+        self.wake_for_free_chunks();
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl Mutator {
         self.keep_what_is_new(arena, closing);
         // SAFETY: contract 1; it is open, and this mutator's.
         unsafe { self.owned().close_arena(arena, closing) };
-        self.tell_of_pieces();
+        self.wake_for_free_chunks();
         Ok(())
     }
 
@@ -296,12 +296,12 @@ impl Mutator {
 
     /// What becomes of the memory of an arena that is closed or emptied.
     fn closing(&self, arena: &ArenaHeader) -> Closing {
-        if self.is_beside_marking() && !self.shared().faults().fails(Fault::ArenaClosedAtOnce) {
+        if self.is_concurrent_marking() && !self.shared().faults().fails(Fault::ArenaClosedAtOnce) {
             return Closing::Left;
         }
         match arena.kind() {
             ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().verifies() => Closing::Recycled,
-            _ => Closing::Rests,
+            _ => Closing::Quarantine,
         }
     }
 
@@ -320,7 +320,7 @@ impl Mutator {
     /// 2. The thread is in a section until the arena's own values are gone, too: those may refer to what is freed here, and so may what
     ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
     unsafe fn free_passed(&self, arena: &ArenaHeader) {
-        if arena.kind() != ArenaKind::Borrowed || self.is_beside_marking() {
+        if arena.kind() != ArenaKind::Borrowed || self.is_concurrent_marking() {
             return;
         }
         let mut cell = self.owned().passed_by(arena);
@@ -348,7 +348,7 @@ impl Mutator {
     }
 
     /// The heap's own thread looks after memory that no arena needs.
-    fn tell_of_pieces(&self) {
+    fn wake_for_free_chunks(&self) {
         self.shared().wakeup().arena_closed();
     }
 

@@ -181,7 +181,7 @@ mod tests {
         for (text, words) in [
             (
                 "percnt=100",
-                "no option is called percnt: is percent meant? There are min_heap, limit, reserve, percent",
+                "no option is called percnt: is percent meant? There are min_heap, limit, address_space, percent",
             ),
             ("gogc=off", "no option is called gogc: there are min_heap,"),
             ("=3", "no option is called : there are"),
@@ -213,8 +213,8 @@ mod tests {
         assert_eq!((distance("kitten", "sitting"), distance("", "abc")), (Some(3), Some(3)));
         assert_eq!(distance(&"x".repeat(99), "limit"), None);
         assert_eq!(
-            ["minheap", "min-heap", "hugepages", "reserv", "x", "heap"].map(nearest),
-            [Some("min_heap"), Some("min_heap"), Some("huge_pages"), Some("reserve"), None, None]
+            ["minheap", "min-heap", "hugepages", "adress_space", "x", "heap"].map(nearest),
+            [Some("min_heap"), Some("min_heap"), Some("huge_pages"), Some("address_space"), None, None]
         );
     }
 }

@@ -156,7 +156,7 @@ impl core::error::Error for FreeError {}
 #[non_exhaustive]
 pub enum MisuseError {
     /// Its thread is inside a blocking region.
-    Blocked,
+    InNative,
     /// Its thread is inside a trace function.
     Tracing,
     /// Its thread was detached.
@@ -170,7 +170,7 @@ pub enum MisuseError {
 impl fmt::Display for MisuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            MisuseError::Blocked => "the heap is used inside a blocking region: end the region first",
+            MisuseError::InNative => "the heap is used inside a blocking region: end the region first",
             MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
                  pointers"

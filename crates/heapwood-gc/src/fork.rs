@@ -132,7 +132,7 @@ mod tests {
     use heapwood_os::SYSTEM;
     use std::sync::Mutex;
 
-    const CONFIG: Config = Config::DEFAULT.huge_pages(false).reserve(64 << 20);
+    const CONFIG: Config = Config::DEFAULT.huge_pages(false).address_space(64 << 20);
 
     /// A fork waits for what other tests are inside of, too: so one at a time.
     static TURN: Mutex<()> = Mutex::new(());

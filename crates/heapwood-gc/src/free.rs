@@ -35,7 +35,7 @@ impl Mutator {
         }
         // A marking that is under way may have to go through an object that it has not scanned: so that is shaded, and its words
         // and its memory stay until the marking ends.
-        if self.is_beside_marking()
+        if self.is_concurrent_marking()
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {

@@ -29,6 +29,7 @@ use heapwood_heap::{
     rounded_window,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
+use heapwood_os::clock;
 use heapwood_os::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
@@ -127,7 +128,7 @@ impl Heap {
             },
         )?;
         let window = space.window_bytes();
-        let pacer = GoalPacer::new(&config, room);
+        let pacer = GoalPacer::new(&config, room, clock::monotonic_ns());
         let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, window)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
@@ -544,7 +545,7 @@ impl Heap {
             in_use_bytes: figures.in_use,
             arenas: self.space().arenas(),
             arena_bytes: arenas.in_use,
-            arena_free_bytes: arenas.free + arenas.resting,
+            arena_free_bytes: arenas.free + arenas.quarantined,
             committed_bytes: figures.grown,
             backed_bytes: figures.resident,
             spans: figures.spans,

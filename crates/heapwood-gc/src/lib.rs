@@ -18,7 +18,7 @@
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
 //! | `collect` | one collection, as a list of phases |
 //! | `pause` | a stopped heap, as those phases see it |
-//! | `policy` | when the next collection is due, and how large the heap may become |
+//! | [`policy`] | when the next collection is due, and how large the heap may become |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //! | `observe` | figures, the phase clock, what is told of collections, snapshots of the pages, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
@@ -50,7 +50,7 @@ pub mod mutator;
 mod observe;
 pub mod options;
 mod pause;
-mod policy;
+pub mod policy;
 mod process;
 mod room;
 mod roots;

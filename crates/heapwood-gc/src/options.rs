@@ -38,7 +38,7 @@ macro_rules! options_list {
 
             /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but `ulimit -v`
             /// counts it.
-            reserve: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
+            address_space: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
                 "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
                  `ulimit -v` at most, and less if the kernel refuses";
 
@@ -76,7 +76,7 @@ macro_rules! options_list {
 
             /// The memory that the process may have, which bounds a heap without a limit of its own. It aims to stay a tenth
             /// below, with whatever else the process has, and its objects take up at most seven eighths.
-            memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
+            process_memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
                 "what the memory control groups of the process allow, if that is less than the machine has";
 
             /// Tell on standard error what collections do: `1`, a line after each, in the shape of Go's gctrace; `phases`, how
@@ -371,16 +371,16 @@ mod tests {
             said(Config::default().limit(1 << 20)),
             "option limit is 1 MiB: it must be at least 4 MiB; choose such a value, or leave it out"
         );
-        assert!(said(Config::default().reserve(1)).contains("16 MiB to 16 TiB"));
+        assert!(said(Config::default().address_space(1)).contains("16 MiB to 16 TiB"));
         let switch = OptionInfo::find("verify").unwrap().check(2).unwrap_err();
         assert!(switch.to_string().starts_with("option verify is 2: it must be on (1) or off (0)"));
         for config in [
             Config::default().percent(Config::MAX_PERCENT + 1),
             Config::default().limit(Config::MIN_LIMIT - 1),
-            Config::default().reserve(MAX_WINDOW + 1),
+            Config::default().address_space(MAX_WINDOW + 1),
             Config::default().mask_words(257),
             Config::default().mark_stack(0),
-            Config::default().memory(1),
+            Config::default().process_memory(1),
             Config::default().trace(GcTrace::OFF | GcTrace::PHASES),
         ] {
             assert!(config.check().is_err(), "{config:?}");

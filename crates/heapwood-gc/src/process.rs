@@ -430,7 +430,7 @@ mod tests {
     /// A thread is stopped as it holds the list's lock, and another waits for that: it stops, too.
     #[test]
     fn who_waits_for_the_list_of_heaps_can_be_stopped() {
-        let config = Config::DEFAULT.huge_pages(false).reserve(64 << 20).stop(Stop::Signals);
+        let config = Config::DEFAULT.huge_pages(false).address_space(64 << 20).stop(Stop::Signals);
         let heap = Heap::create(&SYSTEM, config).unwrap();
         let [is_held, asks, has_collected] = [const { AtomicBool::new(false) }; 3];
         let wait_for = |flag: &AtomicBool| {

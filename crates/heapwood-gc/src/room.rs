@@ -29,7 +29,7 @@ impl Room {
         if config.limit.is_some() {
             return Ok(Room { memory: None });
         }
-        let memory = config.memory.or_else(|| memory_limit().map(|bytes| bytes as usize));
+        let memory = config.process_memory.or_else(|| memory_limit().map(|bytes| bytes as usize));
         match memory {
             Some(bytes) if bytes < Config::LEAST_MEMORY => {
                 Err(HeapError::Memory { bytes, least: Config::LEAST_MEMORY })
@@ -61,9 +61,9 @@ impl Room {
 pub(crate) fn window(config: &Config) -> usize {
     // Room for holes: a heap at its limit may be spread over twice as much address space.
     let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
-    let memory = config.memory.map_or_else(usable_memory, |memory| memory as u64);
+    let memory = config.process_memory.map_or_else(usable_memory, |memory| memory as u64);
     let usual = Config::usual_window(address_space_limit(), memory);
-    config.reserve.unwrap_or_else(|| config.limit.map_or(usual, |limit| of_limit(limit).min(usual)))
+    config.address_space.unwrap_or_else(|| config.limit.map_or(usual, |limit| of_limit(limit).min(usual)))
 }
 
 /// The memory that this process can have at all.
@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_group_bounds_heaps_without_a_limit() {
-        let of = |memory, limit| Room::find(&Config { memory: Some(memory), limit, ..Config::DEFAULT });
+        let of =
+            |memory, limit| Room::find(&Config { process_memory: Some(memory), limit, ..Config::DEFAULT });
         let room = of(64 << 20, None).unwrap();
         assert_eq!(room.most(), Some(56 << 20));
         assert!(room.goal(0).unwrap() < 58 << 20);

@@ -14,7 +14,7 @@ pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
 pub(crate) use marking_log::MarkingLog;
 pub(crate) use store_log::StoreLog;
-pub(crate) use wakeup::{Tells, Wakeup};
+pub(crate) use wakeup::{WakeOn, Wakeup};
 
 use crate::inject::FaultInjector;
 use crate::options::{Config, Generational};

@@ -490,7 +490,7 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
         m.collect().unwrap();
         arena.close(&m);
         let place = |value: usize| heap.space().find_arena(Address::new(value)).unwrap();
-        let (start, end) = place(first).piece;
+        let (start, end) = place(first).chunk;
         for round in 0..6 {
             for _ in 0..50 {
                 let other = Arena::open(&m, ArenaKind::Borrowed);
@@ -714,7 +714,7 @@ fn an_arena_of_very_many_bytes_works_or_is_refused() {
     let bytes: usize = if long { 8 << 30 } else { 256 << 20 };
     // Once with room for all, and once without.
     for reserve in [bytes * 2, bytes / 2] {
-        let heap = heap(PRECISE.reserve(reserve));
+        let heap = heap(PRECISE.address_space(reserve));
         let m = attach(&heap);
         let arena = Arena::open(&m, ArenaKind::Borrowed);
         let mut refused = None;

@@ -8,7 +8,7 @@ mod shadow;
 
 use common::*;
 use heapwood_gc::{Config, Heap, HeapError};
-use heapwood_os::coarse::Coarse;
+use heapwood_os::large_page_kernel::Coarse;
 use shadow::settings::{ALL, Settings};
 use shadow::world::World;
 
@@ -104,7 +104,7 @@ fn with_huge_pages_and_stacks() {
 #[test]
 fn objects_of_gigabytes() {
     on_each(|kernel| {
-        let heap = Heap::create(kernel, PRECISE.reserve(8 << 30)).unwrap();
+        let heap = Heap::create(kernel, PRECISE.address_space(8 << 30)).unwrap();
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let bytes = (1 << 30) + (24 << 10);

@@ -103,7 +103,7 @@ fn one_object_above_the_limit_or_the_window() {
     );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 
-    let heap = self::heap(PRECISE.reserve(32 << 20));
+    let heap = self::heap(PRECISE.address_space(32 << 20));
     let mutator = attach(&heap);
     for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
         let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
@@ -119,7 +119,7 @@ fn one_object_above_the_limit_or_the_window() {
 
 #[test]
 fn a_full_window_is_an_error_and_recovers() {
-    let heap = heap(PRECISE.reserve(16 << 20).min_heap(1 << 30));
+    let heap = heap(PRECISE.address_space(16 << 20).min_heap(1 << 30));
     for _ in 0..2 {
         let (made, error) = fill(&heap, node_type(&heap), true);
         assert!(matches!(error, AllocError::Window(e) if e.window == 16 << 20), "{error}");
@@ -136,13 +136,13 @@ fn bad_settings_are_errors() {
     assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));
     assert_eq!(refused(PRECISE.limit(Config::MIN_LIMIT - 1)), ("limit", Config::MIN_LIMIT as u64 - 1));
     assert_eq!(refused(PRECISE.mask_words(257)), ("mask_words", 257));
-    assert_eq!(refused(PRECISE.reserve(usize::MAX)), ("reserve", u64::MAX));
-    assert_eq!(refused(PRECISE.reserve(1)), ("reserve", 1));
+    assert_eq!(refused(PRECISE.address_space(usize::MAX)), ("address_space", u64::MAX));
+    assert_eq!(refused(PRECISE.address_space(1)), ("address_space", 1));
     assert_eq!(refused(PRECISE.mark_stack(u32::MAX)), ("mark_stack", u64::from(u32::MAX)));
     assert_eq!(refused(PRECISE.mark_stack(0)), ("mark_stack", 0));
     assert_eq!(
-        refused(PRECISE.memory(Config::LEAST_MEMORY - 1)),
-        ("memory", Config::LEAST_MEMORY as u64 - 1)
+        refused(PRECISE.process_memory(Config::LEAST_MEMORY - 1)),
+        ("process_memory", Config::LEAST_MEMORY as u64 - 1)
     );
 }
 

@@ -54,7 +54,7 @@ unsafe impl Kernel for Counting {
 /// What a heap with this mark stack and window reserves and commits before it is used.
 fn costs(mark_stack: Option<u32>, window: usize) -> (usize, usize) {
     let kernel: &'static Counting = Box::leak(Box::default());
-    let mut config = PRECISE.reserve(window).background_release(false);
+    let mut config = PRECISE.address_space(window).background_release(false);
     config.mark_stack = mark_stack;
     let _heap = Heap::create(kernel, config).unwrap();
     (kernel.reserved.load(Ordering::SeqCst), kernel.committed.load(Ordering::SeqCst))

@@ -28,9 +28,9 @@ fn allocation_and_collection_in_a_blocking_region() {
     let mutator = attach(&heap);
     mutator
         .blocking(|| {
-            assert_eq!(refused(&mutator, large(&heap)), MisuseError::Blocked);
-            assert_eq!(refused(&mutator, node_type(&heap)), MisuseError::Blocked, "no run yet");
-            assert_eq!(mutator.collect(), Err(MisuseError::Blocked));
+            assert_eq!(refused(&mutator, large(&heap)), MisuseError::InNative);
+            assert_eq!(refused(&mutator, node_type(&heap)), MisuseError::InNative, "no run yet");
+            assert_eq!(mutator.collect(), Err(MisuseError::InNative));
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         })
         .unwrap();
@@ -46,8 +46,8 @@ fn verify_mode_leaves_no_run_to_a_blocked_thread() {
     let mutator = attach(&heap);
     let node = node_type(&heap);
     new(&mutator, node);
-    assert!(mutator.bump(node.shape()).room() > 0);
-    mutator.blocking(|| assert_eq!(refused(&mutator, node), MisuseError::Blocked)).unwrap();
+    assert!(mutator.buffer(node.shape()).room() > 0);
+    mutator.blocking(|| assert_eq!(refused(&mutator, node), MisuseError::InNative)).unwrap();
     new(&mutator, node);
 }
 

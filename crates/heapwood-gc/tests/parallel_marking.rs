@@ -268,7 +268,7 @@ unsafe extern "C" {
 fn many_heaps_with_workers_come_and_go() {
     for round in 0..20 {
         let config =
-            Config::DEFAULT.reserve(1 << 30).min_heap(1 << 20).percent(50).mark_threads(2 + round % 3);
+            Config::DEFAULT.address_space(1 << 30).min_heap(1 << 20).percent(50).mark_threads(2 + round % 3);
         let heap = heap(config);
         std::thread::scope(|scope| {
             for thread in 0..3 {

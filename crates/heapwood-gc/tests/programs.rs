@@ -261,7 +261,7 @@ fn an_array_of_two_gigabytes_costs_what_is_used_of_it() {
 fn sparse_array() {
     const MIB: usize = 1 << 20;
     for huge_pages in [false, true] {
-        let heap = heap(PRECISE.reserve(8 << 30).huge_pages(huge_pages).background_release(false));
+        let heap = heap(PRECISE.address_space(8 << 30).huge_pages(huge_pages).background_release(false));
         let program = Builder::<16>::new().pointers(1 << 28).finish();
         assert_eq!(program.bytes().len(), 8);
         let (array, _) = heap.register_program(2 << 30, program.bytes()).unwrap();

@@ -146,7 +146,7 @@ fn in_cells(fault: Option<Fault>) {
             hold(0, &turns, turn);
             let cell = mutator.reserve(node.shape(), 32).unwrap();
             // SAFETY: it was reserved before, has been written, and no allocation came between.
-            unsafe { mutator.bump(node.shape()).commit(cell, 32) };
+            unsafe { mutator.buffer(node.shape()).commit(cell, 32) };
             assert_eq!(get(get(cell.as_ptr() as usize, 0), 2), turn, "the object was lost");
         }
     });

@@ -32,8 +32,12 @@ mod x86_64 {
     use std::collections::BTreeSet;
 
     /// Each collection looks at everything, checks it, and fills what is dead.
-    const STEPPED: Config =
-        BY_SIGNALS.verify(true).background_release(false).mark_threads(1).reserve(16 << 20).min_heap(8 << 20);
+    const STEPPED: Config = BY_SIGNALS
+        .verify(true)
+        .background_release(false)
+        .mark_threads(1)
+        .address_space(16 << 20)
+        .min_heap(8 << 20);
 
     /// A section is what a refill, page work, or a change of the thread's record takes, and they are bounded.
     const LONGEST_WAIT: usize = 100_000;
@@ -123,7 +127,7 @@ mod x86_64 {
             words.add(1).write(0);
             words.add(2).write(number);
             words.add(3).write(!number);
-            m.bump(shape).commit(object, cell);
+            m.buffer(shape).commit(object, cell);
         }
         object.as_ptr() as usize
     }
@@ -161,7 +165,7 @@ mod x86_64 {
     fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
         let _one = one_at_a_time();
         let steps = [16, 112].map(|n| {
-            let small = PRECISE.reserve(16 << 20).background_release(false).mark_threads(1);
+            let small = PRECISE.address_space(16 << 20).background_release(false).mark_threads(1);
             let heaps: Vec<_> = (0..n).map(|_| heap(small)).collect();
             let array = masked(&heaps[0], 128, &[0]);
             let nobody = How { collector: Collector::Unattached, every: 0 };

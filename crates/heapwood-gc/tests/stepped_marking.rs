@@ -349,7 +349,7 @@ fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
     arena.data(&mutator, 100_000, 8).unwrap();
     let second = arena.value(&mutator, pair(), &[0, 0]);
     let place = || heap.space().find_arena(Address::new(second));
-    assert!(!heap.space().is_old(Address::new(place().unwrap().piece.0)));
+    assert!(!heap.space().is_old(Address::new(place().unwrap().chunk.0)));
     before.inspect(|(_, first)| link(&mutator, *first, 0, second));
     link(&mutator, holder, 0, second);
     match closes {

@@ -62,7 +62,7 @@ fn threads_that_attach_and_detach_while_others_collect() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (heap, done) = (&heap, &done);
-        let visitors: Vec<_> = (0..3)
+        let refilling_mutators: Vec<_> = (0..3)
             .map(|t| scope.spawn(move || (0..60).for_each(|i| build_and_check(heap, t * 100 + i, 1, 2))))
             .collect();
         scope.spawn(move || {
@@ -73,7 +73,7 @@ fn threads_that_attach_and_detach_while_others_collect() {
         });
         // Attaches and leaves at once.
         let passer = scope.spawn(move || (0..300).for_each(|_| drop(attach(heap))));
-        visitors.into_iter().for_each(|v| v.join().unwrap());
+        refilling_mutators.into_iter().for_each(|v| v.join().unwrap());
         passer.join().unwrap();
         done.store(true, Ordering::Relaxed);
     });

@@ -44,7 +44,7 @@ fn play(settings: &Settings) {
         let stats = world.heap.stats();
         collections += stats.collections;
         young += stats.young_collections;
-        late += stats.promoted_whole;
+        late += stats.promoted_en_masse;
         left = left.saturating_sub(done.allocations);
         passed += done.sent;
         all.add(done);

@@ -289,7 +289,7 @@ fn child_ends_heaps_while_it_exits() {
         for _ in 0..4 {
             std::thread::spawn(|| {
                 loop {
-                    drop(heap(PRECISE.reserve(16 << 20).background_release(false)));
+                    drop(heap(PRECISE.address_space(16 << 20).background_release(false)));
                 }
             });
         }
@@ -312,7 +312,7 @@ fn a_heap_may_end_while_the_process_does() {
 fn child_asks_and_does_not() {
     if alone() {
         let made = |config: Config| Heap::create(&SYSTEM, config).unwrap();
-        let small = PRECISE.reserve(16 << 20);
+        let small = PRECISE.address_space(16 << 20);
         for _ in 0..2 {
             assert_eq!(made(small).config().percent, Config::DEFAULT.percent, "only trace is read unasked");
         }

@@ -87,7 +87,7 @@ fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: 
 /// before long.
 #[test]
 fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
-    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.reserve(16 << 20).min_heap(8 << 20))).collect();
+    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.address_space(16 << 20).min_heap(8 << 20))).collect();
     let steps = AtomicUsize::new(0);
     watched(&steps, || {
         std::thread::scope(|scope| {
@@ -200,10 +200,10 @@ fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
         for (heap, mutator) in [(&one, &here), (&other, &there)] {
             // Nobody waits for this thread, which waits for them.
             collect(heap);
-            assert_eq!(mutator.check(), Err(MisuseError::Blocked));
-            assert_eq!(mutator.collect(), Err(MisuseError::Blocked));
+            assert_eq!(mutator.check(), Err(MisuseError::InNative));
+            assert_eq!(mutator.collect(), Err(MisuseError::InNative));
             let refused = mutator.allocate(large(heap)).unwrap_err();
-            assert_eq!(refused, AllocError::Misuse(MisuseError::Blocked));
+            assert_eq!(refused, AllocError::Misuse(MisuseError::InNative));
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         }
         // One that it attaches to inside the region it uses there.
@@ -213,7 +213,7 @@ fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
         guest.blocking(|| collect(&third)).unwrap();
         guest.collect().unwrap();
         collect(&other);
-        assert_eq!(there.check(), Err(MisuseError::Blocked));
+        assert_eq!(there.check(), Err(MisuseError::InNative));
     })
     .unwrap();
     assert_eq!((here.check(), there.check()), (Ok(()), Ok(())));
@@ -267,7 +267,7 @@ fn a_thread_without_a_mutator_collects() {
     });
     let mutator = attach(&one);
     one.collect().unwrap();
-    mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::Blocked))).unwrap();
+    mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::InNative))).unwrap();
     assert_eq!(one.stats().live_objects, 1);
 }
 

@@ -47,13 +47,13 @@ fn play(config: Config) {
     keep(&mut roots, 24 * MIB);
     let stats = heap.stats();
     let tries = stats.young_collections;
-    assert!(stats.promoted_whole == 1 && tries == 4, "everything was promoted, and one tried: {stats:?}");
+    assert!(stats.promoted_en_masse == 1 && tries == 4, "everything was promoted, and one tried: {stats:?}");
     check_list(get(roots.get(1), 1), 1000, 5);
 
     // What is kept no longer: the second rest ends after 64 MiB, and from then on they pay.
     waste(256 * MIB);
     let stats = heap.stats();
-    assert_eq!(stats.promoted_whole, 2);
+    assert_eq!(stats.promoted_en_masse, 2);
     assert!(stats.young_collections >= tries + 4, "of at most 64 MiB each: {stats:?}");
     assert_eq!(stats.collections, stats.young_collections, "none of everything");
     let most = 52 + 64 + 64;

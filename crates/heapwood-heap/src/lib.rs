@@ -2,7 +2,7 @@
 //! interfaces on top; programs use `heapwood` or `heapwood-c`.
 //!
 //! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
-//! roots, threads or when to collect. A mutator allocates from its bumps ([`Bump`]) and comes with the right to them, an
+//! roots, threads or when to collect. A mutator allocates from its bumps ([`AllocBuffer`]) and comes with the right to them, an
 //! [`Owner`], when a run is used up; a collector stops the world, which a [`Stopped`] says, marks through
 //! [`Stopped::mark_side`] and ends with [`Stopped::end_marking`].
 //!
@@ -20,7 +20,7 @@
 //! | `marks`, `freed` | mark and allocation bits; what the program freed itself |
 //! | `spans` | from an address to its span |
 //! | `layout` | from a type to a shape, and what is written for an object |
-//! | `ages_view` | what a write barrier asks |
+//! | `young_pages_view` | what a write barrier asks |
 //! | `address`, `granule`, `config`, `error` | the words in which all this speaks |
 //! | [`publication`] | what is seen before a pointer to a new object is |
 //! | [`cpu`], [`prefetch`] | what the processor can do; hints |
@@ -30,7 +30,6 @@ pub mod prefetch;
 pub mod publication;
 
 mod address;
-mod ages_view;
 mod alloc;
 mod arenas;
 mod check;
@@ -47,19 +46,19 @@ mod reclaim;
 mod space;
 mod spans;
 mod stopped;
+mod young_pages_view;
 
 pub use address::{Address, ObjectRef};
-pub use ages_view::AgesView;
-pub use alloc::bump::Bump;
+pub use alloc::alloc_buffer::AllocBuffer;
 pub use alloc::large::LargePages;
 pub use alloc::owner::Owner;
 pub use alloc::thread_cache::ThreadCache;
-pub use arenas::find::{ArenaPlace, MarkedPiece};
+pub use arenas::chunk::MOST_IN_ARENA;
+pub use arenas::chunk_pool::ArenaBytes;
+pub use arenas::find::{ArenaPlace, MarkedArenaChunk};
 pub use arenas::header::{ArenaHeader, ArenaKind, ArenaState};
 pub use arenas::layout::ArenaLayout;
 pub use arenas::open::Closing;
-pub use arenas::piece::MOST_IN_ARENA;
-pub use arenas::pieces::ArenaBytes;
 pub use arenas::visit::ArenaWords;
 pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
@@ -76,3 +75,4 @@ pub use space::{Space, SpaceStats};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
 pub use stopped::{OpenSpans, Stopped};
+pub use young_pages_view::YoungPagesView;

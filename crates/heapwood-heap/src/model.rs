@@ -6,8 +6,8 @@
 mod publication;
 
 use crate::address::Address;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::allocator::Allocator;
-use crate::alloc::bump::Bump;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
@@ -40,16 +40,16 @@ const STACK: usize = 256 << 10;
 
 /// A mutator; its thread holds the lock while it runs, and who stops it while it does not.
 struct Mutator {
-    bumps: MappedArray<Bump>,
+    buffers: MappedArray<AllocBuffer>,
     cache: MappedArray<ThreadCache>,
     running: Lock<()>,
 }
 
 impl Mutator {
     fn new() -> Self {
-        let (bumps, cache) = (MappedArray::new(&SYSTEM, MAX_SHAPES), MappedArray::new(&SYSTEM, 1));
-        let mutator = Mutator { bumps: bumps.unwrap(), cache: cache.unwrap(), running: Lock::new(()) };
-        mutator.bumps.commit(0..MAX_SHAPES).unwrap();
+        let (buffers, cache) = (MappedArray::new(&SYSTEM, MAX_SHAPES), MappedArray::new(&SYSTEM, 1));
+        let mutator = Mutator { buffers: buffers.unwrap(), cache: cache.unwrap(), running: Lock::new(()) };
+        mutator.buffers.commit(0..MAX_SHAPES).unwrap();
         mutator.cache.commit(0..1).unwrap();
         mutator
     }
@@ -97,9 +97,9 @@ impl World {
 
     /// To be used by who holds the mutator's lock.
     fn owner(&self, who: usize) -> Owner<'_> {
-        let Mutator { bumps, cache, .. } = &self.mutators[who];
+        let Mutator { buffers, cache, .. } = &self.mutators[who];
         // SAFETY: both are zeroed when new, of this mutator, and live as long as this.
-        unsafe { Owner::new(&self.allocator, NonNull::new(bumps.as_ptr()).unwrap(), &*cache.at(0)) }
+        unsafe { Owner::new(&self.allocator, NonNull::new(buffers.as_ptr()).unwrap(), &*cache.at(0)) }
     }
 
     fn change_owner(&self, object: usize, from: u32, to: u32) {
@@ -135,13 +135,13 @@ impl World {
             LargePages::take(self.sweeper(), shape, LARGE_BYTES, false).expect("there is room").finish()
         } else {
             let owner = self.owner(who);
-            let bump = owner.bump(shape);
-            if bump.peek(CELL).is_none() {
+            let buffer = owner.buffer(shape);
+            if buffer.peek(CELL).is_none() {
                 owner.refill(shape, true).expect("there is room");
             }
-            let cell = bump.peek(CELL).unwrap();
+            let cell = buffer.peek(CELL).unwrap();
             // SAFETY: it was peeked at just now, and holds what was there, which nothing follows.
-            unsafe { bump.commit(cell, CELL) };
+            unsafe { buffer.commit(cell, CELL) };
             cell
         };
         object.as_ptr() as usize
@@ -223,7 +223,7 @@ impl World {
         world.collect(keep);
         // Large objects come first, of which there are none.
         let sweeper = world.sweeper();
-        let large = sweeper.next_chore(&mut sweeper.lock(), 1);
+        let large = sweeper.next_sweep_batch(&mut sweeper.lock(), 1);
         sweeper.sweep(large.expect("the words of large objects are unswept"));
         world
     }

@@ -2,14 +2,13 @@
 //! owns the next: an allocator, in it a sweeper, in that a page heap. Invariant: there is nothing here but this face.
 
 use crate::address::{Address, ObjectRef};
-use crate::ages_view::AgesView;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::allocator::Allocator;
-use crate::alloc::bump::Bump;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
-use crate::arenas::find::{ArenaPlace, MarkedPiece};
-use crate::arenas::pieces::ArenaBytes;
+use crate::arenas::chunk_pool::ArenaBytes;
+use crate::arenas::find::{ArenaPlace, MarkedArenaChunk};
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
 use crate::error::{RegisterProgramError, ShapeError, SpaceError};
@@ -22,10 +21,11 @@ use crate::layout::shapes::Shapes;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::page_ages::age_in;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
+use crate::spans::young_pages::age_in;
 use crate::stopped::Stopped;
+use crate::young_pages_view::YoungPagesView;
 use core::ptr::NonNull;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
@@ -72,13 +72,13 @@ impl Space {
     /// The right to use a mutator's bumps.
     ///
     /// # Safety
-    /// 1. `bumps` points to [`MAX_SHAPES`](crate::MAX_SHAPES) of them, zeroed when new, that live as long as `cache`.
+    /// 1. `buffers` points to [`MAX_SHAPES`](crate::MAX_SHAPES) of them, zeroed when new, that live as long as `cache`.
     /// 2. Both are of one mutator, and this is the space that they have always been used with.
     /// 3. As long as the token is used the calling thread is the mutator's, or the mutator is stopped.
     #[inline(always)]
-    pub unsafe fn owner<'m>(&'m self, bumps: NonNull<Bump>, cache: &'m ThreadCache) -> Owner<'m> {
+    pub unsafe fn owner<'m>(&'m self, buffers: NonNull<AllocBuffer>, cache: &'m ThreadCache) -> Owner<'m> {
         // SAFETY: contracts 1, 2 and 3.
-        unsafe { Owner::new(&self.allocator, bumps, cache) }
+        unsafe { Owner::new(&self.allocator, buffers, cache) }
     }
 
     /// The address the range starts at.
@@ -198,9 +198,9 @@ impl Space {
     }
 
     /// What a write barrier asks at each store, in this cycle.
-    pub fn ages(&self) -> AgesView {
+    pub fn ages(&self) -> YoungPagesView {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
-        AgesView {
+        YoungPagesView {
             base: spans.base(),
             ages: spans.ages().as_ptr(),
             allocated: marks.allocation_words(),
@@ -356,44 +356,46 @@ impl Space {
 
     /// The piece of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
     #[inline]
-    pub fn find_piece(&self, address: Address) -> Option<MarkedPiece<'_>> {
-        self.heap().find_piece(address).map(|piece| MarkedPiece::new(piece, self.sweeper().stray_marks()))
+    pub fn find_arena_chunk(&self, address: Address) -> Option<MarkedArenaChunk<'_>> {
+        self.heap()
+            .find_arena_chunk(address)
+            .map(|chunk| MarkedArenaChunk::new(chunk, self.sweeper().dangling_marks()))
     }
 
     /// By which object what lies at an address is known to a marking: a value of an arena by its piece, all else by itself. `None`
     /// where an arena was that is no more.
     #[inline]
     pub fn known_by(&self, address: Address) -> Option<Address> {
-        match self.find_piece(address) {
+        match self.find_arena_chunk(address) {
             None => Some(address),
-            Some(piece) => piece.is_in_use().then(|| Address::new(piece.start())),
+            Some(chunk) => chunk.is_in_use().then(|| Address::new(chunk.start())),
         }
     }
 
     /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
     pub fn has_promises_of_arenas(&self) -> bool {
-        self.sweeper().pieces().lock().were_promised()
+        self.sweeper().chunks().lock().were_promised()
     }
 
     /// How much memory arenas have.
     pub fn arena_bytes(&self) -> ArenaBytes {
-        self.sweeper().pieces().lock().bytes(self.heap().spans())
+        self.sweeper().chunks().lock().bytes(self.heap().spans())
     }
 
     /// Bytes of pages that may be resident, but for those that arenas have.
     pub fn resident_outside_arenas(&self) -> usize {
-        self.heap().resident_bytes().saturating_sub(self.sweeper().pieces().lock().all_bytes())
+        self.heap().resident_bytes().saturating_sub(self.sweeper().chunks().lock().all_bytes())
     }
 
     /// How many arenas there have been.
     pub fn arenas(&self) -> u64 {
-        self.sweeper().pieces().lock().arenas()
+        self.sweeper().chunks().lock().arenas()
     }
 
     /// After a full collection, once mutators run again: addresses of arenas that it has met no pointer into rest no longer, and
     /// what arenas have not needed goes back; all that they do not need now if pages are `wanted`.
-    pub fn settle_arenas(&self, wanted: bool) {
-        self.sweeper().settle_pieces(wanted || self.heap().is_limited());
+    pub fn trim_arenas(&self, wanted: bool) {
+        self.sweeper().release_chunks(wanted || self.heap().is_limited());
     }
 
     /// Gives memory back that arenas have not needed since the last call; returns how many bytes of it.
@@ -413,7 +415,7 @@ impl Space {
     pub fn fork_locks(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         self.shape_table().for_each_lock(f);
         f(self.sweeper().fork_lock());
-        f(self.sweeper().pieces());
+        f(self.sweeper().chunks());
         f(self.heap().pages().fork_lock());
     }
 
@@ -481,7 +483,7 @@ impl Space {
 
     /// Bytes of pages that may be resident, in use or not. What arenas have given up and the kernel has is not.
     pub fn resident_bytes(&self) -> usize {
-        let without_memory = self.sweeper().pieces().lock().bytes_without_memory();
+        let without_memory = self.sweeper().chunks().lock().bytes_without_memory();
         self.heap().resident_bytes().saturating_sub(without_memory)
     }
 

@@ -106,7 +106,7 @@ impl<'s> Stopped<'s> {
         budget: usize,
         goal: usize,
     ) -> usize {
-        self.sweeper.forget_stray_marks();
+        self.sweeper.forget_dangling_marks();
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
         let handed_out = self.sweeper.begin_cycle(&mut central, of, budget, goal);

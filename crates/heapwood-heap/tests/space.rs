@@ -2,8 +2,8 @@
 //! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
 
 use heapwood_heap::{
-    Address, Bump, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef, Owner,
-    Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
+    Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
+    Owner, Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
     ThreadCache, ValidationError,
 };
 use heapwood_layout::program::Builder;
@@ -26,7 +26,7 @@ const CONFIG: SpaceConfig = SpaceConfig {
 /// A space and its only mutator.
 struct Heap {
     space: Space,
-    memory: MappedArray<Bump>,
+    memory: MappedArray<AllocBuffer>,
     local: MappedArray<ThreadCache>,
 }
 
@@ -66,13 +66,13 @@ impl Heap {
             return Ok(large.finish().as_ptr() as usize);
         };
         let (owner, cell) = (self.owner(), class.cell_size());
-        let bump = owner.bump(shape);
-        if bump.peek(cell).is_none() {
+        let buffer = owner.buffer(shape);
+        if buffer.peek(cell).is_none() {
             owner.refill(shape, false)?;
         }
-        let object = bump.peek(cell).unwrap();
+        let object = buffer.peek(cell).unwrap();
         // SAFETY: the cell was peeked at just now, and is zero where it has pointers.
-        unsafe { bump.commit(object, cell) };
+        unsafe { buffer.commit(object, cell) };
         Ok(object.as_ptr() as usize)
     }
 
@@ -274,15 +274,15 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
         (programs[1], class.cell_size(), true, 0),
         (programs[2], class.cell_size(), true, 0),
     ] {
-        let bump = heap.owner().bump(shape);
-        if let Some(rest) = bump.peek(cell) {
+        let buffer = heap.owner().buffer(shape);
+        if let Some(rest) = buffer.peek(cell) {
             // Uses up the run that the refill before this one gave.
             // SAFETY: all the room there is; no marking will read it.
-            unsafe { bump.commit(rest, bump.room()) };
+            unsafe { buffer.commit(rest, buffer.room()) };
         }
         heap.owner().refill(shape, whole).unwrap();
         // SAFETY: the run has a cell.
-        assert_eq!(unsafe { *bump.peek(cell).unwrap().as_ptr() }, wanted);
+        assert_eq!(unsafe { *buffer.peek(cell).unwrap().as_ptr() }, wanted);
     }
 }
 

@@ -12,7 +12,7 @@
 //! | [`request`] | what is asked for |
 //! | [`linux`] | the trait over mmap, mprotect and madvise |
 //! | [`faulty`] | a kernel that refuses on command, for tests |
-//! | [`coarse`] | a kernel with larger pages, for tests |
+//! | [`large_page_kernel`] | a kernel with larger pages, for tests |
 //! | [`region`] | owned reservations and lazily committed arrays |
 //! | [`mapped_box`] | one value in mapped memory of its own |
 //! | [`mapped_index`] | numbers found by hash, in mapped memory |
@@ -25,9 +25,9 @@
 //! | [`lock`] | a mutex on a futex |
 //! | [`timed_lock`] | a mutex that knows how long it was held |
 //! | [`task`] | what a thread is doing, in words |
-//! | [`late`] | why a thread does not answer a signal |
+//! | [`slow_thread`] | why a thread does not answer a signal |
 //! | [`loaded`] | what the dynamic loader has loaded |
-//! | [`peek`] | memory that may be unmapped at any moment |
+//! | [`safe_read`] | memory that may be unmapped at any moment |
 //! | [`thread`] | threads of the library's own, which take no signals of the program |
 //! | [`thread_value`] | a word a thread, and what happens to it when the thread exits |
 //! | [`signal`] | signals to single threads, and what a handler needs to know |
@@ -46,7 +46,6 @@ pub mod backtrace;
 pub mod cache_padded;
 pub mod cgroup;
 pub mod clock;
-pub mod coarse;
 pub mod cores;
 pub mod error;
 pub mod exit;
@@ -55,7 +54,7 @@ mod file;
 pub mod fork;
 pub mod futex;
 pub mod kernel;
-pub mod late;
+pub mod large_page_kernel;
 mod limits;
 pub mod linux;
 pub mod loaded;
@@ -66,10 +65,11 @@ pub mod membarrier;
 pub mod message;
 pub mod page;
 pub mod pagemap;
-pub mod peek;
 pub mod region;
 pub mod request;
+pub mod safe_read;
 pub mod signal;
+pub mod slow_thread;
 pub mod stack;
 pub mod sync;
 pub mod task;
@@ -87,9 +87,9 @@ pub use mapped_box::MappedBox;
 pub use mapped_index::MappedIndex;
 pub use page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};
 pub use pagemap::Pagemap;
-pub use peek::Peek;
 pub use region::{MappedArray, Reservation};
 pub use request::Request;
+pub use safe_read::Peek;
 pub use thread::Thread;
 pub use thread_value::ThreadValue;
 pub use timed_lock::TimedLock;

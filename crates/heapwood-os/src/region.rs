@@ -256,7 +256,7 @@ impl<T: Zeroed> MappedArray<T> {
 mod tests {
     use super::*;
     use crate::SYSTEM;
-    use crate::coarse::Coarse;
+    use crate::large_page_kernel::Coarse;
 
     #[test]
     fn arrays_commit_by_index() {

@@ -125,7 +125,7 @@ impl<G: Geometry> ScavengeIndex<G> {
     }
 
     /// Whether the chunk was dense a short while ago.
-    pub(crate) fn is_resting(&self, chunk: ChunkIndex) -> bool {
+    pub(crate) fn is_quarantined(&self, chunk: ChunkIndex) -> bool {
         let now = self.cycle.load(Ordering::Relaxed);
         self.word(chunk).is_some_and(|word| {
             let word = word.load(Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl<G: Geometry> ScavengeIndex<G> {
                 bits &= !(1 << bit);
                 let first = (word * BITS + bit as usize) << self.log_granule;
                 let chunks = (first..below.min(first + (1 << self.log_granule))).rev().map(ChunkIndex);
-                let wanted = |&c: &ChunkIndex| self.is_noted(c) && (resting || !self.is_resting(c));
+                let wanted = |&c: &ChunkIndex| self.is_noted(c) && (resting || !self.is_quarantined(c));
                 if let found @ Some(_) = { chunks }.find(wanted) {
                     return found;
                 }

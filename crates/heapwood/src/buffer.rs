@@ -58,7 +58,7 @@ impl Mutator {
         let (shape, cell) = (ShapeId::no_pointers(Some(class)), class.cell_size());
         let object = self.raw().reserve(shape, cell)?;
         // SAFETY: it was reserved just now, and whatever it holds is right.
-        unsafe { self.raw().bump(shape).commit(object, cell) };
+        unsafe { self.raw().buffer(shape).commit(object, cell) };
         Ok(object)
     }
 

@@ -82,8 +82,8 @@ impl Mutator {
                 Some(shape) => shape,
                 None => self.shape_of::<T>(),
             };
-            let bump = self.raw().bump(shape);
-            let cell = match bump.peek(const { Kind::<T>::CELL }) {
+            let buffer = self.raw().buffer(shape);
+            let cell = match buffer.peek(const { Kind::<T>::CELL }) {
                 Some(cell) => cell,
                 None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
             };
@@ -91,7 +91,7 @@ impl Mutator {
             // SAFETY: the cell is free, large enough and aligned for T; it exists from the commit on, with a value.
             unsafe {
                 cell.cast::<T>().write(value);
-                bump.commit(cell, const { Kind::<T>::CELL });
+                buffer.commit(cell, const { Kind::<T>::CELL });
                 return Gc::from_raw(cell.cast());
             }
         }
@@ -116,7 +116,7 @@ impl Mutator {
             // SAFETY: as in `alloc`.
             unsafe {
                 cell.cast::<T>().write(value);
-                self.raw().bump(shape).commit(cell, const { Kind::<T>::CELL });
+                self.raw().buffer(shape).commit(cell, const { Kind::<T>::CELL });
                 Ok(Gc::from_raw(cell.cast()))
             }
         } else {
@@ -206,8 +206,8 @@ impl Mutator {
             let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
             let cell = class.cell_size();
             let shape = self.slice_shape::<T>(Some(class), cell)?;
-            let bump = self.raw().bump(shape);
-            let object = match bump.peek(cell) {
+            let buffer = self.raw().buffer(shape);
+            let object = match buffer.peek(cell) {
                 Some(object) => object,
                 None => self.raw().reserve_slow(shape, cell)?,
             };
@@ -216,7 +216,7 @@ impl Mutator {
             // they may hold pointers.
             unsafe {
                 Slice::set_len(slice, len);
-                bump.commit(object, cell);
+                buffer.commit(object, cell);
             }
             return Ok(slice);
         }
@@ -236,7 +236,7 @@ impl Mutator {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;
                 // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                unsafe { self.raw().bump(shape).commit(object, cell) };
+                unsafe { self.raw().buffer(shape).commit(object, cell) };
                 object
             }
             None => self.raw().allocate_large(shape, bytes, false)?,

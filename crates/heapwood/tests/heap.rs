@@ -33,7 +33,7 @@ fn wrong_settings_are_refused_with_what_is_right() {
         );
     }
     for bytes in [1, 1 << 60] {
-        let text = refusal(SMALL.reserve(bytes));
+        let text = refusal(SMALL.address_space(bytes));
         assert!(
             text.contains(": it must be 16 MiB to 16 TiB; choose such a value, or leave it out"),
             "{text}"
@@ -51,7 +51,7 @@ fn the_edges_of_the_settings_work() {
         SMALL.min_heap(0),
         SMALL.min_heap(usize::MAX),
         SMALL.mark_stack(1),
-        SMALL.reserve(16 << 20),
+        SMALL.address_space(16 << 20),
         SMALL.conservative_stacks(false),
         Config::DEFAULT,
     ] {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 const LIMIT: usize = 8 << 20;
 const LIMITED: Config = {
     let mut config = SMALL.limit(LIMIT);
-    config.reserve = None;
+    config.address_space = None;
     config
 };
 

@@ -24,7 +24,7 @@ const SPANS: usize = 2;
 
 const CONFIG: Config = Config::DEFAULT
     .min_heap(64 << 20)
-    .reserve(1 << 30)
+    .address_space(1 << 30)
     .background_release(false)
     .conservative_stacks(false)
     .generational(Generational::Off);
@@ -209,9 +209,9 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 /// Takes a span, and all its cells at once.
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
     let first = mutator.reserve_slow(ty.shape(), cell)?;
-    let bump = mutator.bump(ty.shape());
+    let buffer = mutator.buffer(ty.shape());
     // SAFETY: all that the run has, which nobody reads.
-    unsafe { bump.commit(first, bump.room()) };
+    unsafe { buffer.commit(first, buffer.room()) };
     Ok(first)
 }
 

@@ -15,7 +15,7 @@ int main(void) {
     CHECK(hw_options_env(&o, &why) == HW_OK && why.status == HW_OK && why.text[0] == '\0' && o.size == sizeof o);
     printf("min_heap %" PRIu64 " limit %" PRIu64 " percent %" PRIu32 " huge_pages %" PRIu32 " verify %" PRIu32
            " mark_stack %" PRIu32 " memory %" PRIu64 "\n",
-           o.min_heap, o.limit, o.percent, o.huge_pages, o.verify, o.mark_stack, o.memory);
+           o.min_heap, o.limit, o.percent, o.huge_pages, o.verify, o.mark_stack, o.process_memory);
     CHECK(hw_heap_create(&o, &heap, &why) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 
     CHECK(hw_options_env(NULL, &why) == HW_EINVAL && strstr(why.text, "options is NULL") != NULL);

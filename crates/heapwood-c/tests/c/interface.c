@@ -93,9 +93,9 @@ static void options(void) {
     memset(&o, 0xff, sizeof o);
     hw_options_init(&o);
     hw_options_defaults(NULL, 8);
-    CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 4 << 20 && o.limit == 0 && o.reserve == 0);
+    CHECK(o.size == sizeof o && o.percent == 150 && o.min_heap == 4 << 20 && o.limit == 0 && o.address_space == 0);
     CHECK(o.huge_pages == 1 && o.conservative_stacks == 1 && o.verify == 0 && o.stress == 0 && o.background_release == 1);
-    CHECK(o.mask_words == 256 && o.mark_stack == 0 && o.memory == 0 && o.trace == 0 && o.mark_threads == 0);
+    CHECK(o.mask_words == 256 && o.mark_stack == 0 && o.process_memory == 0 && o.trace == 0 && o.mark_threads == 0);
 
     CHECK(hw_heap_create(&o, NULL, &why) == HW_EINVAL && strstr(why.text, "out") != NULL);
 #define REFUSED(field, value, words)                                                                     \
@@ -112,8 +112,8 @@ static void options(void) {
     REFUSED(percent, 0, "option percent is 0: it must be 1 to 100000; choose such a value");
     REFUSED(percent, 1000000, "percent");
     REFUSED(limit, 1, "option limit is 1 byte: it must be at least 4 MiB");
-    REFUSED(reserve, UINT64_C(1) << 60, "option reserve is 1 EiB: it must be 16 MiB to 16 TiB");
-    REFUSED(reserve, 1, "16 MiB");
+    REFUSED(address_space, UINT64_C(1) << 60, "option address_space is 1 EiB: it must be 16 MiB to 16 TiB");
+    REFUSED(address_space, 1, "16 MiB");
     REFUSED(huge_pages, 2, "option huge_pages is 2: it must be on (1) or off (0)");
     REFUSED(conservative_stacks, 2, "conservative_stacks");
     REFUSED(verify, 7, "verify");
@@ -121,7 +121,7 @@ static void options(void) {
     REFUSED(background_release, 7, "background_release");
     REFUSED(mask_words, 257, "option mask_words is 257: it must be 0 to 256");
     REFUSED(mark_stack, UINT32_MAX, "mark_stack");
-    REFUSED(memory, 1, "at least 16 MiB");
+    REFUSED(process_memory, 1, "at least 16 MiB");
     REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
     REFUSED(mark_threads, 129, "1 to 128");
 
@@ -133,7 +133,7 @@ static void options(void) {
     heap = NULL;
     older = o;
     older.size = 64;
-    older.memory = 1;
+    older.process_memory = 1;
     CHECK(hw_heap_create(&older, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     heap = NULL;
 

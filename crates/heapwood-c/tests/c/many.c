@@ -13,7 +13,7 @@ static hw_heap *new_heap(void) {
     hw_heap *heap = NULL;
     hw_options_init(&o);
     o.conservative_stacks = 0;
-    o.reserve = 1 << 30;
+    o.address_space = 1 << 30;
     CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK);
     return heap;
 }

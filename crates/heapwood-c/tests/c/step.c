@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
     options.verify = argc > 1 && strcmp(argv[1], "verify") == 0;
     options.background_release = 0;
     options.mark_threads = 1;
-    options.reserve = 16 << 20;
+    options.address_space = 16 << 20;
     options.min_heap = 8 << 20;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
     uint64_t mask = HW_POINTER(struct node, next) | HW_POINTER(struct node, other);

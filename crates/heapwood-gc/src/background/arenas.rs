@@ -2,12 +2,10 @@
 //! Invariant: as long as arenas have memory that they do not use, it looks again.
 
 use super::figures::Figures;
+use crate::policy::background::ARENA_PATIENCE;
 use crate::state::State;
 use core::time::Duration;
 use heapwood_pages::Clock;
-
-/// How long memory waits for an arena.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// When it looks next.
 #[derive(Debug, Default)]
@@ -29,12 +27,12 @@ impl ArenaReleaser {
         }
         let now = clock.now();
         let first = self.next.is_none();
-        let next = *self.next.get_or_insert(now + PATIENCE);
+        let next = *self.next.get_or_insert(now + ARENA_PATIENCE);
         if first || now >= next {
             // What was there at the first look has not been waiting for long.
             let released = space.release_idle_arenas(!first);
             figures.count_released(released);
-            self.next = Some(now + PATIENCE);
+            self.next = Some(now + ARENA_PATIENCE);
         }
         self.next.map(|next| next.saturating_sub(now))
     }

@@ -4,27 +4,27 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `thread` | the thread: its start and its end |
-//! | `worker` | what it does next, and how long it sleeps |
+//! | `background_loop` | what it does next, and how long it sleeps |
 //! | `sweeper` | sweeping, paced |
-//! | `emptier` | threads that are blocked hand back what they have set aside |
-//! | `idle` | when a heap is idle, and collecting it then |
+//! | `idle_cache_flusher` | threads that are blocked hand back what they have set aside |
+//! | `idle_collector` | when a heap is idle, and collecting it then |
 //! | `arenas` | memory that no arena needs goes back |
 //! | `scavenger` | which memory goes back, paced |
 //! | `figures` | what the thread has done |
-//! | `day` | a day of the worker under a clock of the test's |
+//! | `simulated_clock_tests` | a day of the worker under a clock of the test's |
 //!
 //! Invariants: it keeps nobody waiting but for a pack of spans, or for one mutator's being emptied; when there is nothing to
 //! do it sleeps without a timer. It ends before its heap does.
 
 mod arenas;
-#[cfg(all(test, not(loom)))]
-mod day;
-mod emptier;
+mod background_loop;
 mod figures;
-mod idle;
+mod idle_cache_flusher;
+mod idle_collector;
 mod scavenger;
+#[cfg(all(test, not(loom)))]
+mod simulated_clock_tests;
 mod sweeper;
 mod thread;
-mod worker;
 
 pub(crate) use thread::Background;

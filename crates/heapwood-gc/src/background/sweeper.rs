@@ -4,15 +4,10 @@
 //! to come first. Invariant: it has no pack in hand while the world is stopped, which `Collector::sweep_some` sees to.
 
 use crate::collect::Collector;
+use crate::policy::background::{SWEEP_DELAY, SWEEP_PART};
 use crate::state::State;
 use core::time::Duration;
 use heapwood_pages::{Clock, PacedWork};
-
-/// One CPU in so many.
-const SHARE: u32 = 4;
-/// For so long after a collection the program is left to sweep itself. Where the next one comes before that, a second thread
-/// that sweeps would save little time, but move every line that it touches to another core and back.
-const SETTLE: Duration = Duration::from_millis(2);
 
 /// How far sweeping is.
 pub(super) struct BackgroundSweeper {
@@ -25,7 +20,7 @@ pub(super) struct BackgroundSweeper {
 
 impl BackgroundSweeper {
     pub(super) fn new() -> Self {
-        BackgroundSweeper { pacing: PacedWork::new(SHARE), done: 0, known: (0, Duration::ZERO) }
+        BackgroundSweeper { pacing: PacedWork::new(SWEEP_PART), done: 0, known: (0, Duration::ZERO) }
     }
 
     /// Sweeps some, if there is something to sweep; how long it rests then.
@@ -43,8 +38,8 @@ impl BackgroundSweeper {
             self.known = (now, clock.now());
         }
         let settled = clock.now().saturating_sub(self.known.1);
-        if settled < SETTLE {
-            return Some(SETTLE - settled);
+        if settled < SWEEP_DELAY {
+            return Some(SWEEP_DELAY - settled);
         }
         let owed = self.pacing.owed(clock);
         if !owed.is_zero() {

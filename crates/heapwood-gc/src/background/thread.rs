@@ -1,8 +1,8 @@
 //! The heap's own thread: how it is started and ended, and what it tells. A forked child starts its own. Invariant: it ends before
 //! its heap does.
 
+use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
-use super::worker::Worker;
 use crate::collect::Collector;
 use crate::state::State;
 use core::ffi::c_void;
@@ -96,7 +96,7 @@ unsafe extern "C" fn entry(background: *mut c_void) -> *mut c_void {
     };
     let wakeup = state.wakeup();
     let collects = background.collects.load(Ordering::Relaxed);
-    let mut worker = Worker::new(wakeup.now(), state, collector, background.figures(), collects);
+    let mut worker = BackgroundLoop::new(wakeup.now(), state, collector, background.figures(), collects);
     while let Some(seen) = wakeup.look() {
         let at_most = worker.step(wakeup);
         // An event that came meanwhile ends the wait at once.

@@ -1,6 +1,6 @@
 //! Why there is a collection. Invariant: a cause says nothing about who collects.
 
-use crate::policy::{Next, Nursery};
+use crate::policy::{NextCollection, Nursery};
 use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
@@ -47,7 +47,7 @@ impl Cause {
         let is_young = match self {
             // A large object may take the place of one that is old.
             Cause::BudgetExhausted(bytes) => {
-                nursery.next() != Next::Full
+                nursery.next() != NextCollection::Full
                     && state.live().saturating_add(bytes) <= state.goal().load(Ordering::Relaxed)
             }
             Cause::Program(kind) => kind == Collection::Young && nursery.is_on(),

@@ -9,7 +9,7 @@ use super::session::Session;
 use crate::error::MisuseError;
 use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};
-use crate::mutator::{Mutator, Rest};
+use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
 use crate::options::Config;
@@ -215,7 +215,7 @@ impl Collector {
         me.check()?;
         // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
         // that collects gets its turn before the next collection.
-        let (collected, _work) = me.away(Rest::Parked, || self.collect(state, wanted, cause))?;
+        let (collected, _work) = me.away(ThreadState::AtSafepoint, || self.collect(state, wanted, cause))?;
         Ok(collected)
     }
 
@@ -233,7 +233,7 @@ impl Collector {
         }
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
-        let counts = cause.is_allocation() && self.pacer.is_near_limit(state);
+        let counts = cause.is_allocation() && self.pacer.is_near_limit(state.live_in_full());
         if work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full {
             // A concurrent marking ends first.
             let Ok(()) = self.run_stopped(state, Cause::FinishMarking, &mut work);

@@ -6,7 +6,7 @@ use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::session::Session;
 use crate::error::MisuseError;
-use crate::mutator::{Mutator, Rest};
+use crate::mutator::{Mutator, ThreadState};
 use crate::state::State;
 
 impl Collector {
@@ -68,6 +68,6 @@ impl Collector {
     /// Calls `f` with the collector's lock held, and the thread stopped in all its heaps.
     fn with_work<R>(&self, me: &Mutator, f: impl FnOnce(&mut Work) -> R) -> Result<R, MisuseError> {
         me.check()?;
-        me.away(Rest::Parked, || f(&mut self.work.lock()))
+        me.away(ThreadState::AtSafepoint, || f(&mut self.work.lock()))
     }
 }

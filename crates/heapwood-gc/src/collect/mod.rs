@@ -7,8 +7,8 @@
 //! | `plan` | what a pause does, decided once after the stop |
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
+//! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking, in steps that somebody drives |
-//! | `session` | how far a concurrent marking has come |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 

@@ -1,5 +1,5 @@
-//! How far a heap's concurrent marking has come: none, about to take its snapshot, or active. Phases move it on.
-//! Invariant: it is active from the pause that takes the snapshot until the pause that ends the marking.
+//! The session of a concurrent marking: whether there is one, and how far it has come. Invariant: it is active from the pause
+//! that takes its snapshot to the pause that ends it.
 
 use super::plan::SessionPhase;
 use crate::mark::MarkSession;

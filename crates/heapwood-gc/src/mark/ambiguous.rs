@@ -19,7 +19,8 @@ impl<M: Mode> Marker<'_, M> {
             Some(object) => Some(object.base.get()),
             None => {
                 // Where an arena was this keeps the addresses from being used again.
-                let _ = self.space.find_piece(Address::new(word)).is_some_and(|piece| piece.is_in_use());
+                let _ =
+                    self.space.find_arena_chunk(Address::new(word)).is_some_and(|piece| piece.is_in_use());
                 None
             }
         }

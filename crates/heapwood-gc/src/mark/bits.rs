@@ -65,7 +65,7 @@ impl MarkBits for Plain {
 }
 
 /// Several threads mark: the bits of the word that this one is at.
-pub(super) struct Collected {
+pub(super) struct BatchedBits {
     word: *const AtomicU64,
     /// What the word held when this marker came to it.
     before: u64,
@@ -79,13 +79,13 @@ pub(super) struct Collected {
 /// same list side by side would not notice each other.
 const CAREFUL: u32 = 1024;
 
-impl Default for Collected {
+impl Default for BatchedBits {
     fn default() -> Self {
-        Collected { word: core::ptr::null(), before: 0, after: 0, careful: 0 }
+        BatchedBits { word: core::ptr::null(), before: 0, after: 0, careful: 0 }
     }
 }
 
-impl MarkBits for Collected {
+impl MarkBits for BatchedBits {
     #[inline(always)]
     unsafe fn set(&mut self, marks: MarkSide, addr: usize, twice: impl FnMut(usize, u64)) -> bool {
         if self.careful != 0 {
@@ -169,7 +169,7 @@ mod tests {
         // SAFETY: nobody is attached.
         let world = unsafe { space.stopped() };
         let marks = world.mark_side(heapwood_heap::Collection::Full);
-        let (mut a, mut b) = (Collected::default(), Collected::default());
+        let (mut a, mut b) = (BatchedBits::default(), BatchedBits::default());
         let (mut found, mut twice) = (0, 0);
         for step in 0..20_000usize {
             let granule = object + step.wrapping_mul(40_503) % 30_000 / 3 * 16;
@@ -183,7 +183,7 @@ mod tests {
             b.flush(marks, |_, bits| twice += bits.count_ones());
         }
         // SAFETY: as above.
-        let set = (0..10_000).filter(|&i| unsafe { Collected::is_set(marks, object + i * 16) }).count();
+        let set = (0..10_000).filter(|&i| unsafe { BatchedBits::is_set(marks, object + i * 16) }).count();
         assert_eq!((found - twice) as usize, set);
         assert!(set > 5_000 && twice > 0, "{set} marked, {twice} of them by both");
     }

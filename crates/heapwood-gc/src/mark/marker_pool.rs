@@ -29,7 +29,7 @@ pub(super) struct BlockId(pub(super) u16);
 
 /// What a member does next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum PoolWork {
     /// It follows the edges of a block, which is now its own.
     Follow(BlockId),
     /// It scans again what a full stack has left: all others wait, and there is no edge.
@@ -58,7 +58,7 @@ impl Names {
     }
 }
 
-struct State {
+struct PoolState {
     /// Members may join.
     open: bool,
     members: usize,
@@ -71,7 +71,7 @@ struct State {
 
 /// The markers that share a marking.
 pub(super) struct MarkerPool {
-    state: Lock<State>,
+    state: Lock<PoolState>,
     /// Another number for each block that was handed over, at the end, and when the last helper leaves.
     news: Futex,
     /// More members wait than blocks are full.
@@ -83,7 +83,7 @@ impl MarkerPool {
     pub(super) fn new(blocks: usize) -> Self {
         let mut free = Names::EMPTY;
         (0..blocks.min(MOST_BLOCKS)).rev().for_each(|block| free.push(BlockId(block as u16)));
-        let state = State { open: false, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
+        let state = PoolState { open: false, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
         MarkerPool { state: Lock::new(state), news: Futex::new(0), has_idle: AtomicU32::new(0) }
     }
 
@@ -93,7 +93,7 @@ impl MarkerPool {
         self.has_idle.load(Ordering::Relaxed) != 0
     }
 
-    fn update_idle(&self, state: &State) {
+    fn update_idle(&self, state: &PoolState) {
         let has_idle = (state.waiting > state.full.len) as u32;
         // The word's line is every marker's: it is written when it changes.
         if self.has_idle.load(Ordering::Relaxed) != has_idle {
@@ -176,7 +176,7 @@ impl MarkerPool {
     /// What the caller, a member without edges, does next: it waits for a block, or for the end. `waits` says whether it
     /// is counted as waiting already, as it is after [`MarkerPool::join`]. If all wait and there is something to scan again, one
     /// does so.
-    pub(super) fn next(&self, mut waits: bool, is_left: impl Fn() -> bool) -> Next {
+    pub(super) fn next(&self, mut waits: bool, is_left: impl Fn() -> bool) -> PoolWork {
         let mut slept = false;
         loop {
             let mut state = self.state.lock();
@@ -184,10 +184,10 @@ impl MarkerPool {
             if let Some(block) = state.full.pop() {
                 state.waiting -= waits as usize;
                 self.update_idle(&state);
-                return Next::Follow(block);
+                return PoolWork::Follow(block);
             }
             if !state.open {
-                return Next::End;
+                return PoolWork::End;
             }
             if !waits {
                 state.waiting += 1;
@@ -197,12 +197,12 @@ impl MarkerPool {
             if state.waiting == state.members {
                 if is_left() {
                     state.waiting -= 1;
-                    return Next::Rescan;
+                    return PoolWork::Rescan;
                 }
                 state.open = false;
                 self.change();
                 sync::wake(&self.news, i32::MAX);
-                return Next::End;
+                return PoolWork::End;
             }
             let seen = self.news.load(Ordering::Relaxed);
             drop(state);
@@ -232,7 +232,7 @@ mod model {
     use loom::sync::Arc;
 
     /// A marking whose edges are trees: an edge of weight n leads to an object with edges of together n - 1.
-    struct Marking {
+    struct ModelMarking {
         pool: MarkerPool,
         /// The weights in a block.
         blocks: [UnsafeCell<u32>; 3],
@@ -244,7 +244,7 @@ mod model {
         overflows: AtomicU32,
     }
 
-    impl Marking {
+    impl ModelMarking {
         /// Marks until the end; `weight` is what the member holds.
         fn mark(&self, me: usize, mut weight: u32, mut waits: bool) {
             loop {
@@ -263,7 +263,7 @@ mod model {
                     }
                 }
                 match self.pool.next(waits, || self.left_over.load(Ordering::Relaxed) > 0) {
-                    Next::Follow(block) => {
+                    PoolWork::Follow(block) => {
                         // SAFETY: as above.
                         weight =
                             self.blocks[block.0 as usize].with_mut(|w| unsafe { core::mem::take(&mut *w) });
@@ -274,8 +274,8 @@ mod model {
                         }
                         self.pool.free(block);
                     }
-                    Next::Rescan => weight = self.left_over.swap(0, Ordering::Relaxed),
-                    Next::End => return,
+                    PoolWork::Rescan => weight = self.left_over.swap(0, Ordering::Relaxed),
+                    PoolWork::End => return,
                 }
                 waits = false;
             }
@@ -286,7 +286,7 @@ mod model {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(if helpers > 1 { 2 } else { 3 });
         builder.check(move || {
-            let marking = Arc::new(Marking {
+            let marking = Arc::new(ModelMarking {
                 pool: MarkerPool::new(3),
                 blocks: [const { () }; 3].map(|()| UnsafeCell::new(0)),
                 followed: [const { () }; 3].map(|()| UnsafeCell::new(0)),

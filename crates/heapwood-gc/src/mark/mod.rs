@@ -10,7 +10,7 @@
 //! | `ambiguous` | words that may or may not be pointers |
 //! | `stack` | the bounded stacks |
 //! | `overflow` | what happens when they are full |
-//! | `flagged` | which spans have to be scanned again then |
+//! | `rescan` | which spans have to be scanned again then |
 //! | `tracer` | what a type's own trace function sees |
 //! | `shading` | what the write barrier tells a concurrent marking |
 //! | `session` | a concurrent marking, in steps that somebody drives |
@@ -26,13 +26,13 @@
 mod ambiguous;
 mod bits;
 mod blocks;
-mod flagged;
 mod marker_pool;
 mod marking;
 mod mode;
 mod overflow;
 mod programs;
 mod queue;
+mod rescan_set;
 mod ring;
 mod roots;
 mod scan;

@@ -5,9 +5,9 @@
 //! lies in a flagged span.
 
 use super::bits::MarkBits;
-use super::flagged::WORD_PAGES;
 use super::mode::{Mode, Scope, Team};
 use super::queue::Marker;
+use super::rescan_set::WORD_PAGES;
 use super::stack::Range;
 use heapwood_heap::{Address, GRANULE, ScanKind};
 use heapwood_layout::WORD;
@@ -17,7 +17,7 @@ impl<M: Mode> Marker<'_, M> {
     /// An edge did not fit: marks its object now and leaves the object's own edges for later.
     #[cold]
     pub(super) fn edge_overflow(&mut self, addr: usize) {
-        if self.is_stray(addr) {
+        if self.is_dangling(addr) {
             return;
         }
         // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
@@ -30,7 +30,7 @@ impl<M: Mode> Marker<'_, M> {
             self.no_object(addr);
         }
         if entry.is(ScanKind::Arena) {
-            return self.piece_overflow(addr);
+            return self.chunk_overflow(addr);
         }
         self.live_objects += 1;
         let cell = self.shape(entry).cell_size as usize;
@@ -40,8 +40,8 @@ impl<M: Mode> Marker<'_, M> {
 
     /// The same of an edge into an arena: its piece is marked, and left for later.
     #[cold]
-    fn piece_overflow(&mut self, addr: usize) {
-        let Some(piece) = self.space.find_piece(Address::new(addr)) else { return };
+    fn chunk_overflow(&mut self, addr: usize) {
+        let Some(piece) = self.space.find_arena_chunk(Address::new(addr)) else { return };
         if !piece.is_in_use() {
             return piece.note_inside();
         }
@@ -72,26 +72,26 @@ impl<M: Mode> Marker<'_, M> {
             self.count(addr, self.shape(entry));
         }
         let page = (addr - self.base) / PAGE_SIZE - entry.back().0;
-        self.flagged.flag(page);
+        self.rescan.flag(page);
         self.overflows += 1;
     }
 
     /// Scans the marked objects of all flagged spans again.
     #[cold]
     pub(super) fn rescan_overflowed(&mut self) {
-        self.flagged.begin();
-        for index in 0..self.flagged.words() {
-            let mut bits = self.flagged.take(index);
+        self.rescan.begin();
+        for index in 0..self.rescan.words() {
+            let mut bits = self.rescan.take(index);
             while bits != 0 {
                 let page = PageIndex(index * WORD_PAGES + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
                 self.rescan_span(page);
             }
         }
-        if self.flagged.take_beyond() {
+        if self.rescan.take_beyond() {
             let world = self.world;
             world.for_each_span(|page, _| {
-                if page.0 / WORD_PAGES >= self.flagged.words() {
+                if page.0 / WORD_PAGES >= self.rescan.words() {
                     self.rescan_span(page);
                 }
             });
@@ -132,8 +132,8 @@ impl<M: Mode> Marker<'_, M> {
         while let Some(range) = left.take() {
             let Some((mut written, rest)) = self.written_part(range) else { break };
             while written.next < written.end {
-                let piece = self.piece_of(&mut written);
-                self.scan_piece(piece);
+                let piece = self.slice_of(&mut written);
+                self.scan_slice(piece);
                 self.follow_all();
             }
             left = rest;

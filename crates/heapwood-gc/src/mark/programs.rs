@@ -4,7 +4,7 @@
 
 use super::mode::Mode;
 use super::queue::Marker;
-use super::scan::{PIECE, WORD};
+use super::scan::{SLICE_WORDS, WORD};
 use super::stack::Range;
 use heapwood_heap::{Address, ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
@@ -53,7 +53,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             None => element + nest.words() as usize * WORD,
         };
         let start = next.min(range.end);
-        let words = PIECE.max(nest.nodes().len() * WORDS_A_NODE);
+        let words = SLICE_WORDS.max(nest.nodes().len() * WORDS_A_NODE);
         let piece = Range { next: start, end: range.end.min(start + words * WORD), ..*range };
         range.next = piece.end;
         Some(piece)

@@ -8,8 +8,8 @@
 //! mark is set once.
 
 use super::bits::MarkBits;
-use super::flagged::FlaggedSpans;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
+use super::rescan_set::RescanSet;
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
@@ -69,7 +69,7 @@ impl MarkTotals {
 pub(super) struct Graph<'h> {
     pub(super) state: &'h State,
     pub(super) world: &'h Stopped<'h>,
-    pub(super) flagged: &'h FlaggedSpans,
+    pub(super) rescan: &'h RescanSet,
 }
 
 /// One marking under way. The heap is stopped as long as it exists.
@@ -85,9 +85,9 @@ pub(super) struct Marker<'h, M> {
     pub(super) stacks: &'h mut MarkStacks,
     /// Which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
-    pub(super) flagged: &'h FlaggedSpans,
+    pub(super) rescan: &'h RescanSet,
     /// What an edge leads to may be no object.
-    distrusts: bool,
+    may_dangle: bool,
     /// How often a stack was full.
     pub(super) overflows: u64,
     /// Bytes of what was marked, in cells and pages.
@@ -101,7 +101,7 @@ pub(super) struct Marker<'h, M> {
 impl<'h, M: Mode> Marker<'h, M> {
     /// A marker that has found nothing yet.
     pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
-        let Graph { state, world, flagged } = graph;
+        let Graph { state, world, rescan } = graph;
         let space = state.space();
         Marker {
             mode,
@@ -114,9 +114,9 @@ impl<'h, M: Mode> Marker<'h, M> {
             shapes: space.shapes(),
             stacks,
             pagemap,
-            flagged,
+            rescan,
             // What is dead may refer to what the program has freed, and be kept by what is dead and old, or by a stray word.
-            distrusts: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
+            may_dangle: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,
@@ -140,14 +140,14 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Whether an edge leads to no object. A full marking need not ask of cells: what refers to one that was freed was kept by
     /// the marking before, and so was the cell. But the pages of a large object are others' at once.
     #[inline(always)]
-    pub(super) fn is_stray(&self, edge: usize) -> bool {
+    pub(super) fn is_dangling(&self, edge: usize) -> bool {
         (matches!(M::Scope::KIND, Collection::Young) || edge.is_multiple_of(PAGE_SIZE))
-            && self.distrusts
-            && self.leads_nowhere(edge)
+            && self.may_dangle
+            && self.resolves_to_nothing(edge)
     }
 
     #[inline(never)]
-    fn leads_nowhere(&self, edge: usize) -> bool {
+    fn resolves_to_nothing(&self, edge: usize) -> bool {
         if self.entry(edge).is(ScanKind::Arena) {
             return false;
         }
@@ -174,7 +174,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     fn push_of_snapshot(&mut self, addr: usize) {
         let Some(addr) = self.space.known_by(Address::new(addr)).map(Address::get) else {
             // Where an arena was this keeps the addresses from being used again.
-            let _ = self.space.find_piece(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
+            let _ = self.space.find_arena_chunk(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
             return;
         };
         let object = ObjectRef::new(addr);
@@ -231,7 +231,8 @@ impl<'h, M: Mode> Marker<'h, M> {
             false => self.count(object, self.shape(entry)),
             // Whoever frees the piece has to know; and where no arena has it any more, who ends this collection.
             true => {
-                let piece = self.space.find_piece(Address::new(object)).filter(|piece| piece.is_in_use());
+                let piece =
+                    self.space.find_arena_chunk(Address::new(object)).filter(|piece| piece.is_in_use());
                 piece.inspect(|piece| piece.note_inside());
             }
         }
@@ -336,7 +337,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 } else {
                     break 'follow;
                 };
-                if self.is_stray(edge) {
+                if self.is_dangling(edge) {
                     continue 'follow;
                 }
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
@@ -389,7 +390,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 }
             } else {
                 self.stacks.edges.set_top(top);
-                self.stacks.edges.make_room(LOOP_PUSHES);
+                self.stacks.edges.shrink_to_share(LOOP_PUSHES);
                 self.visit_marked(object, entry);
                 (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
             }

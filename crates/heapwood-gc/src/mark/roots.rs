@@ -2,11 +2,11 @@
 
 use super::mode::{Limit, Mode, Team};
 use super::queue::Marker;
-use super::scan::{PIECE, WORD};
+use super::scan::{SLICE_WORDS, WORD};
 use super::stack::Range as Waiting;
 use crate::inject::Fault;
 use crate::roots::ScanRoots;
-use crate::state::remembered::Entry;
+use crate::state::remembered::RememberedEntry;
 use core::ops::Range;
 use heapwood_heap::Address;
 
@@ -39,7 +39,7 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
             shape: 0,
             dense: true,
         };
-        if !M::Team::SEVERAL || words.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
+        if !M::Team::SEVERAL || words.len() <= SLICE_WORDS * WORD || !self.stacks.ranges.push(range) {
             self.scan_ambiguous(words.start, words.end);
         }
     }
@@ -49,18 +49,18 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
             return;
         }
         let piece = self.space.known_by(Address::new(part.start)).map_or(part.start, Address::get);
-        self.scan_piece_part(part, piece);
+        self.scan_chunk_part(part, piece);
     }
 
-    fn remembered(&mut self, entry: Entry) {
+    fn remembered(&mut self, entry: RememberedEntry) {
         // The program may have freed the object meanwhile, or stored a word that is no pointer: so what a slot holds is looked
         // up.
         match entry {
-            Entry::Slot(slot) if self.is_gone(slot) => {}
-            Entry::Words(start, _) if self.is_gone(start) => {}
-            Entry::Slot(slot) => self.scan_ambiguous(slot, slot + WORD),
-            Entry::Words(start, end) => self.scan_ambiguous(start, end),
-            Entry::Object(object) => self.remembered_object(object),
+            RememberedEntry::Slot(slot) if self.is_gone(slot) => {}
+            RememberedEntry::Words(start, _) if self.is_gone(start) => {}
+            RememberedEntry::Slot(slot) => self.scan_ambiguous(slot, slot + WORD),
+            RememberedEntry::Words(start, end) => self.scan_ambiguous(start, end),
+            RememberedEntry::Object(object) => self.remembered_object(object),
         }
     }
 

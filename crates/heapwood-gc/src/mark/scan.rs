@@ -15,11 +15,11 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 pub(super) use heapwood_layout::WORD;
 /// Words scanned at once; more wait on the range stack.
-pub(super) const PIECE: usize = 512;
+pub(super) const SLICE_WORDS: usize = 512;
 /// What stands for the shape of a range that is no object's: every word of it is a pointer slot.
 const SLOTS: u32 = u32::MAX;
 /// What stands for that of a range of an arena's piece, whose pointers are told by bits.
-const PIECE_BITS: u32 = u32::MAX - 1;
+const CHUNK_BITS: u32 = u32::MAX - 1;
 /// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
 const SPARSE: usize = 4 << 20;
 
@@ -39,8 +39,9 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// What lies in a piece of an arena that was come to, by its first byte or by a pointer into it: the pieces of an arena are marked
     /// together.
-    fn visit_piece(&mut self, addr: usize) {
-        let Some(piece) = self.space.find_piece(Address::new(addr)).filter(|piece| piece.is_in_use()) else {
+    fn visit_chunk(&mut self, addr: usize) {
+        let Some(piece) = self.space.find_arena_chunk(Address::new(addr)).filter(|piece| piece.is_in_use())
+        else {
             return;
         };
         let start = piece.start();
@@ -54,12 +55,12 @@ impl<'h, M: Mode> Marker<'h, M> {
         if !self.faults.fails(Fault::RingCut) {
             self.push(self.base + piece.next().byte_offset());
         }
-        self.scan_piece_part(start..piece.frontier(), start);
+        self.scan_chunk_part(start..piece.frontier(), start);
     }
 
     /// Scans part of a piece that is marked, or will be.
-    pub(super) fn scan_piece_part(&mut self, part: core::ops::Range<usize>, piece: usize) {
-        let range = Range { next: part.start, end: part.end, shape: PIECE_BITS, dense: true };
+    pub(super) fn scan_chunk_part(&mut self, part: core::ops::Range<usize>, piece: usize) {
+        let range = Range { next: part.start, end: part.end, shape: CHUNK_BITS, dense: true };
         self.scan_range(range, piece);
     }
 
@@ -71,7 +72,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         if !self.entry(value).is(ScanKind::Arena) {
             return self.push(value);
         }
-        let Some(piece) = self.space.find_piece(Address::new(value)).filter(|piece| piece.is_in_use()) else {
+        let Some(piece) = self.space.find_arena_chunk(Address::new(value)).filter(|piece| piece.is_in_use())
+        else {
             return;
         };
         // SAFETY: a piece lies in the heap, whose bits are committed.
@@ -193,7 +195,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // included, and reports to the context it is given; the marker is not used meanwhile otherwise.
                 unsafe { trace(addr as *mut u8, end - addr, context) };
             }
-            ScanKind::Arena => self.visit_piece(addr),
+            ScanKind::Arena => self.visit_chunk(addr),
             ScanKind::NoPointers | ScanKind::Pair | ScanKind::Mask => {}
         }
     }
@@ -201,7 +203,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans a range now if it is short; otherwise leaves it on the range stack. `object` is rescanned as a whole
     /// if that is full.
     fn scan_range(&mut self, range: Range, object: usize) {
-        if range.end.saturating_sub(range.next) <= PIECE * WORD {
+        if range.end.saturating_sub(range.next) <= SLICE_WORDS * WORD {
             self.scan_all(range);
         } else if !self.stacks.ranges.push(range) {
             self.object_overflow(object);
@@ -211,7 +213,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
     pub(super) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
         let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
-        if M::Scope::SNAPSHOT || slots.len() <= PIECE * WORD || !self.stacks.ranges.push(range) {
+        if M::Scope::SNAPSHOT || slots.len() <= SLICE_WORDS * WORD || !self.stacks.ranges.push(range) {
             self.scan_all(range);
         }
     }
@@ -230,32 +232,32 @@ impl<'h, M: Mode> Marker<'h, M> {
             // Without room for the rest all of it is one range, as if it had been written throughout.
             range.end = rest.end;
         }
-        let first = self.piece_of(&mut range);
+        let first = self.slice_of(&mut range);
         if range.next < range.end && !self.stacks.ranges.push(range) {
             // Now there may be no room for what was split in two.
             self.scan_all(range);
         }
-        self.scan_piece(first);
+        self.scan_slice(first);
         true
     }
 
     /// Scans a range from beginning to end.
     pub(super) fn scan_all(&mut self, mut range: Range) {
         while range.next < range.end {
-            let piece = self.piece_of(&mut range);
-            self.scan_piece(piece);
+            let piece = self.slice_of(&mut range);
+            self.scan_slice(piece);
         }
     }
 
     /// Takes the first piece off a range.
-    pub(super) fn piece_of(&self, range: &mut Range) -> Range {
-        if range.shape < PIECE_BITS
+    pub(super) fn slice_of(&self, range: &mut Range) -> Range {
+        if range.shape < CHUNK_BITS
             && let Some(piece) = self.piece_of_program(range)
         {
             return piece;
         }
         let element = self.element_bytes(range.shape);
-        let step = (PIECE * WORD / element).max(1) * element;
+        let step = (SLICE_WORDS * WORD / element).max(1) * element;
         let piece = Range { end: range.end.min(range.next + step), ..*range };
         range.next = piece.end;
         piece
@@ -277,7 +279,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// The bytes of an element of a slice of this shape.
     pub(super) fn element_bytes(&self, shape: u32) -> usize {
-        if matches!(shape, 0 | SLOTS | PIECE_BITS) {
+        if matches!(shape, 0 | SLOTS | CHUNK_BITS) {
             WORD
         } else {
             self.shape_numbered(shape).words as usize * WORD
@@ -287,7 +289,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Between which parts of a range of this shape it can be split: elements, or the words of a program's.
     pub(super) fn part_bytes(&self, shape: u32) -> usize {
         match shape {
-            0 | SLOTS | PIECE_BITS => WORD,
+            0 | SLOTS | CHUNK_BITS => WORD,
             shape if self.shape_numbered(shape).kind() == ScanKind::Program => WORD,
             shape => self.element_bytes(shape),
         }
@@ -298,12 +300,12 @@ impl<'h, M: Mode> Marker<'h, M> {
         unsafe { &*self.shapes.add(number as usize) }
     }
 
-    pub(super) fn scan_piece(&mut self, range: Range) {
+    pub(super) fn scan_slice(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
             return;
         }
-        if range.shape == PIECE_BITS {
+        if range.shape == CHUNK_BITS {
             let (space, mut range) = (self.space, range);
             if self.faults.fails(Fault::ArenaBitsShort) {
                 range.end -= WORD;

@@ -5,9 +5,9 @@
 //! Invariant: between steps every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on
 //! the stacks, from an object that was marked and waits to be scanned, or from one of a flagged span.
 
-use super::flagged::FlaggedSpans;
 use super::mode::{Alone, Composed, Snapshot, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
+use super::rescan_set::RescanSet;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
 use crate::state::{MarkingLog, State};
@@ -22,7 +22,7 @@ type SnapshotMode = Composed<Alone, Snapshot, Unlimited>;
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
     stacks: MarkStacks,
-    flagged: FlaggedSpans,
+    rescan: RescanSet,
     totals: MarkTotals,
 }
 
@@ -33,7 +33,7 @@ impl MarkSession {
         state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
         Ok(MarkSession {
             stacks: MarkStacks::sized(kernel, edges, window)?,
-            flagged: FlaggedSpans::new(kernel, window)?,
+            rescan: RescanSet::new(kernel, window)?,
             totals: MarkTotals::default(),
         })
     }
@@ -64,8 +64,8 @@ impl MarkSession {
         (state, world): (&State, &Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
     ) -> R {
-        self.flagged.commit(state.space().extent());
-        let graph = Graph { state, world, flagged: &self.flagged };
+        self.rescan.commit(state.space().extent());
+        let graph = Graph { state, world, rescan: &self.rescan };
         let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         let result = f(&mut marker);
@@ -85,11 +85,11 @@ impl Marker<'_, SnapshotMode> {
         } else if self.next_range() {
             // The piece's edges are on the stack.
         } else if log.take_missed() {
-            let (world, flagged) = (self.world, self.flagged);
+            let (world, rescan) = (self.world, self.rescan);
             // At once: spans without a marked object may go between steps.
-            world.for_each_span(|page, _| flagged.flag(page.0));
+            world.for_each_span(|page, _| rescan.flag(page.0));
             self.rescan_overflowed();
-        } else if self.flagged.any() {
+        } else if self.rescan.any() {
             self.rescan_overflowed();
         } else {
             return false;

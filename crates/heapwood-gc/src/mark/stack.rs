@@ -67,7 +67,7 @@ impl<T: Zeroed + Copy> Bounded<T> {
     /// Commits more if there is no room for `entries`, one of which may be written without being kept. There may be
     /// none afterwards either.
     #[inline]
-    pub(super) fn make_room(&mut self, entries: usize) {
+    pub(super) fn shrink_to_share(&mut self, entries: usize) {
         if self.committed - self.top <= entries {
             self.grow();
         }
@@ -235,7 +235,7 @@ mod tests {
         KERNEL.refuse_from(0);
         assert!(!s.push(first));
         let asked = KERNEL.requests();
-        s.make_room(64);
+        s.shrink_to_share(64);
         assert!(!s.push(first));
         assert_eq!(KERNEL.requests(), asked, "it does not ask at each push");
         KERNEL.relent();
@@ -252,11 +252,11 @@ mod tests {
         while s.top() < bound {
             s.push(0);
         }
-        s.make_room(64);
+        s.shrink_to_share(64);
         assert!(s.top() < s.room_for(64));
         // None can be made in a stack that is smaller.
         let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
-        s.make_room(64);
+        s.shrink_to_share(64);
         assert!(s.top() >= s.room_for(64));
     }
 

@@ -5,7 +5,7 @@
 
 use super::mode::{Limit, Mode, NextWork, Team};
 use super::queue::Marker;
-use super::scan::{PIECE, WORD};
+use super::scan::{SLICE_WORDS, WORD};
 use super::stack::Range;
 
 impl<M: Mode> Marker<'_, M> {
@@ -53,7 +53,7 @@ impl<M: Mode> Marker<'_, M> {
         }
         let mut range = self.stacks.ranges.pop()?;
         let bytes = range.end.saturating_sub(range.next);
-        if bytes >= 2 * PIECE * WORD {
+        if bytes >= 2 * SLICE_WORDS * WORD {
             let element = self.part_bytes(range.shape);
             let half = range.next + bytes / 2 / element * element;
             if range.next < half {
@@ -68,8 +68,8 @@ impl<M: Mode> Marker<'_, M> {
 
     /// What it does now that it has no edge left.
     pub(super) fn next_work(&mut self) -> NextWork {
-        let (flagged, late) = (self.flagged, self.mode.limit().was_late());
-        let work = self.mode.team_mut().next_work(|| flagged.any() && !late);
+        let (rescan, late) = (self.rescan, self.mode.limit().was_late());
+        let work = self.mode.team_mut().next_work(|| rescan.any() && !late);
         if work == NextWork::Edges {
             self.receive();
         }

@@ -34,7 +34,7 @@ const BLOCKS_EACH: usize = 4;
 type TogetherMode<'h> = Composed<Together<'h>, Full, Unlimited>;
 
 /// What the collector and its workers share.
-struct Shared {
+struct WorkersShared {
     pool: MarkerPool,
     blocks: Blocks,
     /// Changes with each marking; workers sleep on it.
@@ -57,26 +57,26 @@ struct HelperTotals {
 }
 
 /// What a thread works with.
-struct Task {
-    shared: *const Shared,
+struct WorkerTask {
+    shared: *const WorkersShared,
     /// Which worker it is.
     number: usize,
     stacks: MarkStacks,
 }
 
 /// A thread.
-struct Worker {
-    task: UnsafeCell<Task>,
+struct MarkWorker {
+    task: UnsafeCell<WorkerTask>,
     thread: Option<Thread>,
     /// Those that were started before.
-    next: Option<MappedBox<Worker>>,
+    next: Option<MappedBox<MarkWorker>>,
 }
 
 /// The workers of one heap.
 pub(super) struct Workers {
     /// The one that was started last.
-    last: Option<MappedBox<Worker>>,
-    shared: MappedBox<Shared>,
+    last: Option<MappedBox<MarkWorker>>,
+    shared: MappedBox<WorkersShared>,
     started: usize,
 }
 
@@ -94,7 +94,7 @@ impl Workers {
         stacks: impl Fn() -> Result<MarkStacks, OsError>,
     ) -> Result<Self, OsError> {
         let blocks = Blocks::new(kernel, BLOCKS_EACH * (workers + 1))?;
-        let shared = Shared {
+        let shared = WorkersShared {
             pool: MarkerPool::new(blocks.len()),
             blocks,
             call: AtomicU32::new(0),
@@ -108,8 +108,8 @@ impl Workers {
     }
 
     fn start_one(&mut self, kernel: KernelRef, stacks: Result<MarkStacks, OsError>) -> Result<(), OsError> {
-        let task = Task { shared: &raw const *self.shared, number: self.started, stacks: stacks? };
-        let worker = Worker { task: UnsafeCell::new(task), thread: None, next: None };
+        let task = WorkerTask { shared: &raw const *self.shared, number: self.started, stacks: stacks? };
+        let worker = MarkWorker { task: UnsafeCell::new(task), thread: None, next: None };
         let mut worker = MappedBox::new(kernel, worker)?;
         let argument = worker.task.get().cast();
         // SAFETY: the task stays where it is, and what it points to, until the thread has been joined (`drop`). What unwinds
@@ -143,7 +143,7 @@ impl Workers {
         stacks: &mut MarkStacks,
         most: usize,
     ) -> (MarkTotals, u64) {
-        let Shared { pool, blocks, call, job, totals } = &*self.shared;
+        let WorkersShared { pool, blocks, call, job, totals } = &*self.shared;
         let this = Job(graph);
         *totals.lock() = HelperTotals::default();
         job.store((&raw const this).cast_mut().cast(), Ordering::Relaxed);
@@ -183,11 +183,11 @@ impl Drop for Workers {
 
 unsafe extern "C" fn entry(task: *mut c_void) -> *mut c_void {
     // SAFETY: `start_one` passes a task that outlives the thread and is used by nobody else.
-    unsafe { &mut *task.cast::<Task>() }.run();
+    unsafe { &mut *task.cast::<WorkerTask>() }.run();
     null_mut()
 }
 
-impl Task {
+impl WorkerTask {
     fn run(&mut self) {
         // SAFETY: what the workers share lives until they have been joined.
         let shared = unsafe { &*self.shared };
@@ -211,7 +211,7 @@ impl Task {
     }
 
     /// Takes part in a marking, as a member of the pool.
-    fn mark(&mut self, shared: &Shared) {
+    fn mark(&mut self, shared: &WorkersShared) {
         let began = thread_cpu_ns();
         // SAFETY: the job was stored before the pool was opened, and stays until all members have left.
         let Job(graph) = unsafe { &*shared.job.load(Ordering::Relaxed) };

@@ -185,7 +185,7 @@ impl Mutator {
     }
 
     /// Whether a full marking is under way.
-    pub(crate) fn is_beside_marking(&self) -> bool {
+    pub(crate) fn is_concurrent_marking(&self) -> bool {
         self.barrier.load(Ordering::Relaxed) & MARK != 0
     }
 

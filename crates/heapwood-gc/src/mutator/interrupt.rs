@@ -13,7 +13,7 @@
 use super::Mutator;
 use super::no_preempt::Deferred;
 use super::registry::Member;
-use super::stop::Rest;
+use super::stop::ThreadState;
 use super::thread_record::{Part, Place, ThreadRecord};
 use crate::inject::Fault;
 use crate::state::Interruption;
@@ -94,7 +94,7 @@ impl ThreadRecord<Mutator> {
     /// Stops in the heaps that stop threads by signals and know the stack, which `note` tells, until none asks; whether none does.
     fn stop_noting(&self, note: impl Fn(&Mutator) -> bool) -> bool {
         while self.is_asked_by_signal() {
-            let left = self.leave(Rest::Parked, |m| m.stops_by_signals() && note(m));
+            let left = self.leave(ThreadState::AtSafepoint, |m| m.stops_by_signals() && note(m));
             let some = self.at(left).next().is_some();
             self.enter_once(left);
             if !some {
@@ -137,7 +137,7 @@ impl Mutator {
         if signal::send(self.thread(), signal, mark()) == Sent::NoThread {
             self.stack.clear(self.owner.swap(0, Ordering::Relaxed));
             self.frames.clear();
-            self.gate().leave(Rest::Blocked);
+            self.gate().leave(ThreadState::InNative);
         }
     }
 }

@@ -45,7 +45,8 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_heap::{
-    Address, AgesView, Bump, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, publication,
+    Address, AllocBuffer, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, YoungPagesView,
+    publication,
 };
 use heapwood_os::stack::{thread_id, thread_pointer};
 use heapwood_os::sync::Futex;
@@ -54,7 +55,7 @@ use recent::RecentShapes;
 use region::Regions;
 use registry::{Member, Members};
 use stop::Gate;
-pub(crate) use stop::Rest;
+pub(crate) use stop::ThreadState;
 use store_buffer::StoreBuffer;
 use thread_record::{Place, ThreadRecord};
 
@@ -67,7 +68,7 @@ pub struct Mutator {
     barrier: AtomicU32,
     frames: Frames,
     reserved: [usize; 6],
-    bumps: [Bump; MAX_SHAPES],
+    buffers: [AllocBuffer; MAX_SHAPES],
     // Private from here on.
     /// Whether this thread may touch the heap: see `stop`.
     state: Futex,
@@ -86,7 +87,7 @@ pub struct Mutator {
     regions: Regions,
     stores: StoreBuffer,
     /// What its barrier asks, in this cycle.
-    ages: Cell<AgesView>,
+    ages: Cell<YoungPagesView>,
     /// Values of masked types are written whole before they are committed.
     whole: Cell<bool>,
     recent: RecentShapes,
@@ -108,7 +109,7 @@ pub const BARRIER_OFFSET: usize = offset_of!(Mutator, barrier);
 /// Offset of the frame list.
 pub const FRAMES_OFFSET: usize = offset_of!(Mutator, frames);
 /// Offset of the first bump.
-pub const BUMPS_OFFSET: usize = offset_of!(Mutator, bumps);
+pub const BUMPS_OFFSET: usize = offset_of!(Mutator, buffers);
 
 #[cfg(not(loom))]
 const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
@@ -217,7 +218,7 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. Every such cell is written in all words of its mask or program between [`Mutator::reserve`] and
-    ///    [`Bump::commit`]; [`Mutator::allocate`] is not called for such types.
+    ///    [`AllocBuffer::commit`]; [`Mutator::allocate`] is not called for such types.
     /// 2. A slice of elements described by a program has a header.
     pub unsafe fn write_values_whole(&self) {
         self.whole.set(true);
@@ -271,15 +272,15 @@ impl Mutator {
         // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
         // this heap only. A mutator is neither Send nor Sync, and a collector uses those that have stopped.
         unsafe {
-            self.shared().space().owner(NonNull::new_unchecked(self.bumps.as_ptr().cast_mut()), &self.local)
+            self.shared().space().owner(NonNull::new_unchecked(self.buffers.as_ptr().cast_mut()), &self.local)
         }
     }
 
     /// Where this thread allocates objects of `shape`.
     #[inline(always)]
-    pub fn bump(&self, shape: ShapeId) -> &Bump {
+    pub fn buffer(&self, shape: ShapeId) -> &AllocBuffer {
         // SAFETY: shape numbers are below MAX_SHAPES (their invariant).
-        unsafe { self.bumps.get_unchecked(shape.index()) }
+        unsafe { self.buffers.get_unchecked(shape.index()) }
     }
 
     /// What it keeps alive while it is stopped, its stack only if that is scanned.
@@ -320,7 +321,7 @@ impl Mutator {
                 true => MisuseError::Tracing,
                 false => MisuseError::OtherThread,
             },
-            _ if self.gate().is_blocked() => MisuseError::Blocked,
+            _ if self.gate().is_blocked() => MisuseError::InNative,
             // A thread that waits runs no code but the library's; one that collects may call trace functions.
             _ => MisuseError::Tracing,
         }

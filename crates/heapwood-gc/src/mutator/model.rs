@@ -3,7 +3,7 @@
 //! one, and threads that wait for each other for good.
 
 use super::registry::{Member, Registry};
-use super::stop::{Gate, RUNNING, Rest};
+use super::stop::{Gate, RUNNING, ThreadState};
 use super::thread_record::{Left, Part, Place, ThreadRecord};
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -20,7 +20,7 @@ struct Mutator {
     next: Cell<*const Mutator>,
     place: Place<Mutator>,
     /// What it has set aside.
-    bumps: UnsafeCell<u32>,
+    buffers: UnsafeCell<u32>,
 }
 
 // SAFETY: as the product's, whose gates keep the rest to its thread or to whoever has stopped it: what is modelled.
@@ -35,7 +35,7 @@ impl Mutator {
             state: Futex::new(RUNNING),
             next: Cell::new(core::ptr::null()),
             place: Place::new(),
-            bumps: UnsafeCell::new(0),
+            buffers: UnsafeCell::new(0),
         }
     }
 }
@@ -50,11 +50,11 @@ impl Member for Mutator {
     }
 
     fn flush(&self) {
-        touch(&self.bumps);
+        touch(&self.buffers);
     }
 
     fn retire(&self) -> bool {
-        touch(&self.bumps);
+        touch(&self.buffers);
         true
     }
 
@@ -129,7 +129,7 @@ impl Thread<'_> {
         Thread { record: ThreadRecord::new(&NO_FORK), heaps, mutators, object }
     }
 
-    fn away<R>(&self, how: Rest, parks_in: impl Fn(&Mutator) -> bool, f: impl FnOnce(Left) -> R) -> R {
+    fn away<R>(&self, how: ThreadState, parks_in: impl Fn(&Mutator) -> bool, f: impl FnOnce(Left) -> R) -> R {
         let left = self.record.leave(how, parks_in);
         let result = f(left);
         self.record.enter(left);
@@ -140,7 +140,7 @@ impl Thread<'_> {
         for (heap, mutator) in self.heaps.iter().zip(self.mutators) {
             // SAFETY: the mutator is this thread's alone, and the world outlives the threads.
             self.away(
-                Rest::Parked,
+                ThreadState::AtSafepoint,
                 |_| true,
                 |left| unsafe {
                     self.record.attach(&heap.registry, mutator, left);
@@ -152,18 +152,18 @@ impl Thread<'_> {
     fn run(&self) {
         for (heap, mutator) in self.heaps.iter().zip(self.mutators) {
             touch(&heap.objects[self.object]);
-            touch(&mutator.bumps);
+            touch(&mutator.buffers);
         }
     }
 
     fn poll(&self) {
         if self.mutators.iter().any(|m| m.poll.load(Ordering::Relaxed) != 0) {
-            self.away(Rest::Parked, |_| true, |_| ());
+            self.away(ThreadState::AtSafepoint, |_| true, |_| ());
         }
     }
 
     fn block(&self) {
-        self.away(Rest::Blocked, |_| true, |_| ());
+        self.away(ThreadState::InNative, |_| true, |_| ());
     }
 
     fn run_and_block(&self) {
@@ -175,7 +175,7 @@ impl Thread<'_> {
     /// Collects one heap, and stops meanwhile in those that `parks` says.
     fn collect(&self, heap: usize, parks: fn(is_collected: bool) -> bool) {
         let parks_in = |m: &Mutator| parks(core::ptr::eq(m, &self.mutators[heap]));
-        let _marking = self.away(Rest::Parked, parks_in, |_| {
+        let _marking = self.away(ThreadState::AtSafepoint, parks_in, |_| {
             let marking = self.heaps[heap].marking.lock();
             self.heaps[heap].collect();
             marking

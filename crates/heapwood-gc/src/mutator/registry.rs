@@ -54,12 +54,12 @@ pub(crate) trait Member: Sized {
 
 /// The mutators of a heap.
 pub(crate) struct Registry<M: Member> {
-    lists: TimedLock<Lists<M>>,
+    lists: TimedLock<MutatorLists<M>>,
     /// How many are attached.
     attached: AtomicUsize,
 }
 
-struct Lists<M: Member> {
+struct MutatorLists<M: Member> {
     /// In a forked child, mutators of threads that are not here.
     orphans: *const M,
     attached: *const M,
@@ -68,10 +68,10 @@ struct Lists<M: Member> {
 }
 
 // SAFETY: the pointers are followed only by whoever holds the registry's lock.
-unsafe impl<M: Member> Send for Lists<M> {}
+unsafe impl<M: Member> Send for MutatorLists<M> {}
 
 /// The attached mutators, none of which is attached or detached as long as this is held.
-pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, Lists<M>>);
+pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>>);
 
 /// The mutators of a list, whose lock is held.
 fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
@@ -160,7 +160,7 @@ impl<M: Member> Registry<M> {
     pub(crate) fn new() -> Self {
         let none = core::ptr::null();
         Registry {
-            lists: TimedLock::new(Lists { orphans: none, attached: none, spare: none, spares: 0 }),
+            lists: TimedLock::new(MutatorLists { orphans: none, attached: none, spare: none, spares: 0 }),
             attached: AtomicUsize::new(0),
         }
     }
@@ -175,7 +175,7 @@ impl<M: Member> Registry<M> {
         self.lists.try_lock().map(Self::members)
     }
 
-    fn members(mut lists: TimedGuard<'_, Lists<M>>) -> Members<'_, M> {
+    fn members(mut lists: TimedGuard<'_, MutatorLists<M>>) -> Members<'_, M> {
         if !lists.orphans.is_null() {
             // SAFETY: their threads are not in this process.
             unsafe { lists.forget_orphans() };
@@ -274,7 +274,7 @@ impl<M: Member> Registry<M> {
 
     /// # Safety
     /// 1. As [`Registry::remove`].
-    unsafe fn take_out(&self, lists: &mut Lists<M>, mutator: NonNull<M>) {
+    unsafe fn take_out(&self, lists: &mut MutatorLists<M>, mutator: NonNull<M>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
         m.flush();
@@ -292,7 +292,7 @@ impl<M: Member> Registry<M> {
     }
 }
 
-impl<M: Member> Lists<M> {
+impl<M: Member> MutatorLists<M> {
     fn take_spare(&mut self) -> Option<NonNull<M>> {
         let mutator = NonNull::new(self.spare.cast_mut())?;
         // SAFETY: spare mutators stay mapped.
@@ -334,7 +334,7 @@ impl<M: Member> Lists<M> {
     }
 }
 
-impl<M: Member> Drop for Lists<M> {
+impl<M: Member> Drop for MutatorLists<M> {
     fn drop(&mut self) {
         let mut at = self.orphans;
         // SAFETY: as in `forget_orphans`; the heap goes, and with it what they had.

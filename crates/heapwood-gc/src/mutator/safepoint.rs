@@ -4,7 +4,7 @@
 
 use super::Mutator;
 use super::registry::Member;
-use super::stop::Rest;
+use super::stop::ThreadState;
 use super::thread_record::{Left, ThreadRecord};
 use crate::error::MisuseError;
 use crate::roots::ThreadStack;
@@ -38,7 +38,7 @@ impl Mutator {
     #[cold]
     pub fn safepoint_slow(&self) {
         if self.check().is_ok() {
-            let _ = self.away(Rest::Parked, || ());
+            let _ = self.away(ThreadState::AtSafepoint, || ());
         }
     }
 
@@ -50,27 +50,27 @@ impl Mutator {
     /// called.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
         match self.check() {
-            Err(MisuseError::Blocked) => return Ok(f()),
+            Err(MisuseError::InNative) => return Ok(f()),
             other => other?,
         }
-        self.away(Rest::Blocked, f)
+        self.away(ThreadState::InNative, f)
     }
 
     /// Runs `f` while its thread is stopped in all its heaps, but those whose stack is another.
     ///
     /// # Errors
     /// The thread runs on another stack than that it was attached with, whose words are not known to be readable.
-    pub(crate) fn away<R>(&self, how: Rest, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
         with_registers_pushed(|lowest| {
             let record = self.record();
             if !self.stack.note(lowest) {
                 return Err(MisuseError::OtherStack);
             }
             // Asked before it leaves: what it holds is others' to take from then on.
-            let holds = how == Rest::Blocked && record.iter().any(|m| m.owned().holds_something());
+            let holds = how == ThreadState::InNative && record.iter().any(|m| m.owned().holds_something());
             let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(&self.stack), how));
             let _back = Back { record, left };
-            if how == Rest::Blocked {
+            if how == ThreadState::InNative {
                 record.iter().for_each(|m| m.shared().wakeup().tell(|| holds));
             }
             Ok(f())
@@ -79,9 +79,9 @@ impl Mutator {
 
     /// Its stack is in use from `lowest` on, if that lies in it; a stack of which nothing but the end is known is that which
     /// the thread is on if `beside` is, and has the same end.
-    fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: Rest) -> bool {
+    fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: ThreadState) -> bool {
         let noted = self.stack.note_beside(lowest, beside);
-        if noted && how == Rest::Blocked {
+        if noted && how == ThreadState::InNative {
             self.regions.begin();
             if self.shared().verifies() {
                 // So that inline allocation inside the region comes to where it is refused.
@@ -97,7 +97,9 @@ impl ThreadRecord<Mutator> {
     /// whose stack is another.
     pub(crate) fn elsewhere<R>(&self, stack: Option<&ThreadStack>, f: impl FnOnce(Left) -> R) -> R {
         let away = |lowest| {
-            let left = self.leave(Rest::Parked, |other| other.is_stopped_at(lowest, stack, Rest::Parked));
+            let left = self.leave(ThreadState::AtSafepoint, |other| {
+                other.is_stopped_at(lowest, stack, ThreadState::AtSafepoint)
+            });
             let _back = Back { record: self, left };
             f(left)
         };
@@ -120,7 +122,7 @@ impl Drop for Back<'_> {
         }
         // The thread was attached to a heap meanwhile, and waits now.
         with_registers_pushed(|lowest| {
-            record.leave_too(left, |newer| newer.is_stopped_at(lowest, None, Rest::Parked));
+            record.leave_too(left, |newer| newer.is_stopped_at(lowest, None, ThreadState::AtSafepoint));
             record.enter(left);
         });
     }

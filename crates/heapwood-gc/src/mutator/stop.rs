@@ -26,11 +26,11 @@ const SLEPT_ON: u32 = 2;
 /// How a mutator that may not touch its heap has left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Rest {
+pub(crate) enum ThreadState {
     /// Its thread waits inside the library, or collects.
-    Parked = 1,
+    AtSafepoint = 1,
     /// Its thread is inside a blocking region, or has ended.
-    Blocked = 2,
+    InNative = 2,
 }
 
 /// How often a side looks again before it sleeps: some ten microseconds, which most stops of small heaps take. Waking a thread
@@ -70,7 +70,7 @@ impl<'a> Gate<'a> {
 
     /// Whether it is inside a blocking region; for others, as `is_running`.
     pub(crate) fn is_blocked(self) -> bool {
-        self.state.load(Ordering::Relaxed) == Rest::Blocked as u32
+        self.state.load(Ordering::Relaxed) == ThreadState::InNative as u32
     }
 
     /// Whether a collector asks it to stop.
@@ -81,7 +81,7 @@ impl<'a> Gate<'a> {
 
     /// Its thread: touches the heap no more. A fence follows, and then `wake_collector`. What the collector must see has
     /// been published.
-    pub(super) fn leave(self, how: Rest) {
+    pub(super) fn leave(self, how: ThreadState) {
         self.state.store(how as u32, Ordering::Release);
     }
 

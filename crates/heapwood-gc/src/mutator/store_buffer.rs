@@ -2,7 +2,7 @@
 //! stored into again and again is remembered once. Invariant: it is its thread's, or a collector's that has stopped that; a
 //! place that it takes for remembered is in a chunk of this cycle.
 
-use crate::state::remembered::{Chunk, OBJECT, RANGE, RememberedSet, SHADED, SLOT};
+use crate::state::remembered::{OBJECT, RANGE, RememberedChunk, RememberedSet, SHADED, SLOT};
 use core::cell::Cell;
 use core::ptr::null_mut;
 
@@ -115,7 +115,7 @@ impl StoreBuffer {
         if (self.end.get() as usize - self.at.get() as usize) / size_of::<usize>() < words.len() {
             self.close();
             let Some(chunk) = set.take_chunk() else { return false };
-            let words = Chunk::words(chunk);
+            let words = RememberedChunk::words(chunk);
             self.at.set(words.start);
             self.end.set(words.end);
         }
@@ -141,7 +141,8 @@ impl StoreBuffer {
     /// The chunk holds nothing: injects a fault.
     pub(super) fn lose(&self) {
         if !self.at.get().is_null() {
-            let first = (self.at.get() as usize - 1) / size_of::<Chunk>() * size_of::<Chunk>();
+            let first =
+                (self.at.get() as usize - 1) / size_of::<RememberedChunk>() * size_of::<RememberedChunk>();
             // SAFETY: the first word of this mutator's chunk, of which `at` is at most the end; chunks are aligned.
             unsafe { self.at.get().with_addr(first).write(0) };
         }
@@ -157,10 +158,10 @@ impl StoreBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::remembered::Entry;
+    use crate::state::remembered::RememberedEntry;
     use heapwood_os::SYSTEM;
 
-    fn entries(set: &RememberedSet) -> Vec<Entry> {
+    fn entries(set: &RememberedSet) -> Vec<RememberedEntry> {
         let mut all = Vec::new();
         set.for_each(|entry| {
             all.extend(entry);
@@ -179,27 +180,27 @@ mod tests {
             match round % 5 {
                 0 => {
                     buffer.object(&set, round * 16);
-                    wanted.push(Entry::Object(round * 16));
+                    wanted.push(RememberedEntry::Object(round * 16));
                 }
                 1 => {
                     // A range that grows is one.
                     buffer.words(&set, round * 64, round * 64 + 8);
                     buffer.words(&set, round * 64 + 8, round * 64 + 24);
-                    wanted.push(Entry::Words(round * 64, round * 64 + 24));
+                    wanted.push(RememberedEntry::Words(round * 64, round * 64 + 24));
                 }
                 _ => {
                     buffer.slot(&set, round * 8);
                     buffer.slot(&set, round * 8);
-                    wanted.push(Entry::Slot(round * 8));
+                    wanted.push(RememberedEntry::Slot(round * 8));
                 }
             }
         }
         buffers.iter().for_each(StoreBuffer::close);
         let mut found = entries(&set);
-        let key = |entry: &Entry| match *entry {
-            Entry::Slot(at) => (at, 0),
-            Entry::Object(at) => (at, 1),
-            Entry::Words(at, end) => (at, end),
+        let key = |entry: &RememberedEntry| match *entry {
+            RememberedEntry::Slot(at) => (at, 0),
+            RememberedEntry::Object(at) => (at, 1),
+            RememberedEntry::Words(at, end) => (at, end),
         };
         found.sort_by_key(key);
         wanted.sort_by_key(key);
@@ -211,7 +212,7 @@ mod tests {
         // What was remembered before is remembered anew.
         buffers[0].slot(&set, 8 * 2);
         buffers[0].close();
-        assert_eq!(entries(&set), [Entry::Slot(16)]);
+        assert_eq!(entries(&set), [RememberedEntry::Slot(16)]);
     }
 
     #[test]
@@ -227,6 +228,6 @@ mod tests {
         set.clear(1 << 20);
         buffer.slot(&set, 8);
         buffer.close();
-        assert!(!set.has_overflowed() && entries(&set) == [Entry::Slot(8)]);
+        assert!(!set.has_overflowed() && entries(&set) == [RememberedEntry::Slot(8)]);
     }
 }

@@ -19,7 +19,7 @@
 
 use super::no_preempt::{Deferred, NoPreempt};
 use super::registry::{Member, Registry};
-use super::stop::Rest;
+use super::stop::ThreadState;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
 use heapwood_os::sync::{Ordering, fence};
@@ -72,7 +72,7 @@ pub(crate) struct ThreadRecord<M> {
 #[must_use = "the thread stays stopped until it enters"]
 pub(crate) struct Left {
     level: u32,
-    how: Rest,
+    how: ThreadState,
 }
 
 impl<M: Part> ThreadRecord<M> {
@@ -144,7 +144,7 @@ impl<M: Part> ThreadRecord<M> {
     }
 
     /// Leaves the heaps in which the thread runs. One where `note` says that its stack is not known here goes on running.
-    pub(crate) fn leave(&self, how: Rest, note: impl Fn(&M) -> bool) -> Left {
+    pub(crate) fn leave(&self, how: ThreadState, note: impl Fn(&M) -> bool) -> Left {
         let level = self.depth.get() + 1;
         self.depth.set(level);
         let left = Left { level, how };
@@ -217,7 +217,7 @@ impl<M: Part> ThreadRecord<M> {
     pub(crate) fn quit(&self, mutator: &M) {
         let _whole = self.no_preempt.defer();
         if !mutator.gate().is_blocked() {
-            mutator.gate().leave(Rest::Blocked);
+            mutator.gate().leave(ThreadState::InNative);
             fence(Ordering::SeqCst);
             mutator.gate().wake_collector();
         }

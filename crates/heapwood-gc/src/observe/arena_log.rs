@@ -14,18 +14,18 @@ const ENTRIES: usize = 1 << 14;
 
 /// What is known of an arena.
 #[derive(Clone, Copy)]
-struct Entry {
+struct ArenaRecord {
     arena: u64,
     opened: Callers,
     closed: Callers,
 }
 
 // SAFETY: all-zero bytes are of no arena.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroed for ArenaRecord {}
 
 /// The log of a heap.
 pub(crate) struct ArenaLog {
-    entries: MappedArray<Entry>,
+    entries: MappedArray<ArenaRecord>,
     lock: Lock<()>,
 }
 
@@ -59,14 +59,17 @@ impl ArenaLog {
         &self.lock
     }
 
-    fn update(&self, arena: u64, f: impl FnOnce(Entry) -> Entry) {
+    fn update(&self, arena: u64, f: impl FnOnce(ArenaRecord) -> ArenaRecord) {
         let here = self.entries.at(arena as usize % ENTRIES);
         let _one = self.lock.lock();
         // SAFETY: all are committed, and the lock is held.
         unsafe {
             let before = here.read();
-            let known =
-                if before.arena == arena { before } else { Entry { arena, opened: [0; 8], closed: [0; 8] } };
+            let known = if before.arena == arena {
+                before
+            } else {
+                ArenaRecord { arena, opened: [0; 8], closed: [0; 8] }
+            };
             here.write(f(known));
         }
     }
@@ -74,13 +77,13 @@ impl ArenaLog {
     /// An arena is opened here.
     pub(crate) fn opened(&self, arena: u64) {
         let opened = callers();
-        self.update(arena, |entry| Entry { opened, ..entry });
+        self.update(arena, |entry| ArenaRecord { opened, ..entry });
     }
 
     /// It is closed, or emptied, here.
     pub(crate) fn closed(&self, arena: u64) {
         let closed = callers();
-        self.update(arena, |entry| Entry { closed, ..entry });
+        self.update(arena, |entry| ArenaRecord { closed, ..entry });
     }
 
     /// The thread that opened it leaves its heap without having closed it.
@@ -112,7 +115,7 @@ impl ArenaLog {
         self.tell(arena, |entry| entry.opened);
     }
 
-    fn tell(&self, arena: u64, of: impl FnOnce(&Entry) -> Callers) {
+    fn tell(&self, arena: u64, of: impl FnOnce(&ArenaRecord) -> Callers) {
         // SAFETY: all are committed; who writes one meanwhile is of no account (invariant).
         let entry = unsafe { self.entries.at(arena as usize % ENTRIES).read_volatile() };
         match entry.arena == arena {

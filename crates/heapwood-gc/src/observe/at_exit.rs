@@ -44,10 +44,10 @@ impl Totals {
     ///
     /// # Safety
     /// 1. Both stay where they are, and exist, until [`Totals::end`] has returned.
-    pub(crate) unsafe fn tell_at_exit(&self, reclaim: &ReclaimClock) {
+    pub(crate) unsafe fn report_at_exit(&self, reclaim: &ReclaimClock) {
         self.reclaim.store(from_ref(reclaim).cast_mut(), Ordering::Release);
         if !ASKED.swap(true, Ordering::Relaxed) {
-            at_exit(tell_all);
+            at_exit(report_all);
         }
         let me = from_ref(self).cast_mut();
         let _ = LIST.iter().find(|entry| {
@@ -74,7 +74,7 @@ impl Totals {
     /// Tells the totals, the first time that it is called.
     fn tell(&self) {
         let reclaim = self.reclaim.swap(null_mut(), Ordering::AcqRel);
-        // SAFETY: it exists until the heap has ended (contract of `tell_at_exit`), which waits for who tells at exit.
+        // SAFETY: it exists until the heap has ended (contract of `report_at_exit`), which waits for who tells at exit.
         let Some(reclaim) = (unsafe { reclaim.as_ref() }) else { return };
         write_line(format_args!("{}", FiveLines(self.clock.phases(&reclaim.times()))));
     }
@@ -85,7 +85,7 @@ fn marked(totals: *mut Totals) -> *mut Totals {
 }
 
 /// Tells the totals of all heaps on the list, which leave it.
-extern "C" fn tell_all() {
+extern "C" fn report_all() {
     for entry in &LIST {
         let totals = entry.load(Ordering::Acquire);
         let free = totals.is_null() || totals == marked(totals);
@@ -118,11 +118,11 @@ impl Display for FiveLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::phases::Taken;
+    use crate::observe::phases::Elapsed;
 
     #[test]
     fn the_five_lines_are_those_of_the_document() {
-        let ms = |ms: u64| Taken { wall: ms * 1_000_000, cpu: 1 };
+        let ms = |ms: u64| Elapsed { wall: ms * 1_000_000, cpu: 1 };
         let phases = Phases { prep: ms(107), stop: ms(9), mark: ms(1470), sweep: ms(453), recovery: ms(0) };
         let lines = "\tTotal GC prep time:  107 milliseconds\n\tTotal mark time:  1470 milliseconds\n\
                      \tTotal sweep time:  453 milliseconds\n\tTotal page recovery time:  0 milliseconds\n\

@@ -35,5 +35,5 @@ pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;
 pub(crate) use trace_line::RootBytes;
-pub(crate) use tracing::{Collected, Tracing};
+pub(crate) use tracing::{TracedCollection, Tracing};
 pub(crate) use verify::Verify;

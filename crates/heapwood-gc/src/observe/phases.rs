@@ -26,8 +26,8 @@ impl Moment {
     }
 
     /// What passed from `earlier` until this.
-    pub(super) fn since(self, earlier: Moment) -> Taken {
-        Taken { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }
+    pub(super) fn since(self, earlier: Moment) -> Elapsed {
+        Elapsed { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }
     }
 }
 
@@ -55,26 +55,26 @@ pub(crate) struct Times {
 
 /// What a phase took, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct Elapsed {
     pub(crate) wall: u64,
     pub(crate) cpu: u64,
 }
 
-impl Taken {
+impl Elapsed {
     /// A time measured in ticks, in packs so short that a thread is seldom interrupted in one: as long as its CPU time.
-    fn of_packs(ns: u64) -> Self {
-        Taken { wall: ns, cpu: ns }
+    fn of_batches(ns: u64) -> Self {
+        Elapsed { wall: ns, cpu: ns }
     }
 
     fn less(self, ns: u64) -> Self {
-        Taken { wall: self.wall.saturating_sub(ns), cpu: self.cpu.saturating_sub(ns) }
+        Elapsed { wall: self.wall.saturating_sub(ns), cpu: self.cpu.saturating_sub(ns) }
     }
 }
 
-impl Add for Taken {
-    type Output = Taken;
-    fn add(self, other: Taken) -> Taken {
-        Taken { wall: self.wall + other.wall, cpu: self.cpu + other.cpu }
+impl Add for Elapsed {
+    type Output = Elapsed;
+    fn add(self, other: Elapsed) -> Elapsed {
+        Elapsed { wall: self.wall + other.wall, cpu: self.cpu + other.cpu }
     }
 }
 
@@ -82,17 +82,17 @@ impl Add for Taken {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Phases {
     /// With the stop in it.
-    pub(crate) prep: Taken,
+    pub(crate) prep: Elapsed,
     /// The stop alone.
-    pub(crate) stop: Taken,
-    pub(crate) mark: Taken,
-    pub(crate) sweep: Taken,
-    pub(crate) recovery: Taken,
+    pub(crate) stop: Elapsed,
+    pub(crate) mark: Elapsed,
+    pub(crate) sweep: Elapsed,
+    pub(crate) recovery: Elapsed,
 }
 
 impl Phases {
     /// The grand total.
-    pub(crate) fn total(&self) -> Taken {
+    pub(crate) fn total(&self) -> Elapsed {
         self.prep + self.mark + self.sweep + self.recovery
     }
 
@@ -122,13 +122,13 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&self, taken: Taken) {
+    fn add(&self, taken: Elapsed) {
         self.wall.fetch_add(taken.wall, Ordering::Relaxed);
         self.cpu.fetch_add(taken.cpu, Ordering::Relaxed);
     }
 
-    fn get(&self) -> Taken {
-        Taken { wall: self.wall.load(Ordering::Relaxed), cpu: self.cpu.load(Ordering::Relaxed) }
+    fn get(&self) -> Elapsed {
+        Elapsed { wall: self.wall.load(Ordering::Relaxed), cpu: self.cpu.load(Ordering::Relaxed) }
     }
 }
 
@@ -154,8 +154,8 @@ impl PhaseClock {
             prep: self.prep.get(),
             stop: self.stop.get(),
             mark: self.mark.get(),
-            sweep: Taken::of_packs(reclaimed.sweep()),
-            recovery: Taken::of_packs(reclaimed.recovery()),
+            sweep: Elapsed::of_batches(reclaimed.sweep()),
+            recovery: Elapsed::of_batches(reclaimed.recovery()),
         }
     }
 }
@@ -188,20 +188,20 @@ impl Times {
     }
 
     /// Prep: until marking begins, without the sweeping in it.
-    pub(crate) fn prep(&self) -> Taken {
+    pub(crate) fn prep(&self) -> Elapsed {
         let [before, after] = self.reclaimed;
         self.marking.since(self.began).less((after - before).by_collector())
     }
 
     /// The stop, a part of prep.
-    pub(crate) fn stop(&self) -> Taken {
+    pub(crate) fn stop(&self) -> Elapsed {
         self.stopped.since(self.requested)
     }
 
     /// Marking, until the mutators go on.
-    pub(crate) fn mark(&self) -> Taken {
+    pub(crate) fn mark(&self) -> Elapsed {
         let alone = self.ended.since(self.marking);
-        Taken { cpu: alone.cpu + self.helped.0, ..alone }
+        Elapsed { cpu: alone.cpu + self.helped.0, ..alone }
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         };
         let clock = PhaseClock::default();
         clock.add(&times);
-        let took = |wall, cpu| Taken { wall, cpu };
+        let took = |wall, cpu| Elapsed { wall, cpu };
         let phases = clock.phases(&ReclaimTimes { sweep_ns: [0, 0, 30], ..ReclaimTimes::default() });
         assert_eq!((phases.prep, phases.stop), (took(70, 35), took(30, 5)));
         assert_eq!((phases.mark, phases.sweep), (took(100, 91 + 80), took(30, 30)));

@@ -66,8 +66,10 @@ impl PreciseWalk {
             let object = unsafe { self.waiting.at(len).read() };
             let bytes = space.find(Address::new(object)).map_or(0, |found| found.bytes);
             // The pieces of an arena live together.
-            if let Some(piece) = space.find_piece(Address::new(object)).filter(|piece| piece.is_in_use()) {
-                come_to(&mut len, space.base().get() + piece.next().byte_offset());
+            if let Some(chunk) =
+                space.find_arena_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
+            {
+                come_to(&mut len, space.base().get() + chunk.next().byte_offset());
             }
             for_each_slot(space, object, bytes, |at| {
                 // SAFETY: the slot lies in an object of a stopped heap.

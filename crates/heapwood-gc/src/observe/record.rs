@@ -22,7 +22,7 @@ pub(crate) struct Record {
     /// Young collections: their pauses, bytes that they promoted, and those that were ended early.
     young: Histogram,
     promoted: u64,
-    promoted_whole: u64,
+    promoted_en_masse: u64,
 }
 
 impl Record {
@@ -38,7 +38,7 @@ impl Record {
             verified: 0,
             young: Histogram::new(),
             promoted: 0,
-            promoted_whole: 0,
+            promoted_en_masse: 0,
         }
     }
 
@@ -55,7 +55,7 @@ impl Record {
                 self.live_objects += marked.objects;
                 self.young.record(pause);
                 self.promoted += marked.bytes as u64;
-                self.promoted_whole += marked.late as u64;
+                self.promoted_en_masse += marked.late as u64;
             }
         }
         self.mark_overflows += marked.overflows;
@@ -95,6 +95,6 @@ impl Record {
         stats.young_pause_max_ns = self.young.max;
         stats.young_pause_total_ns = self.young.sum;
         stats.promoted_bytes = self.promoted;
-        stats.promoted_whole = self.promoted_whole;
+        stats.promoted_en_masse = self.promoted_en_masse;
     }
 }

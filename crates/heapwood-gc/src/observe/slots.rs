@@ -41,9 +41,11 @@ pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
         // SAFETY: the object is one of a span of such a shape.
         ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
         ScanKind::Arena => {
-            if let Some(piece) = space.find_piece(Address::new(object)).filter(|piece| piece.is_in_use()) {
+            if let Some(chunk) =
+                space.find_arena_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
+            {
                 // SAFETY: bits are written up to where its objects reach.
-                unsafe { space.pointer_bits().for_each(piece.start()..piece.frontier(), f) }
+                unsafe { space.pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
             }
         }
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}

@@ -4,9 +4,9 @@
 use crate::process;
 use core::ffi::c_int;
 use core::fmt;
-use heapwood_os::late::why_late;
 use heapwood_os::message::write_line;
 use heapwood_os::signal;
+use heapwood_os::slow_thread::why_slow;
 use heapwood_os::task::describe_task;
 
 /// A thread has not stopped for N seconds: where a signal was sent, or else in verify mode, that is said.
@@ -18,37 +18,37 @@ pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int
         let name = signal::name(signal).unwrap_or("signal");
         write_line(format_args!(
             "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
-            Task(thread),
-            Why(thread, signal)
+            TaskName(thread),
+            SlowReason(thread, signal)
         ));
     } else if verifies {
         write_line(format_args!(
             "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
              that block belong into a blocking region",
-            Task(thread)
+            TaskName(thread)
         ));
     }
 }
 
 /// What a thread is doing, in the system's words.
-struct Task(u32);
+struct TaskName(u32);
 
-impl fmt::Display for Task {
+impl fmt::Display for TaskName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_task(self.0, f)
     }
 }
 
 /// Why a thread may not have answered a signal.
-struct Why(u32, c_int);
+struct SlowReason(u32, c_int);
 
-impl fmt::Display for Why {
+impl fmt::Display for SlowReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if process::is_replaced(self.1) {
             return f.write_str(": the signal has another handler now, which does not call ours");
         }
-        let mut cause = WithColon { begun: false, f };
-        why_late(self.0, self.1, &mut cause)?;
+        let mut cause = AfterColon { begun: false, f };
+        why_slow(self.0, self.1, &mut cause)?;
         match cause.begun {
             true => Ok(()),
             false => f.write_str(": is it on a stack that was not registered?"),
@@ -57,12 +57,12 @@ impl fmt::Display for Why {
 }
 
 /// Writes a colon before a cause, if there is one.
-struct WithColon<'a, 'f> {
+struct AfterColon<'a, 'f> {
     begun: bool,
     f: &'a mut fmt::Formatter<'f>,
 }
 
-impl fmt::Write for WithColon<'_, '_> {
+impl fmt::Write for AfterColon<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if !core::mem::replace(&mut self.begun, true) {
             self.f.write_str(": ")?;

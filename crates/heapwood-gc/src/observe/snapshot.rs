@@ -15,10 +15,10 @@ const WORD_PAGES: usize = 64;
 /// The snapshots to keep.
 pub(crate) struct PageSnapshots {
     on: AtomicBool,
-    kept: Lock<Option<Kept>>,
+    kept: Lock<Option<KeptSnapshots>>,
 }
 
-struct Kept {
+struct KeptSnapshots {
     /// When most pages were in use, and how many those were: none if there is no such snapshot.
     peak: (usize, PageBits),
     /// After the collection that left most pages releasable, and how many.
@@ -40,7 +40,8 @@ impl PageSnapshots {
     /// Keeps some from now on; none if the kernel gives no addresses for them.
     pub(crate) fn keep(&self, kernel: KernelRef, space: &Space) {
         let make = || PageBits::new(kernel, space.window_bytes());
-        let make = || Ok::<_, OsError>(Kept { peak: (0, make()?), collected: (0, make()?), next: make()? });
+        let make =
+            || Ok::<_, OsError>(KeptSnapshots { peak: (0, make()?), collected: (0, make()?), next: make()? });
         let mut kept = self.kept.lock();
         if kept.is_none() {
             *kept = make().ok();
@@ -48,7 +49,7 @@ impl PageSnapshots {
         self.on.store(kept.is_some(), Ordering::Relaxed);
     }
 
-    fn update(&self, f: impl FnOnce(&mut Kept)) {
+    fn update(&self, f: impl FnOnce(&mut KeptSnapshots)) {
         if self.on.load(Ordering::Relaxed)
             && let Some(kept) = self.kept.lock().as_mut()
         {
@@ -58,7 +59,7 @@ impl PageSnapshots {
 
     /// A collection begins, or someone asks.
     pub(crate) fn before_marking(&self, space: &Space) {
-        self.update(|Kept { peak, next, .. }| {
+        self.update(|KeptSnapshots { peak, next, .. }| {
             let in_use = space.pages_in_use().0;
             if in_use > peak.0 && next.take(space) {
                 peak.0 = in_use;
@@ -69,7 +70,7 @@ impl PageSnapshots {
 
     /// A collection ends; nothing has been swept yet.
     pub(crate) fn after_marking(&self, space: &Space, world: &Stopped<'_>) {
-        self.update(|Kept { collected, next, .. }| {
+        self.update(|KeptSnapshots { collected, next, .. }| {
             let complete = next.take(space);
             world.for_each_dead_span(|first, count| next.free(first, count));
             let free = next.releasable_pages();
@@ -90,7 +91,7 @@ impl PageSnapshots {
         self.read(window, |kept| &kept.collected)
     }
 
-    fn read(&self, window: PageCount, which: fn(&Kept) -> &(usize, PageBits)) -> Option<Snapshot> {
+    fn read(&self, window: PageCount, which: fn(&KeptSnapshots) -> &(usize, PageBits)) -> Option<Snapshot> {
         // Memory is allocated without the lock, which a collection may want.
         let mut words = Vec::new();
         loop {

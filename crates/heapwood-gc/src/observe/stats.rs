@@ -228,7 +228,7 @@ stats! {
     /// What young collections found alive, or kept unseen: it counts as old since.
     promoted_bytes: u64, Bytes, Total;
     /// Young collections that were ended early, for they took too long: what they had not seen was kept.
-    promoted_whole: u64, Count, Total;
+    promoted_en_masse: u64, Count, Total;
     /// Arenas that were opened.
     arenas: u64, Count, Total;
     /// In pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of `live_bytes`: arenas

@@ -2,7 +2,7 @@
 //! that what reads those reads these; what Go's lack stands behind a bar, as `key=value`. Invariant: it is told when the
 //! threads go on again, in one write, and allocates nothing.
 
-use super::phases::{Phases, Taken, Times};
+use super::phases::{Elapsed, Phases, Times};
 use core::fmt::{self, Display};
 use heapwood_heap::{Collection, ReclaimTimes, SpaceStats};
 
@@ -75,7 +75,7 @@ impl TraceLine<'_> {
     /// that help it (Go: background); nothing is marked while the program runs.
     fn as_go_has_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Times { requested, marking, marked, ended, helped, .. } = *self.times;
-        let [before, mark, after]: [Taken; 3] =
+        let [before, mark, after]: [Elapsed; 3] =
             [marking.since(requested), marked.since(marking), ended.since(marked)];
         let (phases, process) = self.collector;
         let percent = (phases.total().cpu * 100 / process.max(1)).min(100);

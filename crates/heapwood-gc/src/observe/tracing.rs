@@ -12,7 +12,7 @@ use heapwood_os::message::write_line;
 use heapwood_os::{ForkLock, Lock};
 
 /// What is to be told of a collection beside its times.
-pub(crate) struct Collected {
+pub(crate) struct TracedCollection {
     /// Its number, from 1.
     pub(crate) number: u64,
     pub(crate) of: Collection,
@@ -59,7 +59,7 @@ impl Tracing {
     pub(crate) unsafe fn begin(&self, space: &Space) {
         if self.what.has(GcTrace::PHASES) {
             // SAFETY: contract 1.
-            unsafe { self.totals.tell_at_exit(space.reclaim_clock()) };
+            unsafe { self.totals.report_at_exit(space.reclaim_clock()) };
         }
     }
 
@@ -69,7 +69,7 @@ impl Tracing {
     }
 
     /// Whether each collection is told of.
-    pub(crate) fn tells_collections(&self) -> bool {
+    pub(crate) fn traces_collections(&self) -> bool {
         self.what.has(GcTrace::COLLECTIONS)
     }
 
@@ -84,7 +84,7 @@ impl Tracing {
 
     /// Tells of a collection that has been added.
     #[cold]
-    pub(crate) fn tell_collection(&self, space: &Space, times: &Times, collected: &Collected) {
+    pub(crate) fn report_collection(&self, space: &Space, times: &Times, collected: &TracedCollection) {
         let mut last = self.last.lock();
         let now = (space.stats(), space.reclaim_clock().times());
         let (before, reclaimed_before) = core::mem::replace(&mut *last, now);

@@ -21,7 +21,7 @@ use crate::pause::Pause;
 use crate::roots::Source;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Collection, MarkedPiece, ObjectRef, Space};
+use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, Space};
 use heapwood_layout::WORD;
 use heapwood_os::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -84,7 +84,7 @@ impl Verify {
             let is_old = world.is_allocated(object);
             let object = object.get();
             // Of an arena's piece, what it had then.
-            let seen = space.find_piece(Address::new(object)).map_or(usize::MAX, MarkedPiece::seen);
+            let seen = space.find_arena_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
             for_each_slot(space, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
@@ -127,7 +127,8 @@ impl Verify {
         let is_missed = |addr: usize| {
             let known_by =
                 space.contains(Address::new(addr)).then(|| space.known_by(Address::new(addr))).flatten();
-            let is_given_up = || space.find_piece(Address::new(addr)).is_some_and(MarkedPiece::is_given_up);
+            let is_given_up =
+                || space.find_arena_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
             known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get()))) && !is_given_up()
         };
         for_each_root(pause, |from, at, addr| {

@@ -4,14 +4,10 @@
 //! limit.
 
 use super::share::CollectorShare;
+use super::tunables::goal::*;
 use crate::options::Config;
 use crate::room::Room;
-use crate::state::State;
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_os::clock;
-
-/// A heap is near its limit when less than one part in so many is left.
-const NEAR: usize = 16;
 
 /// What bounds the goal.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +42,14 @@ pub(crate) struct GoalPacer {
 }
 
 impl GoalPacer {
-    /// For a heap with these settings, in this process.
-    pub(crate) fn new(config: &Config, room: Room) -> Self {
+    /// For a heap with these settings, in this process, made at this time of the monotonic clock.
+    pub(crate) fn new(config: &Config, room: Room, now: u64) -> Self {
         GoalPacer {
             percent: AtomicU32::new(config.percent),
             min_heap: room.min_heap(config),
             limit: config.limit,
             room,
-            share: CollectorShare::new(clock::monotonic_ns()),
+            share: CollectorShare::new(now),
         }
     }
 
@@ -81,24 +77,24 @@ impl GoalPacer {
         &self.share
     }
 
-    /// Whether a collection that is due or may help is worth it. Near the limit each finds little, and without a bound a
-    /// program would do nothing but collect; far from it there is no bound, for what a collection would find is refused to
-    /// nobody.
-    pub(crate) fn may_collect(&self, state: &State) -> bool {
-        !self.is_near_limit(state) || self.share.allows(clock::monotonic_ns())
+    /// Whether a collection that is due or may help is worth it, of a heap in which the last full one found `live` bytes. Near
+    /// the limit each finds little, and without a bound a program would do nothing but collect; far from it there is no bound.
+    pub(crate) fn may_collect(&self, live: usize, now: u64) -> bool {
+        !self.is_near_limit(live) || self.share.allows(now)
     }
 
-    /// Whether the last full collection found so much alive that little is left below what bounds the heap: a sixteenth.
-    pub(crate) fn is_near_limit(&self, state: &State) -> bool {
+    /// Whether the last full collection found so much alive that little is left below what bounds the heap.
+    pub(crate) fn is_near_limit(&self, live: usize) -> bool {
         let bound = self.limit.or(self.room.most());
-        bound.is_some_and(|bound| state.live_in_full() >= bound - bound / NEAR)
+        bound.is_some_and(|bound| live >= bound - bound / NEAR)
     }
 
-    /// Whether half of what the last collection left has been handed out since; and that was not little.
-    pub(crate) fn was_used_up(&self, state: &State) -> bool {
-        let most = self.limit.unwrap_or(state.space().most_bytes());
-        let left = most.saturating_sub(state.live());
-        left > most / 8 && state.space().stats().allocated_in_cycle >= left / 2
+    /// Whether half of what the last collection left has been handed out since, and that was not little; of a heap that may
+    /// have `most` bytes without a limit.
+    pub(crate) fn was_used_up(&self, most: usize, live: usize, handed_out: usize) -> bool {
+        let most = self.limit.unwrap_or(most);
+        let left = most.saturating_sub(live);
+        left > most / 8 && handed_out >= left / 2
     }
 }
 

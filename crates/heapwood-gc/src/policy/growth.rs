@@ -1,5 +1,5 @@
 //! Growth: how much larger than what is alive a heap may become before everything is looked at again. It is found by what
-//! collecting costs: where all collections since the last full one took more than [`WANTED`] of the CPU time that the process
+//! collecting costs: where all collections since the last full one took more than [`WANTED_CPU`] of the CPU time that the process
 //! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
 //! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
 //! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
@@ -9,38 +9,24 @@
 //! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`] for each
 //! mutator that allocates.
 
+use super::tunables::growth::*;
 use crate::options::Config;
 use heapwood_heap::OpenSpans;
 
-/// The part of CPU time that collecting may take: 7 %.
-const WANTED: f64 = 0.07;
-/// Growth is at least so many hundredths of what is alive,
-const LEAST_PERCENT: usize = 30;
-/// and at least this, or as much as the minimum heap if that is less; at most it is doubled or halved at once, but where less than a quarter was freed up to three times as large.
-const LEAST: usize = 3 << 20;
-/// Of each shape that it uses a mutator can fill so many spans between two full collections,
-const LEAST_SPANS: usize = 4;
-/// A heap may become this large for each mutator whatever is alive, if it would else collect all the time and `percent` is no
-/// less than usual.
-const SMALL: usize = 32 << 20;
-/// Up to this size a heap may grow by all of `percent`,
-const LARGE: usize = 256 << 20;
-/// and by a third of it from this size on.
-const HUGE: usize = 64 << 30;
-
 /// What all collections since the last full one took, with that which has just marked, and what the process used meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// Time of collections, and of allocation where a larger heap would have spared it.
-    pub(crate) collecting_ns: u64,
-    pub(crate) all_ns: u64,
+    pub collecting_ns: u64,
+    /// CPU time of the process.
+    pub all_ns: u64,
     /// It freed little.
-    pub(crate) freed_little: bool,
+    pub freed_little: bool,
 }
 
 /// The growth of one heap.
 #[derive(Debug)]
-pub(crate) struct Growth {
+pub struct Growth {
     /// What was allowed last, in bytes, and what always is.
     room: usize,
     least: usize,
@@ -60,18 +46,18 @@ fn most(live: usize, percent: u32, mutators: usize) -> usize {
 
 impl Growth {
     /// Of a heap in which nothing was collected, and of which so much may be allocated before anything is.
-    pub(crate) fn new(min_heap: usize) -> Self {
+    pub fn new(min_heap: usize) -> Self {
         let least = LEAST.min(min_heap.max(64 << 10));
         Growth { room: least, least, live: 0 }
     }
 
     /// How much may be allocated beside what a full collection has found alive, before the next, by mutators that allocate from
     /// so many spans at a time.
-    pub(crate) fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
+    pub fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
         let Spent { collecting_ns, all_ns, freed_little } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
-        let at_once = if freed_little { 3.0 } else { 2.0 };
-        let ratio = (share * (1.0 - WANTED) / (WANTED * (1.0 - share).max(0.01))).clamp(0.5, at_once);
+        let at_once = if freed_little { AT_ONCE_IF_LITTLE_FREED } else { AT_ONCE };
+        let ratio = (share * (1.0 - WANTED_CPU) / (WANTED_CPU * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent, open.mutators);
         let least = (live / 100 * LEAST_PERCENT).max(self.least).max(LEAST_SPANS * open.bytes).min(most);
         // What a heap was allowed that has become smaller says less.

@@ -1,19 +1,33 @@
-//! Policy: when a heap is collected, and how large it may become.
+//! Policy: when a heap is collected, how large it may become, and what runs in the background. Each file is a state machine
+//! that is told what was observed and decides; none reads a clock, takes a lock or asks the kernel.
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | `goal` | the size at which the next full collection is due, and whether one is worth it near a limit |
 //! | `growth` | how much larger than what is alive the heap may become |
+//! | `goal` | the size at which the next full collection is due, and whether one is worth it near a limit |
 //! | `nursery` | whether there are young collections, and when |
 //! | `share` | how much of the time collections may take near a limit |
+//! | `help` | whether workers help with a marking |
+//! | `idle` | when an idle heap is collected |
+//! | `release` | which memory goes back to the kernel |
+//! | `tunables` | the constants of all of them, and of background work |
 //!
-//! Invariant: a decision changes only when a collection ends, or when the program sets an option.
+//! docs/design/policy.md shows how they act on each other; `heapwood-eval policy` plays programs through them.
+//! Invariant: the same observations lead to the same decisions.
 
 mod goal;
 mod growth;
+mod help;
+mod idle;
 mod nursery;
+mod release;
 mod share;
+mod tunables;
 
 pub(crate) use goal::{Bounds, GoalPacer};
-pub(crate) use growth::{Growth, Spent};
-pub(crate) use nursery::{Efficiency, Next, Nursery};
+pub use growth::{Growth, Spent};
+pub(crate) use help::HelpPolicy;
+pub(crate) use idle::{IdleDecision, IdlePolicy, IdleSample};
+pub use nursery::{Efficiency, NextCollection, Nursery};
+pub(crate) use release::{Release, ReleasePolicy};
+pub(crate) use tunables::background;

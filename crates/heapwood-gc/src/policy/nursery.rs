@@ -10,47 +10,21 @@
 //! judges its young collections by what they freed is old (Ungar and Jackson, 1988; here, as in Whippet, without moving).
 //! Invariant: what is decided here changes only when a collection ends.
 
+use super::tunables::goal::LEAST_BUDGET;
+use super::tunables::nursery::*;
 use crate::options::Generational;
-
-/// The smallest nursery, the first, and the largest.
-const LEAST: usize = 1 << 20;
-const FIRST: usize = 2 << 20;
-const MOST: usize = 64 << 20;
-/// It is at most one part in so many of the room that is left, and half of that while young collections are tried.
-const PART_OF_ROOM: usize = 4;
-/// It is doubled when more than one part in so many survives, and halved when less than one in so many does.
-const DOUBLE: usize = 16;
-const HALVE: usize = 128;
-/// The same for the part of the time that its collections take.
-const MUCH_TIME: u64 = 24;
-const LITTLE_TIME: u64 = 100;
-/// So many in a row that do not pay are the last for a while.
-const MISSES: u32 = 2;
-/// A try comes after so many full collections at most.
-const LONGEST_REST: u32 = 16;
-/// Or after so many bytes in place of each of them.
-const REST_BYTES: usize = 32 << 20;
-/// What a store into a young page takes in the slow half of the write barrier, in nanoseconds: a part of what young collections
-/// cost. Others count as several.
-const STORE_NS: u64 = 4;
-/// For so many bytes of the nursery one store more may take it in any case: two for the smallest objects.
-const BYTES_A_STORE: usize = 8;
-/// A young collection may take a part of the time that passed since the last, but no less or more than this; what is not
-/// marked then is promoted.
-const PART_OF_TIME: u64 = 8;
-const LEAST_TIME: u64 = 200_000;
-const MOST_TIME: u64 = 2_000_000;
 
 /// What a collection freed, and what that took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Efficiency {
+pub struct Efficiency {
     /// Bytes that were handed out before it, and of those, those that are free now; of a full one of all bytes.
-    pub(crate) allocated: usize,
-    pub(crate) freed: usize,
+    pub allocated: usize,
+    /// See `allocated`.
+    pub freed: usize,
     /// Nanoseconds of marking, without waiting for others, and without the sweep before: that belongs to the last.
-    pub(crate) ns: u64,
+    pub ns: u64,
     /// Since the collection before.
-    pub(crate) since: u64,
+    pub since: u64,
 }
 
 impl Efficiency {
@@ -63,8 +37,10 @@ impl Efficiency {
 
 /// What the next collection is that an allocation is due for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum NextCollection {
+    /// A full one.
     Full,
+    /// A young one.
     Young,
     /// Everything counts as old from then on, and young collections are tried again.
     Promotion,
@@ -72,7 +48,7 @@ pub(crate) enum Next {
 
 /// The nursery of a heap.
 #[derive(Debug)]
-pub(crate) struct Nursery {
+pub struct Nursery {
     option: Generational,
     /// There are young collections now.
     on: bool,
@@ -83,17 +59,18 @@ pub(crate) struct Nursery {
     /// The last one paid.
     paid: bool,
     /// Full collections until one is tried, and how many after the next failure.
-    rests: u32,
-    next_rest: u32,
+    backoff: u32,
+    next_backoff: u32,
     /// Or bytes to be allocated until then.
-    rest_bytes: usize,
+    backoff_bytes: usize,
     /// The last full collection.
     full: Option<Efficiency>,
-    next: Next,
+    next: NextCollection,
 }
 
 impl Nursery {
-    pub(crate) fn new(option: Generational) -> Self {
+    /// Of a heap in which nothing was collected.
+    pub fn new(option: Generational) -> Self {
         Nursery {
             option,
             on: option != Generational::Off,
@@ -101,32 +78,32 @@ impl Nursery {
             misses: 0,
             tries: false,
             paid: false,
-            rests: 0,
-            next_rest: 1,
-            rest_bytes: 0,
+            backoff: 0,
+            next_backoff: 1,
+            backoff_bytes: 0,
             full: None,
-            next: Next::Full,
+            next: NextCollection::Full,
         }
     }
 
     /// Whether stores are to be remembered.
-    pub(crate) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         self.on
     }
 
     /// What the next collection is that an allocation is due for.
-    pub(crate) fn next(&self) -> Next {
+    pub fn next(&self) -> NextCollection {
         self.next
     }
 
     /// How many bytes the remembered set may take up.
-    pub(crate) fn most_remembered(&self) -> usize {
+    pub fn most_remembered(&self) -> usize {
         self.size / 4
     }
 
     /// How many stores may take the slow half of the barrier until the next young collection. Where the last one paid, those that
     /// take as long as a full one in its place would, as far as that is known; else a few.
-    pub(crate) fn most_stores(&self) -> u64 {
+    pub fn most_stores(&self) -> u64 {
         if self.option == Generational::Always {
             return u64::MAX;
         }
@@ -139,7 +116,7 @@ impl Nursery {
     }
 
     /// How long a young collection may take, if so many nanoseconds have passed since the last.
-    pub(crate) fn most_time(&self, since: u64) -> u64 {
+    pub fn most_time(&self, since: u64) -> u64 {
         // Where they need not pay, as in tests, what they find does not depend on the machine's load.
         if self.option == Generational::Always {
             return u64::MAX / 2;
@@ -148,42 +125,44 @@ impl Nursery {
     }
 
     /// How many bytes may be allocated before the next collection in a heap of `size` bytes.
-    pub(crate) fn budget(&mut self, size: usize, goal: usize) -> usize {
+    pub fn budget(&mut self, size: usize, goal: usize) -> usize {
         let room = goal.saturating_sub(size);
         let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
         let (next, budget) = match self.on {
-            _ if room / PART_OF_ROOM < LEAST => (Next::Full, room),
-            true => (Next::Young, self.size.min(room / part)),
+            _ if room / PART_OF_ROOM < LEAST => (NextCollection::Full, room),
+            true => (NextCollection::Young, self.size.min(room / part)),
             // What is left then suffices for a try.
-            false if self.rests > 0 && self.rest_bytes < room / 2 => (Next::Promotion, self.rest_bytes),
-            false => (Next::Full, room),
+            false if self.backoff > 0 && self.backoff_bytes < room / 2 => {
+                (NextCollection::Promotion, self.backoff_bytes)
+            }
+            false => (NextCollection::Full, room),
         };
         self.next = next;
-        budget
+        budget.max(LEAST_BUDGET)
     }
 
     /// A full collection has ended; the remembered set may have `overflowed` before.
-    pub(crate) fn after_full(&mut self, full: Efficiency, overflowed: bool) {
+    pub fn after_full(&mut self, full: Efficiency, overflowed: bool) {
         self.full = Some(full);
         if overflowed && self.on {
-            self.rest();
+            self.back_off();
         }
         if self.on || self.option == Generational::Off {
             return;
         }
         if !overflowed {
-            self.rests = self.rests.saturating_sub(1);
-            self.rest_bytes = self.rest_bytes.saturating_sub(full.allocated);
+            self.backoff = self.backoff.saturating_sub(1);
+            self.backoff_bytes = self.backoff_bytes.saturating_sub(full.allocated);
         }
-        if self.rests == 0 {
+        if self.backoff == 0 {
             self.try_again();
         }
     }
 
     /// All that exists counts as old, unseen; because the remembered set had `overflowed`, or at the end of a rest.
-    pub(crate) fn after_promotion(&mut self, overflowed: bool) {
+    pub fn after_promotion(&mut self, overflowed: bool) {
         if overflowed {
-            self.rest();
+            self.back_off();
         } else if self.option == Generational::Auto {
             self.try_again();
         }
@@ -191,11 +170,11 @@ impl Nursery {
 
     fn try_again(&mut self) {
         // One that fails is the last for a while.
-        (self.on, self.tries, self.misses, self.rests) = (true, true, MISSES - 1, 0);
+        (self.on, self.tries, self.misses, self.backoff) = (true, true, MISSES - 1, 0);
     }
 
     /// A young collection has ended, before which so many stores took the slow half of the barrier.
-    pub(crate) fn after_young(&mut self, young: Efficiency, stores: u64) {
+    pub fn after_young(&mut self, young: Efficiency, stores: u64) {
         let survived = young.allocated.saturating_sub(young.freed);
         let cost = young.ns + stores * STORE_NS;
         let share = |part: u64| cost > young.since / part;
@@ -208,22 +187,22 @@ impl Nursery {
         let least = self.full.unwrap_or(Efficiency { freed: young.allocated / 2, ns: cost, ..young });
         self.paid = Efficiency { ns: cost, ..young }.is_profitable(least);
         if self.paid {
-            (self.misses, self.next_rest, self.tries) = (0, 1, false);
+            (self.misses, self.next_backoff, self.tries) = (0, 1, false);
             return;
         }
         self.misses += 1;
         if self.misses >= MISSES {
-            self.rest();
+            self.back_off();
         }
     }
 
     /// There are no young collections for a while.
-    fn rest(&mut self) {
+    fn back_off(&mut self) {
         if self.option == Generational::Auto {
             (self.on, self.paid) = (false, false);
-            self.rests = self.next_rest;
-            self.rest_bytes = self.next_rest as usize * REST_BYTES;
-            self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
+            self.backoff = self.next_backoff;
+            self.backoff_bytes = self.next_backoff as usize * BACKOFF_BYTES;
+            self.next_backoff = (self.next_backoff * 2).min(LONGEST_BACKOFF);
         }
     }
 }
@@ -268,13 +247,16 @@ mod tests {
     #[test]
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
-        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (FIRST, Next::Young));
+        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (FIRST, NextCollection::Young));
         play(&mut nursery, 10, 10);
         assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 3 * MIB);
-        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.next()), (3 * MIB, Next::Full));
-        assert_eq!(nursery.budget(33 * MIB, 32 * MIB), 0);
+        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.next()), (3 * MIB, NextCollection::Full));
+        assert_eq!(nursery.budget(33 * MIB, 32 * MIB), LEAST_BUDGET);
         let mut off = Nursery::new(Generational::Off);
-        assert_eq!((off.budget(0, 32 * MIB), off.next(), off.is_on()), (32 * MIB, Next::Full, false));
+        assert_eq!(
+            (off.budget(0, 32 * MIB), off.next(), off.is_on()),
+            (32 * MIB, NextCollection::Full, false)
+        );
     }
 
     #[test]
@@ -285,17 +267,17 @@ mod tests {
         play(&mut nursery, 95, 1);
         assert!(nursery.is_on(), "one alone does no harm");
         play(&mut nursery, 95, 1);
-        let (mut rests, mut fulls) = (Vec::new(), 0);
+        let (mut backoff, mut fulls) = (Vec::new(), 0);
         for _ in 0..60 {
             assert!(!nursery.is_on());
             nursery.after_full(FULL, false);
             fulls += 1;
             if nursery.is_on() {
-                rests.push(std::mem::take(&mut fulls));
+                backoff.push(std::mem::take(&mut fulls));
                 play(&mut nursery, 95, 1);
             }
         }
-        assert_eq!(rests, [1, 2, 4, 8, 16, 16]);
+        assert_eq!(backoff, [1, 2, 4, 8, 16, 16]);
         // When they pay again they go on, and a failure later counts as the first.
         while !nursery.is_on() {
             nursery.after_full(FULL, false);
@@ -320,15 +302,18 @@ mod tests {
             assert!(!nursery.is_on());
             tries.push((nursery.budget(0, 4096 * MIB) / MIB, nursery.next()));
             nursery.after_promotion(false);
-            assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (nursery.size, Next::Young));
+            assert_eq!(
+                (nursery.budget(0, 4096 * MIB), nursery.next()),
+                (nursery.size, NextCollection::Young)
+            );
             play(&mut nursery, 95, 1);
         }
         let sizes = [32, 64, 128, 256, 512, 512];
-        assert_eq!(tries, sizes.map(|size| (size, Next::Promotion)));
+        assert_eq!(tries, sizes.map(|size| (size, NextCollection::Promotion)));
         // What was allocated before a full collection counts; and with little room that comes first.
         nursery.after_full(FULL, false);
-        assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (412 * MIB, Next::Promotion));
-        assert_eq!((nursery.budget(0, 500 * MIB), nursery.next()), (500 * MIB, Next::Full));
+        assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (412 * MIB, NextCollection::Promotion));
+        assert_eq!((nursery.budget(0, 500 * MIB), nursery.next()), (500 * MIB, NextCollection::Full));
         // Where the last full one could not remember enough, it did not end the rest.
         nursery.after_full(FULL, true);
         assert_eq!(nursery.budget(0, 4096 * MIB), 412 * MIB);

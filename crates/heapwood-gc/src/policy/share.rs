@@ -1,6 +1,7 @@
 //! The collector's share of the time of a heap that is near its limit, where each collection finds little: at most half.
 //! Invariant: what is owed is never more than what can be saved and a collection.
 
+use super::tunables::share::*;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// The share, kept as credit, in nanoseconds, as Go's limiter keeps its bucket: the program earns what it runs, up to a
@@ -16,9 +17,6 @@ pub(crate) struct CollectorShare {
     last: AtomicU64,
     second_chance: AtomicBool,
 }
-
-/// The most that can be saved, and owed beside a collection.
-const MOST_CREDIT_NS: i64 = 50_000_000;
 
 impl CollectorShare {
     /// All credit, from now on.

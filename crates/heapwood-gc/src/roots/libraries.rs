@@ -3,7 +3,7 @@
 //! docs/design/libraries.md says why. Invariant: while threads are stopped, and [`Libraries::know`] has said so, the list holds
 //! all libraries that any of them has seen loaded.
 
-use super::lookout::Lookout;
+use super::library_watcher::LibraryWatcher;
 use super::table::RootTable;
 use core::ops::Range;
 use core::time::Duration;
@@ -21,7 +21,7 @@ const LONG: usize = 64 * LEAST_KERNEL_PAGE;
 pub(super) struct Libraries {
     /// Every library's data are roots.
     all: bool,
-    lookout: Lookout,
+    library_watcher: LibraryWatcher,
     /// Where what was read lies while a marker looks at it.
     buffer: MappedArray<usize>,
     kernel: KernelRef,
@@ -31,29 +31,29 @@ impl Libraries {
     pub(super) fn new(kernel: KernelRef, all: bool) -> Result<Self, OsError> {
         let buffer = MappedArray::new(kernel, CHUNK)?;
         buffer.commit(0..CHUNK)?;
-        Ok(Libraries { all, lookout: Lookout::start(kernel)?, buffer, kernel })
+        Ok(Libraries { all, library_watcher: LibraryWatcher::start(kernel)?, buffer, kernel })
     }
 
     /// Learns what is loaded, however long that takes. No thread has been stopped.
     pub(super) fn update(&mut self) {
-        self.lookout.look(self.kernel);
+        self.library_watcher.look(self.kernel);
     }
 
     /// Learns the same while threads are stopped, and which of it are roots; false if that takes longer.
     pub(super) fn know(&mut self, at_most: Duration) -> bool {
-        self.lookout.look_for(at_most)
+        self.library_watcher.look_for(at_most)
     }
 
     /// Learns which libraries are roots, by the table.
     pub(super) fn settle(&mut self, table: &mut RootTable) {
         let all = self.all;
-        self.lookout.with_list(|list| list.settle(table, all));
+        self.library_watcher.with_list(|list| list.settle(table, all));
     }
 
     /// Calls `f` with copies of all words that are roots, a piece at a time; each is overwritten when `f` returns.
     pub(super) fn for_each_chunk(&self, mut f: impl FnMut(Range<usize>)) {
         let (peek, pagemap) = (Peek::new(), Pagemap::new());
-        for data in self.lookout.seen().roots() {
+        for data in self.library_watcher.seen().roots() {
             if data.len() <= LONG {
                 self.read(&peek, data, &mut f);
                 continue;

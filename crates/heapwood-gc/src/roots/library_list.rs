@@ -18,7 +18,7 @@ static OURS: u8 = 0;
 /// A piece of a library's data; of one that has none, an empty one.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Piece {
+struct Segment {
     /// Its library's number.
     library: usize,
     start: usize,
@@ -28,11 +28,11 @@ struct Piece {
 }
 
 // SAFETY: plain numbers, of which any will do.
-unsafe impl Zeroed for Piece {}
+unsafe impl Zeroed for Segment {}
 
 /// The list.
 pub(super) struct LibraryList {
-    pieces: MappedArray<Piece>,
+    segments: MappedArray<Segment>,
     len: usize,
     /// The loader's counts when it was made.
     counts: Option<Counts>,
@@ -43,9 +43,9 @@ pub(super) struct LibraryList {
 impl LibraryList {
     /// A list of nothing, until somebody looks.
     pub(super) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let pieces = MappedArray::new(kernel, MOST)?;
-        pieces.commit(0..MOST)?;
-        Ok(LibraryList { pieces, len: 0, counts: None, is_settled: false })
+        let segments = MappedArray::new(kernel, MOST)?;
+        segments.commit(0..MOST)?;
+        Ok(LibraryList { segments, len: 0, counts: None, is_settled: false })
     }
 
     /// Nothing that it says is true any more.
@@ -65,7 +65,7 @@ impl LibraryList {
                 if data.peek().is_none() {
                     self.push(library.id(), 0..0);
                 }
-                data.for_each(|piece| self.push(library.id(), piece));
+                data.for_each(|segment| self.push(library.id(), segment));
             }
             true
         }));
@@ -79,19 +79,24 @@ impl LibraryList {
         }
         // SAFETY: all are committed, and the borrow is exclusive.
         unsafe {
-            self.pieces.at(self.len).write(Piece { library, start: data.start, end: data.end, is_root: 0 });
+            self.segments.at(self.len).write(Segment {
+                library,
+                start: data.start,
+                end: data.end,
+                is_root: 0,
+            });
         }
         self.len += 1;
     }
 
-    fn pieces(&self) -> &[Piece] {
+    fn segments(&self) -> &[Segment] {
         // SAFETY: so many were written, and are not while this is borrowed.
-        unsafe { core::slice::from_raw_parts(self.pieces.as_ptr(), self.len) }
+        unsafe { core::slice::from_raw_parts(self.segments.as_ptr(), self.len) }
     }
 
-    fn pieces_mut(&mut self) -> &mut [Piece] {
+    fn pieces_mut(&mut self) -> &mut [Segment] {
         // SAFETY: as above, and the borrow is exclusive.
-        unsafe { core::slice::from_raw_parts_mut(self.pieces.as_ptr(), self.len) }
+        unsafe { core::slice::from_raw_parts_mut(self.segments.as_ptr(), self.len) }
     }
 
     /// Finds out which pieces are roots: `all`, or those of the libraries in the table. One that is not loaded any more leaves
@@ -102,12 +107,12 @@ impl LibraryList {
         }
         self.is_settled = true;
         let adds = self.counts.map_or(0, |counts| counts.adds);
-        let pieces = self.pieces_mut();
-        pieces.iter_mut().for_each(|piece| piece.is_root = usize::from(all));
+        let segments = self.pieces_mut();
+        segments.iter_mut().for_each(|segment| segment.is_root = usize::from(all));
         table.retain_libraries(|id, loaded| {
             let mut is_here = false;
-            for piece in pieces.iter_mut().filter(|piece| piece.library == id) {
-                (is_here, piece.is_root) = (true, 1);
+            for segment in segments.iter_mut().filter(|segment| segment.library == id) {
+                (is_here, segment.is_root) = (true, 1);
             }
             // A list that is older than the root cannot know.
             is_here || adds < loaded
@@ -116,7 +121,10 @@ impl LibraryList {
 
     /// The data that are roots.
     pub(super) fn roots(&self) -> impl Iterator<Item = Range<usize>> {
-        self.pieces().iter().filter(|piece| piece.is_root != 0).map(|piece| piece.start..piece.end)
+        self.segments()
+            .iter()
+            .filter(|segment| segment.is_root != 0)
+            .map(|segment| segment.start..segment.end)
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `words_in_use` | how much of a stack is in use |
 //! | `libraries` | data of libraries, which come and go |
 //! | `library_list` | which there are, as the loader says |
-//! | `lookout` | a thread that asks it while others are stopped |
+//! | `library_watcher` | a thread that asks it while others are stopped |
 //! | `visitor` | the walk over all of them |
 //! | `scan_roots` | what takes them |
 //!
@@ -22,7 +22,7 @@ mod frames;
 mod handles;
 mod libraries;
 mod library_list;
-mod lookout;
+mod library_watcher;
 mod other_stacks;
 mod scan_roots;
 mod stacks;

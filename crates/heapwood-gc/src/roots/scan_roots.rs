@@ -1,6 +1,6 @@
 //! What takes roots: a marker. Invariant: what is named to it stays readable until the marking ends.
 
-use crate::state::remembered::Entry;
+use crate::state::remembered::RememberedEntry;
 use core::ops::Range;
 
 /// Takes roots, by the addresses of their words.
@@ -15,7 +15,7 @@ pub(crate) trait ScanRoots {
     fn arena(&mut self, part: Range<usize>);
 
     /// An entry of the remembered set.
-    fn remembered(&mut self, entry: Entry);
+    fn remembered(&mut self, entry: RememberedEntry);
 
     /// Whether the time for the marking is over.
     fn is_late(&mut self) -> bool;

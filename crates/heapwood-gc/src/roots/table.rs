@@ -44,7 +44,7 @@ pub(crate) enum RootKind {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Entry {
+struct RootEntry {
     /// The first word; of a free entry, the next free one.
     start: usize,
     words: usize,
@@ -55,11 +55,11 @@ struct Entry {
 }
 
 // SAFETY: all-zero bytes are a free entry; it holds plain numbers.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroed for RootEntry {}
 
 /// The registered roots of one heap.
 pub(crate) struct RootTable {
-    entries: MappedArray<Entry>,
+    entries: MappedArray<RootEntry>,
     committed: usize,
     used: usize,
     free: usize,
@@ -73,7 +73,7 @@ impl RootTable {
         Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false })
     }
 
-    fn entry(&mut self, index: usize) -> &mut Entry {
+    fn entry(&mut self, index: usize) -> &mut RootEntry {
         debug_assert!(index < self.committed);
         // SAFETY: the entry is committed, and the borrow is exclusive.
         unsafe { &mut *self.entries.at(index) }
@@ -103,7 +103,7 @@ impl RootTable {
         let index = self.take()?;
         let e = self.entry(index);
         let generation = e.generation.wrapping_add(1).max(1);
-        *e = Entry { start, words, kind: kind as u32, generation };
+        *e = RootEntry { start, words, kind: kind as u32, generation };
         self.libraries_changed |= kind == RootKind::Library;
         Ok(RootToken((generation as u64) << 32 | index as u64))
     }
@@ -140,7 +140,7 @@ impl RootTable {
     /// Removes those libraries for which `keep` is false, by their numbers, and how many had been loaded when they were named.
     pub(super) fn retain_libraries(&mut self, mut keep: impl FnMut(usize, u64) -> bool) {
         for index in 0..self.used {
-            let Entry { start, words, kind, .. } = *self.entry(index);
+            let RootEntry { start, words, kind, .. } = *self.entry(index);
             if kind == RootKind::Library as u32 && !keep(start, words as u64) {
                 self.free(index);
             }

@@ -13,15 +13,15 @@ use heapwood_os::{ForkLock, Lock, LockGuard, MappedArray};
 const STEP: usize = 8192;
 
 /// Addresses in mapped memory, committed as they come.
-struct List {
+struct LogList {
     memory: MappedArray<usize>,
     len: usize,
     committed: usize,
 }
 
-impl List {
+impl LogList {
     fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
-        Ok(List { memory: MappedArray::new(kernel, most.max(1))?, len: 0, committed: 0 })
+        Ok(LogList { memory: MappedArray::new(kernel, most.max(1))?, len: 0, committed: 0 })
     }
 
     /// Where one more goes, if there is room.
@@ -48,14 +48,14 @@ impl List {
 }
 
 /// The lists of a marking.
-struct Lists {
-    shaded: List,
-    freed: List,
+struct LogLists {
+    shaded: LogList,
+    freed: LogList,
 }
 
 /// What mutators tell a marking; nothing while there is none.
 pub(crate) struct MarkingLog {
-    lists: Lock<Option<Lists>>,
+    lists: Lock<Option<LogLists>>,
     /// Shaded objects are missing from the list.
     missed: AtomicBool,
     /// Held by the mutator that runs a trace function for its barrier.
@@ -103,7 +103,7 @@ impl MarkingLog {
 impl MarkingLog {
     /// A marking begins: there are lists of so many objects.
     pub(crate) fn begin(&self, kernel: KernelRef, shaded: usize, freed: usize) -> Result<(), OsError> {
-        let lists = Lists { shaded: List::new(kernel, shaded)?, freed: List::new(kernel, freed)? };
+        let lists = LogLists { shaded: LogList::new(kernel, shaded)?, freed: LogList::new(kernel, freed)? };
         *self.lists.lock() = Some(lists);
         Ok(())
     }

@@ -19,7 +19,7 @@ const KEEP: usize = 64;
 
 /// What an entry says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum RememberedEntry {
     /// A slot.
     Slot(usize),
     /// Every slot of an object.
@@ -37,14 +37,14 @@ const TAG: usize = 3;
 
 /// A piece of memory for entries. What a zero follows is none.
 #[repr(C, align(4096))]
-pub(crate) struct Chunk([usize; WORDS]);
+pub(crate) struct RememberedChunk([usize; WORDS]);
 
 // SAFETY: all-zero bytes are no entries.
-unsafe impl Zeroed for Chunk {}
+unsafe impl Zeroed for RememberedChunk {}
 
-impl Chunk {
+impl RememberedChunk {
     /// The words of a chunk.
-    pub(crate) fn words(this: *mut Chunk) -> core::ops::Range<*mut usize> {
+    pub(crate) fn words(this: *mut RememberedChunk) -> core::ops::Range<*mut usize> {
         let first = this.cast::<usize>();
         first..first.wrapping_add(WORDS)
     }
@@ -52,7 +52,7 @@ impl Chunk {
 
 /// The chunks of a heap.
 pub(crate) struct RememberedSet {
-    chunks: MappedArray<Chunk>,
+    chunks: MappedArray<RememberedChunk>,
     /// How many were given out since the last collection, and how many are committed.
     used: Lock<(usize, usize)>,
     /// So many may be given out.
@@ -81,7 +81,7 @@ impl RememberedSet {
     }
 
     /// An empty chunk for a mutator; `None` if there is none, and then the set has overflowed.
-    pub(crate) fn take_chunk(&self) -> Option<*mut Chunk> {
+    pub(crate) fn take_chunk(&self) -> Option<*mut RememberedChunk> {
         let mut used = self.used.lock();
         let index = used.0;
         if index < self.most.load(Ordering::Relaxed) {
@@ -120,13 +120,13 @@ impl RememberedSet {
     }
 
     /// Calls `f` with each entry, and with none before each chunk: then it says whether to go on. All mutators have stopped, and closed their chunks.
-    pub(crate) fn for_each(&self, mut f: impl FnMut(Option<Entry>) -> bool) {
+    pub(crate) fn for_each(&self, mut f: impl FnMut(Option<RememberedEntry>) -> bool) {
         let used = self.used.lock().0;
         for index in 0..used {
             if !f(None) {
                 return;
             }
-            let words = Chunk::words(self.chunks.at(index));
+            let words = RememberedChunk::words(self.chunks.at(index));
             let mut at = words.start;
             // SAFETY: chunks that were given out are committed, and written by stopped mutators up to a zero or their end.
             let mut next = || unsafe {
@@ -138,9 +138,9 @@ impl RememberedSet {
                 let word = next();
                 f(Some(match (word, word & TAG) {
                     (0, _) => break,
-                    (_, OBJECT) => Entry::Object(word & !TAG),
-                    (_, RANGE) => Entry::Words(word & !TAG, next()),
-                    _ => Entry::Slot(word),
+                    (_, OBJECT) => RememberedEntry::Object(word & !TAG),
+                    (_, RANGE) => RememberedEntry::Words(word & !TAG, next()),
+                    _ => RememberedEntry::Slot(word),
                 }));
             }
         }
@@ -156,7 +156,8 @@ impl RememberedSet {
                 used.1 = KEEP;
             }
         }
-        self.most.store((most / size_of::<Chunk>()).clamp(KEEP, self.chunks.len()), Ordering::Relaxed);
+        self.most
+            .store((most / size_of::<RememberedChunk>()).clamp(KEEP, self.chunks.len()), Ordering::Relaxed);
         self.overflowed.store(false, Ordering::Relaxed);
     }
 }

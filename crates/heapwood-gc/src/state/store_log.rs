@@ -55,7 +55,7 @@ impl StoreLog {
         let span = space.find_span(object.into());
         let object = match space.find_arena(object.into()).filter(|place| place.is_there) {
             // An arena's values are not known one by one.
-            Some(place) => ObjectRef::new(place.piece.0),
+            Some(place) => ObjectRef::new(place.chunk.0),
             None => object,
         };
         let Some(span) = span.filter(|span| span.cell_in(object.into()) == Some(object.into())) else {

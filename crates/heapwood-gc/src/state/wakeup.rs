@@ -19,7 +19,7 @@ const NAP: Duration = Duration::from_millis(5);
 /// Which mutators tell that they leave their heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Tells {
+pub(crate) enum WakeOn {
     /// None.
     Nobody = 0,
     /// Those that have set something aside.
@@ -32,7 +32,7 @@ pub(crate) enum Tells {
 #[derive(Default)]
 pub(crate) struct Wakeup {
     word: AtomicU32,
-    /// A [`Tells`]. The first that tells makes it nobody.
+    /// A [`WakeOn`]. The first that tells makes it nobody.
     tells: AtomicU32,
     /// Not 0 while the thread sleeps for no longer than a [`NAP`].
     naps: AtomicU32,
@@ -62,10 +62,10 @@ impl Wakeup {
     #[inline]
     pub(crate) fn tell(&self, holds: impl FnOnce() -> bool) {
         let tells = self.tells.load(Ordering::Relaxed);
-        if tells == Tells::Nobody as u32 || tells == Tells::Holders as u32 && !holds() {
+        if tells == WakeOn::Nobody as u32 || tells == WakeOn::Holders as u32 && !holds() {
             return;
         }
-        if self.tells.swap(Tells::Nobody as u32, Ordering::Relaxed) != Tells::Nobody as u32 {
+        if self.tells.swap(WakeOn::Nobody as u32, Ordering::Relaxed) != WakeOn::Nobody as u32 {
             self.notify();
         }
     }
@@ -87,7 +87,7 @@ impl Wakeup {
     }
 
     /// From now on so many tell, until one does.
-    pub(crate) fn ask(&self, tells: Tells) {
+    pub(crate) fn ask(&self, tells: WakeOn) {
         self.tells.store(tells as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }

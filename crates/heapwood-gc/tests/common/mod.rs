@@ -18,7 +18,7 @@ pub(crate) use heapwood_layout::WORD;
 
 /// Only precise roots, and a small address range.
 pub(crate) const PRECISE: Config =
-    Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
+    Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(2 << 30).min_heap(1 << 20);
 
 /// The same, and every collection looks at everything: for tests of when those come, and of what they do.
 pub(crate) const FULL: Config = PRECISE.generational(Generational::Off);

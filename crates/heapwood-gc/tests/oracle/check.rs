@@ -23,7 +23,7 @@ pub(crate) enum Depth {
 
 /// What the collections since the last check were, of which the last full one decides: nothing is allocated between them.
 fn kept_by_them(world: &mut World, stats: &Stats, roots: &[Id]) -> (&'static str, Vec<bool>, Vec<Id>) {
-    let (young, late) = (stats.young_collections, stats.promoted_whole);
+    let (young, late) = (stats.young_collections, stats.promoted_en_masse);
     let before = core::mem::replace(&mut world.counts, (stats.collections, young, late));
     if stats.collections - before.0 > young - before.1 {
         (world.freed, world.freed_large) = (false, false);

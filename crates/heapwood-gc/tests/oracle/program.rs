@@ -264,7 +264,7 @@ impl World {
                 let cell = ty.cell_size().unwrap_or(0);
                 self.mutator().reserve(ty.shape(), cell).inspect(|&object| {
                     // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                    unsafe { self.mutator().bump(ty.shape()).commit(object, cell) };
+                    unsafe { self.mutator().buffer(ty.shape()).commit(object, cell) };
                 })
             }
             _ if zeroed => self.mutator().allocate_zeroed(ty),

@@ -35,7 +35,7 @@ impl Settings {
 }
 
 const PRECISE: Config =
-    Config::DEFAULT.min_heap(1 << 20).reserve(1 << 30).huge_pages(false).conservative_stacks(false);
+    Config::DEFAULT.min_heap(1 << 20).address_space(1 << 30).huge_pages(false).conservative_stacks(false);
 
 const YOUNG: Config = PRECISE.generational(Generational::Always);
 

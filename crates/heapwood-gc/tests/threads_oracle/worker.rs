@@ -256,7 +256,7 @@ impl<'w> Worker<'w> {
                 Some(cell) if !zeroed && self.rng.one_in(2) => {
                     m.reserve(ty.shape(), cell).inspect(|&object| {
                         // SAFETY: it was reserved just now, and is zero where it may hold pointers.
-                        unsafe { m.bump(ty.shape()).commit(object, cell) };
+                        unsafe { m.buffer(ty.shape()).commit(object, cell) };
                     })
                 }
                 _ if zeroed => m.allocate_zeroed(ty),

@@ -12,7 +12,7 @@ fn steal(mutator: &Mutator, ty: ObjectType, cache: &heapwood_heap::ThreadCache) 
     space.pointer_bits().for_each(0..8, |_| {});
     space.numbered_entry(ObjectRef::new(8));
     space.pages().snapshot();
-    mutator.bump(ty.shape()).commit(NonNull::dangling(), 16);
+    mutator.buffer(ty.shape()).commit(NonNull::dangling(), 16);
 }
 
 fn main() {}

@@ -1,7 +1,7 @@
 //! What all mutators of a heap allocate from: spans that are swept, and shapes. Invariant: a span that a bump has is of the
 //! bump's shape, swept, and on no list.
 
-use crate::alloc::bump::Bump;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::runs::free_run;
 use crate::config::SpaceConfig;
 use crate::error::ShapeError;
@@ -74,13 +74,19 @@ impl Allocator {
         self.always_shared.store(on, Ordering::Relaxed);
     }
 
-    /// Moves `bump` to the next run of free cells of its span, which begins at `page`; false if there is none. They are zero
+    /// Moves `buffer` to the next run of free cells of its span, which begins at `page`; false if there is none. They are zero
     /// where they may hold pointers, unless each is written as a `whole`.
     #[inline]
-    pub(crate) fn next_run(&self, bump: &Bump, page: PageIndex, shape: SmallShape<'_>, whole: bool) -> bool {
+    pub(crate) fn next_run(
+        &self,
+        buffer: &AllocBuffer,
+        page: PageIndex,
+        shape: SmallShape<'_>,
+        whole: bool,
+    ) -> bool {
         let (heap, class) = (self.sweeper.heap(), shape.size_class());
         let span = heap.spans().own(page);
-        let mut run = free_run(heap.marks(), class, bump.limit()..span.cells_end());
+        let mut run = free_run(heap.marks(), class, buffer.limit()..span.cells_end());
         if run.is_empty() {
             return false;
         }
@@ -92,7 +98,7 @@ impl Allocator {
             // SAFETY: the run's cells are free, and this thread owns the span.
             unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
         }
-        bump.set_run(run);
+        buffer.set_run(run);
         true
     }
 

@@ -3,8 +3,8 @@
 //! many, for everyone. So nothing of another mutator's is touched, whoever's span the cell lies in. A large object's pages go
 //! back right away. Invariant: a cell is in a chain once, and whoever takes it out alone uses it.
 
-use super::owner::{Needy, Owner};
-use super::visit::MOST_FREED;
+use super::central_refill::MOST_FREED;
+use super::owner::{Owner, RefillRequest};
 use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
 use crate::error::FreeError;
@@ -83,7 +83,7 @@ impl Owner<'_> {
     fn may_exist(&self, span: &Span, cell: usize) -> bool {
         let spans = self.heap().spans();
         let page = spans.page_of(span.cells_start());
-        let mine = self.bump(span.shape()).span() == Some(page);
+        let mine = self.buffer(span.shape()).span() == Some(page);
         let others = span.is_held() && !mine && span.is_swept_in(self.cycle());
         self.heap().exists(span, cell) || others && span.is_above_start_of_window(cell)
     }
@@ -107,33 +107,33 @@ impl Owner<'_> {
         } else if self.sweeper().clobbers() {
             fill(CLOBBER);
         }
-        let home = self.cache().home(id);
-        let mut chain = home.freed.get();
+        let cached = self.cache().cached(id);
+        let mut chain = cached.freed.get();
         // SAFETY: the bit was set just now.
         unsafe { chain.push(cell, cycle) };
-        home.freed.set(chain);
+        cached.freed.set(chain);
         self.cache().note_freed(bytes);
         self.cache().activate(id);
         if chain.len(cycle) > 2 * MOST_FREED {
             let mut central = self.sweeper().lock();
             self.announce(&mut central);
-            self.hand_in_used(&mut central, id);
+            self.return_used_spans(&mut central, id);
         }
         Ok(())
     }
 
     /// A cell of the bump's shape that was freed since the last full collection, its bit still set.
-    pub(super) fn next_freed(&self, needy: Needy<'_>) -> Option<usize> {
-        let (heap, home, cycle) = (self.heap(), self.cache().home(needy.id), self.full_cycle());
-        let mut chain = home.freed.get();
+    pub(super) fn next_freed(&self, request: RefillRequest<'_>) -> Option<usize> {
+        let (heap, cached, cycle) = (self.heap(), self.cache().cached(request.id), self.full_cycle());
+        let mut chain = cached.freed.get();
         // What a chain leads to was written into memory that the program has freed: it is believed if it is such a cell.
         let is_right = |cell: usize| {
-            let span = heap.spans().find(Address::new(cell)).filter(|span| span.shape() == needy.id);
+            let span = heap.spans().find(Address::new(cell)).filter(|span| span.shape() == request.id);
             span.is_some_and(|span| span.cell_in(Address::new(cell)) == Some(Address::new(cell)))
                 && heap.freed().is_freed(cell)
         };
         let cell = chain.pop(cycle, is_right);
-        home.freed.set(chain);
+        cached.freed.set(chain);
         cell
     }
 }

@@ -18,8 +18,8 @@ use crate::pages::page_heap::PageHeap;
 use crate::publication;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::page_ages::age_in;
 use crate::spans::span::Span;
+use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
@@ -52,7 +52,7 @@ impl<'m> Owner<'m> {
         let (shape, cache, sweeper) = (self.shape(id), self.cache(), self.sweeper());
         let pages = pages_for(sweeper.heap(), (id, shape), bytes)?;
         if cache.large_credit() < pages.bytes() {
-            self.visit_for_large(pages)?;
+            self.refill_large_credit(pages)?;
         }
         let run = match cache.pages().take_long(pages) {
             Some(run) => run,
@@ -66,7 +66,7 @@ impl<'m> Owner<'m> {
 
     /// Settles the account, and gets credit for pages and others.
     #[cold]
-    fn visit_for_large(&self, pages: PageCount) -> Result<(), SpaceError> {
+    fn refill_large_credit(&self, pages: PageCount) -> Result<(), SpaceError> {
         let mut central = self.sweeper().lock_for_large();
         self.announce(&mut central);
         if central.collection_due(pages.bytes()) {

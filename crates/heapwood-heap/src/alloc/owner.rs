@@ -1,13 +1,13 @@
 //! The slow path of allocation, and who may take it. A bump first moves to the next run of free cells in its span; when the
 //! span is exhausted it gets another one of its shape: of those at home, or new pages out of those that its mutator has set
-//! aside, or a cell that the program has freed. None needs a lock. What mutators share is visited for more (`visit`).
+//! aside, or a cell that the program has freed. None needs a lock. What mutators share is visited for more (`refill_from_central`).
 //!
 //! Who may do that is the thread that the mutator is of, or whoever has stopped it: a token says so. Invariant: the spans in
 //! the bumps are those of the token's heap.
 
 use crate::address::Address;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::allocator::Allocator;
-use crate::alloc::bump::Bump;
 use crate::alloc::thread_cache::ThreadCache;
 use crate::error::SpaceError;
 use crate::layout::per_object;
@@ -16,15 +16,15 @@ use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::page_ages::age_in;
 use crate::spans::span::Span;
+use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 /// The right to allocate from a mutator's bumps and to take their spans away ([`Space::owner`](crate::Space::owner)).
 pub struct Owner<'m> {
     allocator: &'m Allocator,
-    bumps: NonNull<Bump>,
+    buffers: NonNull<AllocBuffer>,
     cache: &'m ThreadCache,
     /// Its thread was stopped between any two instructions: it may have read a cursor or a limit, so both stay as they are.
     keeps_runs: bool,
@@ -32,22 +32,22 @@ pub struct Owner<'m> {
 
 /// A bump that needs a span, and what of.
 #[derive(Clone, Copy)]
-pub(super) struct Needy<'m> {
-    pub(super) bump: &'m Bump,
+pub(super) struct RefillRequest<'m> {
+    pub(super) buffer: &'m AllocBuffer,
     pub(super) id: ShapeId,
     pub(super) shape: SmallShape<'m>,
 }
 
 /// What a bump got.
 #[derive(PartialEq, Eq)]
-enum Taken {
+enum TakenSpan {
     /// A span, in which the next run is to be found.
     Span,
     /// One cell, and no span.
     Cell,
 }
 
-impl Needy<'_> {
+impl RefillRequest<'_> {
     /// The pages of its spans.
     pub(super) fn span_pages(&self) -> PageCount {
         self.shape.size_class().span_pages()
@@ -60,13 +60,17 @@ impl Needy<'_> {
 }
 
 impl<'m> Owner<'m> {
-    /// The owner of the bumps from `bumps` on, as many as a heap can have shapes.
+    /// The owner of the bumps from `buffers` on, as many as a heap can have shapes.
     ///
     /// # Safety
     /// As [`Space::owner`](crate::Space::owner)'s.
     #[inline(always)]
-    pub(crate) unsafe fn new(allocator: &'m Allocator, bumps: NonNull<Bump>, cache: &'m ThreadCache) -> Self {
-        Owner { allocator, bumps, cache, keeps_runs: false }
+    pub(crate) unsafe fn new(
+        allocator: &'m Allocator,
+        buffers: NonNull<AllocBuffer>,
+        cache: &'m ThreadCache,
+    ) -> Self {
+        Owner { allocator, buffers, cache, keeps_runs: false }
     }
 
     /// The same; if `keeps`, its thread was stopped between any two instructions and keeps the runs and cells that its bumps
@@ -82,9 +86,9 @@ impl<'m> Owner<'m> {
 
     /// The bump of `shape`.
     #[inline(always)]
-    pub fn bump(&self, shape: ShapeId) -> &'m Bump {
+    pub fn buffer(&self, shape: ShapeId) -> &'m AllocBuffer {
         // SAFETY: shape numbers are below MAX_SHAPES (their invariant), and the array is that long (contract of `new`).
-        unsafe { &*self.bumps.as_ptr().add(shape.index()) }
+        unsafe { &*self.buffers.as_ptr().add(shape.index()) }
     }
 
     /// What the mutator keeps beside its bumps.
@@ -130,39 +134,39 @@ impl<'m> Owner<'m> {
     pub fn refill(&self, id: ShapeId, whole: bool) -> Result<(), SpaceError> {
         let shape =
             self.allocator.shapes().get(id).small().expect("bumps are refilled for shapes with a size class");
-        let needy = Needy { bump: self.bump(id), id, shape };
+        let request = RefillRequest { buffer: self.buffer(id), id, shape };
         self.cache.note_refill();
-        if needy.bump.span().is_none() && self.allocator.shares(id, shape) {
-            return self.refill_from_shared(needy);
+        if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
+            return self.refill_from_central_list(request);
         }
-        self.refill_from_own(needy, whole)
+        self.refill_from_own(request, whole)
     }
 
     /// Gives the bump the next run of the span that it has, as a refill would; false if it has none, or no more of them.
     /// Most refills of a fragmented heap need no more than this.
     #[inline]
     pub fn continue_run(&self, id: ShapeId, whole: bool) -> bool {
-        let bump = self.bump(id);
-        let Some(page) = bump.span() else { return false };
+        let buffer = self.buffer(id);
+        let Some(page) = buffer.span() else { return false };
         if self.allocator.has_single_cells() {
             return false;
         }
         // SAFETY: the bump has a span, so it was refilled, and the shape is this heap's.
         let shape = unsafe { self.allocator.shapes().get_unchecked(id) };
-        shape.small().is_some_and(|shape| self.allocator.next_run(bump, page, shape, whole))
+        shape.small().is_some_and(|shape| self.allocator.next_run(buffer, page, shape, whole))
     }
 
-    fn refill_from_own(&self, needy: Needy<'_>, whole: bool) -> Result<(), SpaceError> {
-        let Needy { bump, id, shape } = needy;
+    fn refill_from_own(&self, request: RefillRequest<'_>, whole: bool) -> Result<(), SpaceError> {
+        let RefillRequest { buffer, id, shape } = request;
         loop {
-            if let Some(page) = bump.span()
-                && self.allocator.next_run(bump, page, shape, whole)
+            if let Some(page) = buffer.span()
+                && self.allocator.next_run(buffer, page, shape, whole)
             {
                 return Ok(());
             }
-            self.retire(needy);
+            self.retire(request);
             self.cache.activate(id);
-            if self.take_span(needy)? == Taken::Cell {
+            if self.take_span(request)? == TakenSpan::Cell {
                 return Ok(());
             }
         }
@@ -170,24 +174,27 @@ impl<'m> Owner<'m> {
 
     /// Gives the bump of a layout without spans of its own one cell of a shared span, zero and with its layout written. The
     /// cell counts as an object from now on, one of zeros until it is used.
-    fn refill_from_shared(&self, Needy { bump, id, shape }: Needy<'_>) -> Result<(), SpaceError> {
+    fn refill_from_central_list(
+        &self,
+        RefillRequest { buffer, id, shape }: RefillRequest<'_>,
+    ) -> Result<(), SpaceError> {
         let class = shape.size_class();
         let size = class.cell_size();
         let shared = ShapeId::shared(class, shape.per_object().expect("layouts that share say how"));
-        let from = self.bump(shared);
+        let from = self.buffer(shared);
         let cell = match from.peek(size) {
             Some(cell) => cell,
             None => {
                 // SAFETY: every heap has that shape.
                 let shared_shape = unsafe { self.allocator.shapes().get_unchecked(shared) }.small();
                 let shared_shape = shared_shape.expect("shared spans have cells");
-                let needy = Needy { bump: from, id: shared, shape: shared_shape };
-                if let Some(cell) = self.reuse_shared(needy, id) {
+                let request = RefillRequest { buffer: from, id: shared, shape: shared_shape };
+                if let Some(cell) = self.reuse_shared(request, id) {
                     self.cache.activate(id);
-                    bump.set_cell(cell, size);
+                    buffer.set_cell(cell, size);
                     return Ok(());
                 }
-                self.refill_from_own(needy, false)?;
+                self.refill_from_own(request, false)?;
                 from.peek(size).expect("a refilled bump has a cell")
             }
         };
@@ -198,7 +205,7 @@ impl<'m> Owner<'m> {
         // SAFETY: the cell that was peeked at; it is of zeros.
         unsafe { from.commit(cell, size) };
         self.cache.activate(id);
-        bump.set_cell(address, size);
+        buffer.set_cell(address, size);
         Ok(())
     }
 
@@ -210,45 +217,45 @@ impl<'m> Owner<'m> {
             .expect("bumps are of shapes with a size class")
     }
 
-    fn take_span(&self, needy: Needy<'_>) -> Result<Taken, SpaceError> {
-        let pages = needy.span_pages();
+    fn take_span(&self, request: RefillRequest<'_>) -> Result<TakenSpan, SpaceError> {
+        let pages = request.span_pages();
         let mut visited = false;
         loop {
-            if !needy.id.is_shared() && self.reuse_freed(needy) {
-                return Ok(Taken::Cell);
+            if !request.id.is_shared() && self.reuse_freed(request) {
+                return Ok(TakenSpan::Cell);
             }
-            if self.open_from_home(needy) {
-                return Ok(Taken::Span);
+            if self.open_cached(request) {
+                return Ok(TakenSpan::Span);
             }
             // New spans only where nothing was freed and there is nothing to sweep, or where their pages are at hand.
             let is_near_limit = self.heap().is_near_limit();
-            if !is_near_limit && self.cache.credit() > 0 && !self.sweeper().has_freed(needy.id) {
+            if !is_near_limit && self.cache.credit() > 0 && !self.sweeper().has_freed(request.id) {
                 // What is left of older spans comes first.
-                let comes_first = self.sweeper().has_some(needy.id)
-                    && self.cache.home(needy.id).is_worth_a_visit(self.cycle());
+                let comes_first = self.sweeper().has_some(request.id)
+                    && self.cache.cached(request.id).is_refill_worthwhile(self.cycle());
                 let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
                 // What a visit leaves is room enough, if only for this one.
-                let may_take = || visited || self.has_room(needy);
-                if at_hand.is_some() || !self.sweeper().has_some(needy.id) && may_take() {
+                let may_take = || visited || self.has_room(request);
+                if at_hand.is_some() || !self.sweeper().has_some(request.id) && may_take() {
                     self.cache.use_credit(pages);
                     let run = match at_hand {
                         Some(run) => run,
                         None => self.take_pages(pages)?,
                     };
-                    self.make_span(needy, run);
-                    return Ok(Taken::Span);
+                    self.make_span(request, run);
+                    return Ok(TakenSpan::Span);
                 }
             }
-            self.visit(needy)?;
+            self.refill_from_central(request)?;
             visited = true;
-            let came_home = !self.cache.home(needy.id).spans.get().is_empty();
-            if is_near_limit && !came_home && !self.sweeper().has_some(needy.id) {
+            let note_cached = !self.cache.cached(request.id).spans.get().is_empty();
+            if is_near_limit && !note_cached && !self.sweeper().has_some(request.id) {
                 // No page is set aside.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
                 let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
-                self.make_span(needy, run);
-                return Ok(Taken::Span);
+                self.make_span(request, run);
+                return Ok(TakenSpan::Span);
             }
         }
     }
@@ -275,82 +282,82 @@ impl<'m> Owner<'m> {
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }
 
-    /// Gives `bump` a span out of those at home, if there is one.
-    fn open_from_home(&self, needy: Needy<'_>) -> bool {
-        let (heap, home) = (self.heap(), self.cache.home(needy.id));
-        let mut spans = home.spans.get();
+    /// Gives `buffer` a span out of those at home, if there is one.
+    fn open_cached(&self, request: RefillRequest<'_>) -> bool {
+        let (heap, cached) = (self.heap(), self.cache.cached(request.id));
+        let mut spans = cached.spans.get();
         let Some(page) = spans.pop(heap.spans()) else { return false };
-        home.spans.set(spans);
+        cached.spans.set(spans);
         let span = heap.spans().own(page);
         span.begin_in(self.cycle());
         // A span may hold little that is free; what is charged is what it gives.
         let free = heap.free_cells(span);
-        home.note_room(free);
-        self.cache.opened(needy.span_pages(), true, free * span.object_bytes());
+        cached.note_room(free);
+        self.cache.opened(request.span_pages(), true, free * span.object_bytes());
         if free == span.cells() {
             heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
         }
-        self.open(needy, page, free * span.object_bytes());
+        self.open(request, page, free * span.object_bytes());
         true
     }
 
     /// Gives the bump a new span in pages that were taken for it.
-    fn make_span(&self, needy: Needy<'_>, run: PageRun) {
-        let (heap, cell) = (self.heap(), needy.shape.size_class().cell_size());
+    fn make_span(&self, request: RefillRequest<'_>, run: PageRun) {
+        let (heap, cell) = (self.heap(), request.shape.size_class().cell_size());
         // What is not resident will read as zeros.
         let fresh = run.scavenged == run.count;
         let start = heap.spans().address_of(run.first);
-        let span = Span::of_cells(start, run.count, cell, needy.id, (self.cycle(), fresh));
-        self.cache.opened(needy.span_pages(), false, span.cells() * cell);
+        let span = Span::of_cells(start, run.count, cell, request.id, (self.cycle(), fresh));
+        self.cache.opened(request.span_pages(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
-        unsafe { heap.spans().add(run.first, span, needy.shape.kind()) };
+        unsafe { heap.spans().add(run.first, span, request.shape.kind()) };
         heap.spans().ages().set(run.first, run.count, age_in(self.cycle()));
         let span = heap.spans().own(run.first);
-        self.open(needy, run.first, span.cells() * cell);
+        self.open(request, run.first, span.cells() * cell);
     }
 
     /// The bump allocates from a span that has so many bytes of free cells.
-    fn open(&self, needy: Needy<'_>, page: PageIndex, free: usize) {
-        let (span, home) = (self.heap().spans().own(page), self.cache.home(needy.id));
+    fn open(&self, request: RefillRequest<'_>, page: PageIndex, free: usize) {
+        let (span, cached) = (self.heap().spans().own(page), self.cache.cached(request.id));
         span.set_held(true);
-        needy.bump.own(page, span.frontier(), needy.shape.size_class().cell_size(), free);
-        home.note_demand(needy.span_pages());
-        self.cache.hold(needy.id, free);
+        request.buffer.own(page, span.frontier(), request.shape.size_class().cell_size(), free);
+        cached.note_demand(request.span_pages());
+        self.cache.hold(request.id, free);
     }
 
     /// Takes the span away from the bump: all its cells up to the cursor exist, and none is free. The cell of a shared span
     /// is no more than forgotten: it exists already, and is garbage.
-    fn retire(&self, needy: Needy<'_>) {
-        if let Some(page) = needy.bump.span() {
+    fn retire(&self, request: RefillRequest<'_>) {
+        if let Some(page) = request.buffer.span() {
             let span = self.heap().spans().own(page);
-            span.set_frontier(needy.bump.cursor());
+            span.set_frontier(request.buffer.cursor());
             span.set_held(false);
-            self.cache.hold(needy.id, 0);
-            self.cache.home(needy.id).add_used(self.heap().spans(), page);
+            self.cache.hold(request.id, 0);
+            self.cache.cached(request.id).add_used(self.heap().spans(), page);
         }
-        needy.bump.reset();
+        request.buffer.reset();
     }
 
     /// Gives the bump a cell that the program has freed, if there is one of its shape.
-    fn reuse_freed(&self, needy: Needy<'_>) -> bool {
-        let Some(cell) = self.next_freed(needy) else { return false };
-        self.put_to_use(needy, cell);
-        needy.bump.set_cell(cell, needy.shape.size_class().cell_size());
+    fn reuse_freed(&self, request: RefillRequest<'_>) -> bool {
+        let Some(cell) = self.next_freed(request) else { return false };
+        self.put_to_use(request, cell);
+        request.buffer.set_cell(cell, request.shape.size_class().cell_size());
         true
     }
 
     /// The cell of a freed object of a shared span for one of layout `id`. Who allocates from the span writes layouts
     /// beside it without a lock, so this is not done in others' spans: what was freed there waits for the next cycle.
-    fn reuse_shared(&self, needy: Needy<'_>, id: ShapeId) -> Option<usize> {
+    fn reuse_shared(&self, request: RefillRequest<'_>, id: ShapeId) -> Option<usize> {
         let spans = self.heap().spans();
         loop {
-            let cell = self.next_freed(needy)?;
+            let cell = self.next_freed(request)?;
             let page = spans.first_page_of(cell);
             let central = self.sweeper().lock();
-            if spans.at(page).is_held() && needy.bump.span() != Some(page) {
+            if spans.at(page).is_held() && request.buffer.span() != Some(page) {
                 continue;
             }
-            self.put_to_use(needy, cell);
+            self.put_to_use(request, cell);
             // SAFETY: the cell is of the class and the span of the shape; nobody owns the span but this mutator, others do
             // this under the lock, and no marking is under way.
             unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
@@ -361,9 +368,9 @@ impl<'m> Owner<'m> {
 
     /// A freed cell exists from now on, one of zeros where it may have pointers. Its bit says so, for it may lie in the span of
     /// another mutator, which alone knows how far that has come.
-    fn put_to_use(&self, needy: Needy<'_>, cell: usize) {
-        let size = needy.shape.size_class().cell_size();
-        if needy.shape.kind() != ScanKind::NoPointers {
+    fn put_to_use(&self, request: RefillRequest<'_>, cell: usize) {
+        let size = request.shape.size_class().cell_size();
+        if request.shape.kind() != ScanKind::NoPointers {
             // All but the link has been zero since it was freed, unless the program has written there, which must not matter.
             // SAFETY: the cell was freed, and this thread has taken it.
             unsafe { (cell as *mut u8).write_bytes(0, size) };
@@ -384,9 +391,9 @@ impl<'m> Owner<'m> {
     pub(super) fn publish_span_at(&self, address: Address) {
         let spans = self.heap().spans();
         let Some(span) = spans.find(address) else { return };
-        let bump = self.bump(span.shape());
-        if bump.span() == Some(spans.page_of(span.cells_start())) {
-            span.set_frontier(bump.cursor());
+        let buffer = self.buffer(span.shape());
+        if buffer.span() == Some(spans.page_of(span.cells_start())) {
+            span.set_frontier(buffer.cursor());
         }
     }
 }

@@ -3,11 +3,11 @@
 //! hold anything at all. Invariant: what it owes to the account is what the last visit allowed; a bump that is not active has
 //! no run and no span, and its home is empty.
 
-use crate::alloc::home::Home;
+use crate::alloc::cached_spans::CachedSpans;
 use crate::arenas::lists::ArenaLists;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::pages::page_blocks::PageBlocks;
-use crate::reclaim::central::{Account, Share, SweptFor};
+use crate::reclaim::central::{Account, Share, SweptSpans};
 use crate::reclaim::clock::Swept;
 use core::cell::Cell;
 use heapwood_os::region::Zeroed;
@@ -23,18 +23,18 @@ pub struct ThreadCache {
     /// How many bytes of large objects it may still take.
     large_credit: Cell<usize>,
     /// Bytes of the spans at home; and of the free cells of those that bumps have, as of when each was last looked at.
-    home_bytes: Cell<usize>,
+    cached_bytes: Cell<usize>,
     open_bytes: Cell<usize>,
     /// Pages of the spans that bumps were given lately.
     demand: Cell<PageCount>,
     /// The cycle of its last visit.
-    visited_in: Cell<u32>,
-    swept_for_others: Cell<SweptFor>,
+    refilled_in: Cell<u32>,
+    swept_spans: Cell<SweptSpans>,
     /// Spans that it owes to sweep for everyone.
     due: Cell<u32>,
-    active: ActiveBumps,
+    active: ActiveBuffers,
     arenas: ArenaLists,
-    homes: [Home; MAX_SHAPES],
+    cached_spans: [CachedSpans; MAX_SHAPES],
 }
 
 // SAFETY: all-zero bytes are empty caches, lists and sets, and plain zeros; nothing needs a drop.
@@ -44,7 +44,7 @@ const WORDS: usize = MAX_SHAPES / 64;
 
 /// A set of shapes: a bit for each, and a bit for each word of those. What a stop costs depends on how many there are in
 /// it, not on how many shapes the heap has.
-struct ActiveBumps {
+struct ActiveBuffers {
     words: [Cell<u64>; WORDS / 64],
     bits: [Cell<u64>; WORDS],
 }
@@ -64,15 +64,15 @@ impl ThreadCache {
 
     /// What it keeps of a shape beside the bump.
     #[inline]
-    pub(super) fn home(&self, shape: ShapeId) -> &Home {
-        &self.homes[shape.index()]
+    pub(super) fn cached(&self, shape: ShapeId) -> &CachedSpans {
+        &self.cached_spans[shape.index()]
     }
 
     /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
     /// those that it allocates from.
     pub(super) fn held_bytes(&self) -> usize {
-        let swept = self.swept_for_others.get().partial.len() as usize * PAGE_SIZE;
-        self.pages.count().bytes() + self.home_bytes.get() + self.open_bytes.get() + swept
+        let swept = self.swept_spans.get().partial.len() as usize * PAGE_SIZE;
+        self.pages.count().bytes() + self.cached_bytes.get() + self.open_bytes.get() + swept
     }
 
     /// How many pages of spans its bumps were given lately.
@@ -126,14 +126,14 @@ impl ThreadCache {
     }
 
     /// Spans of so many bytes have come home, or none is left there.
-    pub(super) fn came_home(&self, bytes: usize) {
-        self.home_bytes.set(self.home_bytes.get() + bytes);
+    pub(super) fn note_cached(&self, bytes: usize) {
+        self.cached_bytes.set(self.cached_bytes.get() + bytes);
     }
 
     /// A bump has a span of so many pages, which was at home or not, and gives so many bytes.
-    pub(super) fn opened(&self, pages: PageCount, was_at_home: bool, gives: usize) {
-        if was_at_home {
-            self.left_home(pages.bytes());
+    pub(super) fn opened(&self, pages: PageCount, was_cached: bool, gives: usize) {
+        if was_cached {
+            self.note_uncached(pages.bytes());
         }
         self.demand.set(PageCount(self.demand.get().0 + pages.0));
         self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
@@ -141,13 +141,13 @@ impl ThreadCache {
 
     /// Of the span that the bump of a shape has so many bytes are free.
     pub(super) fn hold(&self, shape: ShapeId, bytes: usize) {
-        let before = self.home(shape).replace_held(bytes);
+        let before = self.cached(shape).replace_held(bytes);
         self.open_bytes.set((self.open_bytes.get() + bytes).saturating_sub(before));
     }
 
     /// Spans of so many bytes are no longer at home.
-    pub(super) fn left_home(&self, bytes: usize) {
-        self.home_bytes.set(self.home_bytes.get().saturating_sub(bytes));
+    pub(super) fn note_uncached(&self, bytes: usize) {
+        self.cached_bytes.set(self.cached_bytes.get().saturating_sub(bytes));
     }
 
     fn update(&self, f: impl FnOnce(Account) -> Account) {
@@ -201,18 +201,18 @@ impl ThreadCache {
     }
 
     /// Whether it has visited in this cycle before; from now on it has.
-    pub(super) fn visits_in(&self, cycle: u32) -> bool {
-        self.visited_in.replace(cycle) == cycle
+    pub(super) fn refills_in(&self, cycle: u32) -> bool {
+        self.refilled_in.replace(cycle) == cycle
     }
 
     /// What it swept for others, which has not been handed in.
-    pub(super) fn swept_for_others(&self) -> &Cell<SweptFor> {
-        &self.swept_for_others
+    pub(super) fn swept_spans(&self) -> &Cell<SweptSpans> {
+        &self.swept_spans
     }
 
     /// It owes to sweep so many spans more; how many it sweeps now. Each chore takes the page allocator's lock, so fewer than
     /// `least` are not swept before there are more.
-    pub(super) fn chore(&self, more: u32, least: u32) -> u32 {
+    pub(super) fn sweep_batch(&self, more: u32, least: u32) -> u32 {
         let due = self.due.get().saturating_add(more);
         let now = if due < least { 0 } else { due };
         self.due.set(due - now);

@@ -1,9 +1,9 @@
 //! The slow path of an arena: another run, more room in the piece, another piece. Invariant: pointer bits are written for whole runs,
 //! before the run's layout is forgotten, and before a marking reads them.
 
+use super::chunk::{ArenaChunk, CHUNK, MOST_IN_ARENA, pages_of};
 use super::header::{ACTIVE, ArenaHeader, SINGLE, ZEROES};
 use super::layout::ArenaLayout;
-use super::piece::{CHUNK, MOST_IN_ARENA, Piece, pages_of};
 use crate::alloc::owner::Owner;
 use crate::error::SpaceError;
 use crate::granule::GRANULE;
@@ -40,7 +40,7 @@ impl Owner<'_> {
         debug_assert!(bytes <= MOST_IN_ARENA);
         self.begin_run(arena, (key, layout));
         while !self.extends_run(arena, bytes) {
-            self.take_next_piece(arena, bytes)?;
+            self.take_next_chunk(arena, bytes)?;
         }
         Ok(arena.cursor())
     }
@@ -90,7 +90,7 @@ impl Owner<'_> {
             }
             let (need, gap) = (bytes.next_multiple_of(GRANULE), self.gap_of(arena));
             if need > gap {
-                self.take_next_piece(arena, need)?;
+                self.take_next_chunk(arena, need)?;
                 continue;
             }
             let floor = arena.floor.get();
@@ -144,8 +144,8 @@ impl Owner<'_> {
     }
 
     /// The piece that an arena allocates from.
-    fn piece_of(&self, arena: &ArenaHeader) -> Piece<'_> {
-        Piece::of(self.span_at(arena.newest.get()))
+    fn piece_of(&self, arena: &ArenaHeader) -> ArenaChunk<'_> {
+        ArenaChunk::of(self.span_at(arena.newest.get()))
     }
 
     pub(super) fn span_at(&self, address: usize) -> &Span {
@@ -155,7 +155,7 @@ impl Owner<'_> {
 
     /// Goes on in a new piece, with room for so many bytes. Each is four times as long as the one before, up to a chunk; and an arena
     /// that is not small gets a chunk at once, if one lies ready.
-    fn take_next_piece(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
+    fn take_next_chunk(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
         // Before it has another: what it goes on in is the newest that is old.
         self.activate_arena(arena);
         let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
@@ -163,28 +163,28 @@ impl Owner<'_> {
         while size < CHUNK && (pages_of(size).bytes() <= has || pages_of(size).bytes() < bytes) {
             size += 1;
         }
-        if size > 1 && sweeper.pieces().lock().has(CHUNK) {
+        if size > 1 && sweeper.chunks().lock().has(CHUNK) {
             size = CHUNK;
         }
         let page = sweeper.take_piece(size, arena.number())?;
         self.close_piece(arena);
-        let piece = Piece::of(spans.at(page));
+        let chunk = ArenaChunk::of(spans.at(page));
         if arena.newest.get() != 0 {
-            piece.set_next(spans.page_of(arena.newest.get()).0 as u32);
-            Piece::of(self.span_at(arena.oldest.get())).set_next(page.0 as u32);
+            chunk.set_next(spans.page_of(arena.newest.get()).0 as u32);
+            ArenaChunk::of(self.span_at(arena.oldest.get())).set_next(page.0 as u32);
         } else {
-            arena.oldest.set(piece.start());
+            arena.oldest.set(chunk.start());
         }
-        arena.newest.set(piece.start());
-        arena.bytes.set(has + piece.pages().bytes());
-        arena.run_start.set(piece.start());
-        arena.set_cursor(piece.start());
-        arena.set_limit(piece.start());
-        arena.real_limit.set(piece.start());
-        arena.floor.set(piece.end());
-        arena.set_data(piece.end(), piece.end());
-        piece.set_frontier(piece.start());
-        piece.set_seen(piece.start());
+        arena.newest.set(chunk.start());
+        arena.bytes.set(has + chunk.pages().bytes());
+        arena.run_start.set(chunk.start());
+        arena.set_cursor(chunk.start());
+        arena.set_limit(chunk.start());
+        arena.real_limit.set(chunk.start());
+        arena.floor.set(chunk.end());
+        arena.set_data(chunk.end(), chunk.end());
+        chunk.set_frontier(chunk.start());
+        chunk.set_seen(chunk.start());
         publication::publish();
         Ok(())
     }

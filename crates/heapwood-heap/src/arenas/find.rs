@@ -1,6 +1,6 @@
 //! From an address to an arena. Invariant: the answer is by the page's entry and the piece's descriptor alone.
 
-use super::piece::{Piece, PieceState};
+use super::chunk::{ArenaChunk, ArenaChunkState};
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
 use crate::pages::page_heap::PageHeap;
@@ -17,22 +17,22 @@ pub struct ArenaPlace {
     /// It was given up with the promise that nothing refers to it.
     pub is_promised: bool,
     /// The first byte of its piece, and one past the last.
-    pub piece: (usize, usize),
+    pub chunk: (usize, usize),
 }
 
 /// The piece of a page, which is one, for a marker.
 #[derive(Clone, Copy)]
-pub struct MarkedPiece<'s>(Piece<'s>, &'s AtomicBool);
+pub struct MarkedArenaChunk<'s>(ArenaChunk<'s>, &'s AtomicBool);
 
-impl<'s> MarkedPiece<'s> {
+impl<'s> MarkedArenaChunk<'s> {
     /// The flag says that pieces of no arena may have marks.
-    pub(crate) fn new(piece: Piece<'s>, stray: &'s AtomicBool) -> Self {
-        MarkedPiece(piece, stray)
+    pub(crate) fn new(chunk: ArenaChunk<'s>, stray: &'s AtomicBool) -> Self {
+        MarkedArenaChunk(chunk, stray)
     }
 
     /// Whether an arena has it; if none does, that it was come to is noted.
     pub fn is_in_use(self) -> bool {
-        let is_in_use = self.0.state() == PieceState::InUse;
+        let is_in_use = self.0.state() == ArenaChunkState::InUse;
         if !is_in_use {
             self.0.note_met();
             self.1.store(true, Ordering::Relaxed);
@@ -73,21 +73,21 @@ impl<'s> MarkedPiece<'s> {
 
 impl PageHeap {
     /// The piece that an address lies in.
-    pub(crate) fn find_piece(&self, address: Address) -> Option<Piece<'_>> {
+    pub(crate) fn find_arena_chunk(&self, address: Address) -> Option<ArenaChunk<'_>> {
         let spans = self.spans();
         if !spans.contains(address) {
             return None;
         }
         let page = spans.page_of(address.get());
         let entry = spans.entry(page);
-        entry.is(ScanKind::Arena).then(|| Piece::of(spans.at(entry.first_page(page))))
+        entry.is(ScanKind::Arena).then(|| ArenaChunk::of(spans.at(entry.first_page(page))))
     }
 
     /// The arena that an address lies in.
     pub(crate) fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
-        let piece = self.find_piece(address)?;
-        let is_there = piece.state() == PieceState::InUse;
-        let is_promised = piece.is_promised();
-        Some(ArenaPlace { arena: piece.arena(), is_there, is_promised, piece: (piece.start(), piece.end()) })
+        let chunk = self.find_arena_chunk(address)?;
+        let is_there = chunk.state() == ArenaChunkState::InUse;
+        let is_promised = chunk.is_promised();
+        Some(ArenaPlace { arena: chunk.arena(), is_there, is_promised, chunk: (chunk.start(), chunk.end()) })
     }
 }

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | `layout` | what an arena is told of a type |
 //! | `header` | an arena's cursors, its place among its mutator's others |
-//! | `piece` | how large pieces are; what the descriptor of one says |
-//! | `pieces` | pieces that no arena has |
+//! | `chunk` | how large pieces are; what the descriptor of one says |
+//! | `chunks` | pieces that no arena has |
 //! | `supply` | where pieces come from; when their memory, their addresses and their pages go back |
 //! | `lists` | a mutator's arenas |
 //! | `allocate` | values, runs, and pieces for them |
@@ -23,12 +23,12 @@
 //! measurements are in docs/design/arenas.md.
 
 mod allocate;
+pub(crate) mod chunk;
+pub(crate) mod chunk_pool;
 pub(crate) mod find;
 pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod lists;
 pub(crate) mod open;
-pub(crate) mod piece;
-pub(crate) mod pieces;
 mod supply;
 pub(crate) mod visit;

@@ -1,8 +1,8 @@
 //! Opening, emptying and closing arenas, and leaving them to the collector. Invariant: what is done to an arena, its mutator's thread
 //! does, in a section.
 
+use super::chunk::ArenaChunk;
 use super::header::{ACTIVE, ArenaHeader, ArenaKind, ArenaState, NOWHERE};
-use super::piece::Piece;
 use crate::alloc::owner::Owner;
 use core::ptr::NonNull;
 use heapwood_pages::PageIndex;
@@ -17,7 +17,7 @@ pub enum Closing {
     /// For the next arena.
     Recycled,
     /// Its addresses rest.
-    Rests,
+    Quarantine,
     /// A marking is under way that may have to go through it: the collector frees what it does not reach.
     Left,
 }
@@ -37,7 +37,7 @@ impl Owner<'_> {
     /// # Safety
     /// 1. `place` is a new object of the heap without pointers, of [`ArenaHeader::BYTES`] bytes, and used for nothing else.
     pub unsafe fn open_arena(&self, place: NonNull<ArenaHeader>, kind: ArenaKind, zeroes: bool) {
-        let number = self.sweeper().pieces().lock().count_arena();
+        let number = self.sweeper().chunks().lock().count_arena();
         // SAFETY: contract 1.
         let arena = unsafe {
             place.write(ArenaHeader::new(place.as_ptr() as usize, kind, zeroes, number));
@@ -54,21 +54,25 @@ impl Owner<'_> {
     /// 2. Nothing uses its values any more. If the addresses do not rest, nothing points to them either.
     pub unsafe fn empty_arena(&self, arena: &ArenaHeader, closing: Closing) {
         self.end_run_of(arena);
-        let (spans, mut piece) = (self.heap().spans(), arena.newest.replace(0));
+        let (spans, mut chunk) = (self.heap().spans(), arena.newest.replace(0));
         let last = arena.oldest.replace(0);
-        while piece != 0 && closing != Closing::Left {
-            let page = spans.page_of(piece);
-            let next = spans.address_of(PageIndex(Piece::of(spans.at(page)).next() as usize));
-            self.sweeper().free_piece(page, closing == Closing::Rests, arena.kind() != ArenaKind::Escaping);
-            piece = if piece == last { 0 } else { next };
+        while chunk != 0 && closing != Closing::Left {
+            let page = spans.page_of(chunk);
+            let next = spans.address_of(PageIndex(ArenaChunk::of(spans.at(page)).next() as usize));
+            self.sweeper().free_piece(
+                page,
+                closing == Closing::Quarantine,
+                arena.kind() != ArenaKind::Escaping,
+            );
+            chunk = if chunk == last { 0 } else { next };
         }
         if closing == Closing::Left {
-            self.give_up_new_pieces(arena, (piece, last));
+            self.give_up_new_pieces(arena, (chunk, last));
         }
         // Go counts arena chunks to what a collection is due for, too.
         match closing {
             Closing::Recycled => {}
-            Closing::Rests => self.cache().note_left_by_arena(arena.bytes() / RESTING),
+            Closing::Quarantine => self.cache().note_left_by_arena(arena.bytes() / RESTING),
             Closing::Left => self.cache().note_left_by_arena(arena.bytes()),
         }
         arena.bytes.set(0);
@@ -86,17 +90,17 @@ impl Owner<'_> {
     /// collection frees them. The others, of which `oldest` is the last, no longer lead there.
     fn give_up_new_pieces(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());
-        let mut piece = newest;
-        while piece != 0 && piece != resumed {
-            let page = spans.page_of(piece);
-            let new = Piece::of(spans.at(page));
+        let mut chunk = newest;
+        while chunk != 0 && chunk != resumed {
+            let page = spans.page_of(chunk);
+            let new = ArenaChunk::of(spans.at(page));
             let next = spans.address_of(PageIndex(new.next() as usize));
             new.note_given_up();
             new.set_next(page.0 as u32);
-            piece = if piece == oldest { 0 } else { next };
+            chunk = if chunk == oldest { 0 } else { next };
         }
         if resumed != 0 {
-            Piece::of(spans.at(spans.page_of(oldest))).set_next(spans.page_of(resumed).0 as u32);
+            ArenaChunk::of(spans.at(spans.page_of(oldest))).set_next(spans.page_of(resumed).0 as u32);
         }
     }
 

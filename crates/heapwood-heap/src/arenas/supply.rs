@@ -2,8 +2,8 @@
 //! the stacks, or to rest. Memory of what is idle goes back, and after a full marking that has met no pointer into it, its pages,
 //! too. Invariant: pages of pieces go back from here alone, and as long as they have not, their kind is a piece's.
 
-use super::piece::{CHUNK, Piece, PieceState, QUARTER, SIZES, pages_of, size_of_pages};
-use super::pieces::Stack;
+use super::chunk::{ArenaChunk, ArenaChunkState, CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
+use super::chunk_pool::Stack;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
@@ -11,8 +11,8 @@ use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::page_ages::{IN_ARENA, age_in};
 use crate::spans::span::Span;
+use crate::spans::young_pages::{IN_ARENA, age_in};
 use core::sync::atomic::Ordering;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -21,7 +21,7 @@ impl Sweeper {
     pub(super) fn take_piece(&self, size: usize, arena: u64) -> Result<PageIndex, SpaceError> {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let reused = loop {
-            match self.pieces().lock().free[size].pop(spans) {
+            match self.chunks().lock().free[size].pop(spans) {
                 None if size != QUARTER => break None,
                 None => {}
                 found => break found,
@@ -31,7 +31,7 @@ impl Sweeper {
         let (page, count, fresh) = match reused {
             Some(page) => (page, pages_of(size), spans.at(page).is_fresh()),
             None => {
-                let run = self.take_piece_pages(size)?;
+                let run = self.take_chunk_pages(size)?;
                 heap.stay_within_limit(run.count);
                 (run.first, run.count, run.scavenged == run.count)
             }
@@ -40,7 +40,7 @@ impl Sweeper {
             heap.memory().prepare_chunk(page, count);
         }
         let cycle = heap.marks().cycle();
-        let span = Span::of_piece(spans.address_of(page), count, ShapeId::ARENA, (cycle, fresh), arena);
+        let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (cycle, fresh), arena);
         // SAFETY: the pages were taken for this, by nobody else, and the kind is the shape's.
         unsafe {
             match reused {
@@ -48,47 +48,47 @@ impl Sweeper {
                 None => spans.add(page, span, ScanKind::Arena),
             }
         }
-        let piece = Piece::of(spans.at(page));
-        piece.set_state(PieceState::InUse);
-        piece.set_next(page.0 as u32);
+        let chunk = ArenaChunk::of(spans.at(page));
+        chunk.set_state(ArenaChunkState::InUse);
+        chunk.set_next(page.0 as u32);
         spans.ages().set(page, count, age_in(cycle) | IN_ARENA);
         spans.large().add_new(page);
-        let mut pieces = self.pieces().lock();
-        pieces.in_use += count.0;
-        pieces.all += if reused.is_some() { 0 } else { count.0 };
+        let mut chunks = self.chunks().lock();
+        chunks.in_use += count.0;
+        chunks.all += if reused.is_some() { 0 } else { count.0 };
         Ok(page)
     }
 
     /// Makes free pieces of a new chunk, with a huge page behind the four.
     fn split_chunk(&self) -> Result<(), SpaceError> {
         let (heap, spans, count) = (self.heap(), self.heap().spans(), pages_of(QUARTER));
-        let run = self.take_piece_pages(CHUNK)?;
+        let run = self.take_chunk_pages(CHUNK)?;
         heap.stay_within_limit(run.count);
         let fresh = run.scavenged == run.count;
         if fresh {
             heap.memory().prepare_chunk(run.first, run.count);
         }
-        let mut pieces = self.pieces().lock();
-        pieces.all += run.count.0;
+        let mut chunks = self.chunks().lock();
+        chunks.all += run.count.0;
         for part in (0..4).rev() {
             let page = PageIndex(run.first.0 + part * count.0);
-            let span = Span::of_piece(spans.address_of(page), count, ShapeId::ARENA, (0, fresh), 0);
+            let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (0, fresh), 0);
             // SAFETY: the pages were taken for this, by nobody else, and the kind is the shape's.
             unsafe { spans.add(page, span, ScanKind::Arena) };
-            let piece = Piece::of(spans.at(page));
-            spans.at(page).end_piece(heap.marks().full_cycle());
+            let chunk = ArenaChunk::of(spans.at(page));
+            spans.at(page).end_chunk(heap.marks().full_cycle());
             if fresh {
                 spans.at(page).set_fresh();
             }
-            piece.set_state(PieceState::Free);
+            chunk.set_state(ArenaChunkState::Free);
             spans.ages().set(page, count, IN_ARENA);
-            pieces.free[QUARTER].push(spans, page);
+            chunks.free[QUARTER].push(spans, page);
         }
         Ok(())
     }
 
     /// Pages for a piece; those of a chunk fill a huge page, if there are such.
-    fn take_piece_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
+    fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
         let (heap, count) = (self.heap(), pages_of(size));
         if size != CHUNK {
             return self.take_pages(Aside::Nothing, count);
@@ -120,17 +120,17 @@ impl Sweeper {
     /// piece that was made and given up meanwhile: then its addresses rest.
     pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
-        let rests = self.heap().marks().is_after_young() || Piece::of(spans.at(page)).is_given_up();
-        self.unmake_piece(page);
-        if rests || !self.pieces().lock().wanted {
-            self.rest_piece(page, rests);
+        let rests = self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
+        self.unmake_arena_chunk(page);
+        if rests || !self.chunks().lock().wanted {
+            self.quarantine_chunk(page, rests);
             return None;
         }
         let count = spans.at(page).pages();
-        spans.remove_piece(page);
-        let mut pieces = self.pieces().lock();
-        pieces.in_use -= count.0;
-        pieces.all -= count.0;
+        spans.remove_chunk(page);
+        let mut chunks = self.chunks().lock();
+        chunks.in_use -= count.0;
+        chunks.all -= count.0;
         Some(count)
     }
 
@@ -140,15 +140,15 @@ impl Sweeper {
         if !self.take_large(page) {
             return;
         }
-        self.unmake_piece(page);
+        self.unmake_arena_chunk(page);
         if promised {
-            Piece::of(self.heap().spans().at(page)).note_promised();
+            ArenaChunk::of(self.heap().spans().at(page)).note_promised();
         }
-        self.rest_piece(page, rests);
+        self.quarantine_chunk(page, rests);
     }
 
     /// What is no object any more is for the next arena, or `rests`.
-    fn rest_piece(&self, page: PageIndex, rests: bool) {
+    fn quarantine_chunk(&self, page: PageIndex, rests: bool) {
         let (heap, span) = (self.heap(), self.heap().spans().at(page));
         if rests && heap.memory().rest(page, span.pages(), self.protects()) {
             span.set_fresh();
@@ -161,30 +161,30 @@ impl Sweeper {
     }
 
     /// A marking is over, and the space still stands still: what it marked at pointers into pieces that no arena has is forgotten.
-    pub(crate) fn forget_stray_marks(&self) {
-        if !self.stray_marks().swap(false, Ordering::Relaxed) {
+    pub(crate) fn forget_dangling_marks(&self) {
+        if !self.dangling_marks().swap(false, Ordering::Relaxed) {
             return;
         }
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
-        self.pieces().lock().for_each(spans, |page, _| {
-            let piece = Piece::of(spans.at(page));
-            if piece.was_met() {
+        self.chunks().lock().for_each(spans, |page, _| {
+            let chunk = ArenaChunk::of(spans.at(page));
+            if chunk.was_met() {
                 // SAFETY: the piece is nobody's, and no marking is under way.
-                unsafe { marks.clear_both(piece.start(), piece.end()) };
+                unsafe { marks.clear_both(chunk.start(), chunk.end()) };
             }
         });
     }
 
     /// It is no object any more, and has no bits.
-    fn unmake_piece(&self, page: PageIndex) {
+    fn unmake_arena_chunk(&self, page: PageIndex) {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
-        let piece = Piece::of(spans.at(page));
-        let (start, end) = (piece.start(), piece.end());
+        let chunk = ArenaChunk::of(spans.at(page));
+        let (start, end) = (chunk.start(), chunk.end());
         // One that was made since the last collection has no bit anywhere.
         let is_new = spans.at(page).is_swept_in(marks.cycle()) && !spans.at(page).has_survived();
         // SAFETY: the piece was taken by this thread, and no marking is under way that looks at it. The memory is nobody's.
         unsafe {
-            if piece.has_marks_inside() {
+            if chunk.has_marks_inside() {
                 marks.clear_both(start, end);
             } else if !is_new {
                 marks.clear_allocated(start);
@@ -196,66 +196,66 @@ impl Sweeper {
                 (start as *mut u8).write_bytes(CLOBBER, end - start);
             }
         }
-        spans.ages().clear(page, piece.pages());
-        spans.at(page).end_piece(marks.full_cycle());
+        spans.ages().clear(page, chunk.pages());
+        spans.at(page).end_chunk(marks.full_cycle());
     }
 
     fn put_piece(&self, page: PageIndex, rests: bool) {
         let spans = self.heap().spans();
-        let (piece, mut pieces) = (Piece::of(spans.at(page)), self.pieces().lock());
-        pieces.in_use -= piece.pages().0;
-        pieces.promised |= piece.is_promised();
-        piece.set_state(if rests { PieceState::Resting } else { PieceState::Free });
+        let (chunk, mut chunks) = (ArenaChunk::of(spans.at(page)), self.chunks().lock());
+        chunks.in_use -= chunk.pages().0;
+        chunks.promised |= chunk.is_promised();
+        chunk.set_state(if rests { ArenaChunkState::Quarantined } else { ArenaChunkState::Free });
         match rests {
-            true => pieces.resting.push(spans, page),
-            false => pieces.free[size_of_pages(piece.pages())].push(spans, page),
+            true => chunks.quarantined.push(spans, page),
+            false => chunks.free[size_of_pages(chunk.pages())].push(spans, page),
         }
     }
 
     /// After a full marking: pieces into which it has met no pointer rest no longer, and go back as pages if they are idle, or in
     /// any case where pages are `wanted`.
-    pub(crate) fn settle_pieces(&self, wanted: bool) {
+    pub(crate) fn release_chunks(&self, wanted: bool) {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let now = heap.marks().full_cycle();
-        let mut pieces = self.pieces().lock();
-        pieces.wanted = wanted;
+        let mut chunks = self.chunks().lock();
+        chunks.wanted = wanted;
         let mut kept = Stack::EMPTY;
-        while let Some(page) = pieces.resting.pop(spans) {
-            let piece = Piece::of(spans.at(page));
-            match piece.take_met() || piece.freed_in() == now {
+        while let Some(page) = chunks.quarantined.pop(spans) {
+            let chunk = ArenaChunk::of(spans.at(page));
+            match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
                 // If the kernel refuses it rests on.
-                false if !heap.memory().wake(page, piece.pages(), self.protects()) => kept.push(spans, page),
+                false if !heap.memory().wake(page, chunk.pages(), self.protects()) => kept.push(spans, page),
                 false => {
-                    piece.set_state(PieceState::Free);
-                    pieces.free[size_of_pages(piece.pages())].push(spans, page);
+                    chunk.set_state(ArenaChunkState::Free);
+                    chunks.free[size_of_pages(chunk.pages())].push(spans, page);
                 }
             }
         }
-        pieces.resting = kept;
+        chunks.quarantined = kept;
         for size in 0..SIZES {
-            let pieces = &mut *pieces;
-            let stack = &mut pieces.free[size];
+            let chunks = &mut *chunks;
+            let stack = &mut chunks.free[size];
             let goes = if wanted { stack.len } else { stack.idle.min(stack.len) };
             let mut all = stack.take_all();
             // The last that are left, which were not used for longest, go.
             let mut stays = Stack::EMPTY;
             let mut keep = all.len - goes;
             while let Some(page) = all.pop(spans) {
-                let piece = Piece::of(spans.at(page));
-                let was_met = piece.take_met() || piece.freed_in() == now;
+                let chunk = ArenaChunk::of(spans.at(page));
+                let was_met = chunk.take_met() || chunk.freed_in() == now;
                 if keep > 0 || was_met {
                     keep = keep.saturating_sub(1);
                     stays.push(spans, page);
                     continue;
                 }
-                spans.remove_piece(page);
-                pieces.all -= pages_of(size).0;
+                spans.remove_chunk(page);
+                chunks.all -= pages_of(size).0;
                 let freed = heap.pages().free(page, pages_of(size));
                 debug_assert!(freed.is_ok());
             }
             // As they were.
-            let stack = &mut pieces.free[size];
+            let stack = &mut chunks.free[size];
             while let Some(page) = stays.pop(spans) {
                 stack.push(spans, page);
             }
@@ -266,9 +266,9 @@ impl Sweeper {
     /// Gives the memory of free pieces back that were not needed since the last call; returns how many bytes may have been resident.
     pub(crate) fn release_idle_pieces(&self, releases: bool) -> usize {
         let (heap, spans) = (self.heap(), self.heap().spans());
-        let (mut pieces, mut released) = (self.pieces().lock(), 0);
+        let (mut chunks, mut released) = (self.chunks().lock(), 0);
         for size in 0..SIZES {
-            let stack = &mut pieces.free[size];
+            let stack = &mut chunks.free[size];
             let skip = if releases { stack.len - stack.idle.min(stack.len) } else { stack.len };
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
@@ -285,8 +285,8 @@ impl Sweeper {
 
     /// Whether free pieces have memory.
     pub(crate) fn has_free_pieces(&self) -> bool {
-        let (spans, pieces) = (self.heap().spans(), self.pieces().lock());
-        pieces.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
+        let (spans, chunks) = (self.heap().spans(), self.chunks().lock());
+        chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }
 
     /// Takes what starts at a page, a piece in use, so that no sweep does.
@@ -295,6 +295,7 @@ impl Sweeper {
         // would put it back.
         let spans = self.heap().spans();
         spans.large().take(page)
-            || self.take_when_put_back(page, || Piece::of(spans.at(page)).state() == PieceState::InUse)
+            || self
+                .take_when_put_back(page, || ArenaChunk::of(spans.at(page)).state() == ArenaChunkState::InUse)
     }
 }

@@ -2,8 +2,8 @@
 //! collection looks at those that were used since the last. Invariant: what lies between where the last collection saw an old piece
 //! end and where it ends now is looked at by the next, whatever becomes of the arena meanwhile.
 
+use super::chunk::ArenaChunk;
 use super::header::{ArenaHeader, ArenaState};
-use super::piece::Piece;
 use crate::alloc::owner::Owner;
 use crate::marks::Collection;
 use core::ops::Range;
@@ -43,9 +43,9 @@ impl Owner<'_> {
             let words = if of == Collection::Full && arena.state() == ArenaState::Left { 1 } else { 2 };
             f(ArenaWords::Roots(slot..slot + words * WORD));
             if of == Collection::Young && arena.resumed.get() != 0 {
-                let piece = Piece::of(self.span_at(arena.resumed.get()));
-                if piece.seen() < piece.frontier() {
-                    f(ArenaWords::Values(piece.seen()..piece.frontier()));
+                let chunk = ArenaChunk::of(self.span_at(arena.resumed.get()));
+                if chunk.seen() < chunk.frontier() {
+                    f(ArenaWords::Values(chunk.seen()..chunk.frontier()));
                 }
             }
         }
@@ -56,9 +56,9 @@ impl Owner<'_> {
         self.publish_arena(arena);
         match arena.resumed.get() {
             0 => 0..0,
-            piece => {
-                let piece = Piece::of(self.span_at(piece));
-                piece.seen()..piece.frontier()
+            chunk => {
+                let chunk = ArenaChunk::of(self.span_at(chunk));
+                chunk.seen()..chunk.frontier()
             }
         }
     }
@@ -80,8 +80,8 @@ impl Owner<'_> {
         while let Some(arena) = next {
             next = arena.following_active();
             if arena.newest.get() != 0 {
-                let piece = Piece::of(self.span_at(arena.newest.get()));
-                piece.set_seen(piece.frontier());
+                let chunk = ArenaChunk::of(self.span_at(arena.newest.get()));
+                chunk.set_seen(chunk.frontier());
             }
             arena.resumed.set(arena.newest.get());
             if !keeps || arena.state() == ArenaState::Left {

@@ -3,16 +3,16 @@
 //! full marking is under way, none without an allocation bit.
 
 use crate::alloc::owner::Owner;
-use crate::arenas::piece::{Piece, PieceState};
+use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
 use crate::error::ValidationError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::reclaim::central::{Central, Listed};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
-use crate::spans::page_ages::{AGE, age_in};
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
+use crate::spans::young_pages::{AGE, age_in};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), ValidationError> {
@@ -45,7 +45,7 @@ impl<'h> Walker<'h> {
             aside += owner.pages_aside().0;
         }
         self.large_objects()?;
-        self.pieces()?;
+        self.chunks()?;
         let (mut spans, mut in_use) = (0, 0);
         for (page, span) in heap.spans().walk() {
             match span {
@@ -122,14 +122,14 @@ impl<'h> Walker<'h> {
     }
 
     /// Pieces that no arena has.
-    fn pieces(&mut self) -> Result<(), ValidationError> {
+    fn chunks(&mut self) -> Result<(), ValidationError> {
         let (spans, mut result) = (self.sweeper.heap().spans(), Ok(()));
-        self.sweeper.pieces().lock().for_each(spans, |page, state| {
+        self.sweeper.chunks().lock().for_each(spans, |page, state| {
             self.listed += 1;
-            let piece = Piece::of(spans.at(page));
+            let chunk = ArenaChunk::of(spans.at(page));
             let begins = spans.entry(page).is(ScanKind::Arena) && spans.entry(page).back().0 == 0;
             let right = check(
-                begins && piece.state() == state,
+                begins && chunk.state() == state,
                 page,
                 "a free piece is in another state than its list",
             );
@@ -139,16 +139,16 @@ impl<'h> Walker<'h> {
     }
 
     /// Whether the pieces of the arena that one is of are a ring of pieces in use.
-    fn ring(&self, page: PageIndex, piece: Piece<'_>) -> Result<(), ValidationError> {
+    fn ring(&self, page: PageIndex, chunk: ArenaChunk<'_>) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
-        let next = PageIndex(piece.next() as usize);
+        let next = PageIndex(chunk.next() as usize);
         let is_piece = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
         let follows = is_piece && {
-            let next = Piece::of(spans.at(next));
-            next.state() == PieceState::InUse && next.arena() == piece.arena()
+            let next = ArenaChunk::of(spans.at(next));
+            next.state() == ArenaChunkState::InUse && next.arena() == chunk.arena()
         };
         check(follows, page, "a piece of an arena leads to none of the same")?;
-        let ordered = piece.seen() <= piece.frontier() && piece.frontier() <= piece.end();
+        let ordered = chunk.seen() <= chunk.frontier() && chunk.frontier() <= chunk.end();
         check(ordered, page, "a piece is used beyond its end")
     }
 
@@ -202,12 +202,12 @@ impl<'h> Walker<'h> {
         let (start, end) = (spans.address_of(page), spans.address_of(page) + span.pages().bytes());
         let at_cells = span.iter().filter(|cell| marks.is_allocated(cell.get())).count();
         let all = marks.count_allocated(start, end);
-        let piece = entry.is(ScanKind::Arena).then(|| Piece::of(span));
-        let has_inside = piece.is_some_and(Piece::has_marks_inside);
+        let chunk = entry.is(ScanKind::Arena).then(|| ArenaChunk::of(span));
+        let has_inside = chunk.is_some_and(ArenaChunk::has_marks_inside);
         check(at_cells == all || has_inside, page, "an allocation bit is not at a cell's start")?;
-        if let Some(piece) = piece {
-            match piece.state() {
-                PieceState::InUse => self.ring(page, piece)?,
+        if let Some(chunk) = chunk {
+            match chunk.state() {
+                ArenaChunkState::InUse => self.ring(page, chunk)?,
                 _ => {
                     return check(
                         has_inside || all == 0 && marks.marks_clear(start, end),

@@ -110,14 +110,14 @@ impl ShapeLists {
 }
 
 /// What a visit brings home.
-pub(crate) struct Spoils {
+pub(crate) struct RefillResult {
     pub(crate) spans: SpanList,
     /// They have been swept.
     pub(crate) swept: bool,
 }
 
 /// What is to be swept by whoever takes it.
-pub(crate) enum Chore {
+pub(crate) enum SweepBatch {
     /// Spans of a shape.
     Spans(ShapeId, SpanList),
     /// The large objects that start in the pages of these words.
@@ -126,7 +126,7 @@ pub(crate) enum Chore {
 
 /// What was swept for everyone: spans of a shape, without those that became free pages. Shape 0 is nothing.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct SweptFor {
+pub(crate) struct SweptSpans {
     pub(crate) shape: u32,
     pub(crate) partial: SpanList,
     pub(crate) full: SpanList,
@@ -134,7 +134,7 @@ pub(crate) struct SweptFor {
 
 /// Spans of a shape with free cells that a mutator gives back.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct GivenBack {
+pub(crate) struct ReturnedSpans {
     pub(crate) begun: SpanList,
     pub(crate) untouched: SpanList,
 }
@@ -188,16 +188,16 @@ pub(crate) struct Central {
     /// The size at which the heap is collected.
     goal: usize,
     /// Mutators that came here in this cycle, and in the one before.
-    visitors: usize,
-    visitors_before: usize,
-    counts: Counts,
+    refilling_mutators: usize,
+    refilling_mutators_before: usize,
+    counts: CentralCounts,
     /// Pages of large objects that are being made: in use, but in no span yet.
     unfinished: PageCount,
 }
 
 /// What was handed out, and how.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Counts {
+pub(crate) struct CentralCounts {
     /// Bytes since the last marking, and what arenas have left to the collector since.
     pub(crate) in_cycle: usize,
     pub(crate) left_in_cycle: usize,
@@ -258,9 +258,9 @@ impl Central {
             touched: 0,
             budget: usize::MAX,
             goal: 0,
-            visitors: 0,
-            visitors_before: 0,
-            counts: Counts::default(),
+            refilling_mutators: 0,
+            refilling_mutators_before: 0,
+            counts: CentralCounts::default(),
             unfinished: PageCount(0),
         })
     }
@@ -291,7 +291,7 @@ impl Central {
         lists
     }
 
-    /// Fetches the span that [`take_home`](Self::take_home) would begin with. Another processor is likely to have it, and whoever takes
+    /// Fetches the span that [`take_for_refill`](Self::take_home) would begin with. Another processor is likely to have it, and whoever takes
     /// spans of many shapes waits for all at once.
     pub(crate) fn prefetch(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) {
         let lists = self.lists(heap, demand, shape);
@@ -300,13 +300,13 @@ impl Central {
     }
 
     /// Up to `most` spans of a shape for a mutator to use: unswept ones, or else partly free ones.
-    pub(crate) fn take_home(
+    pub(crate) fn take_for_refill(
         &mut self,
         heap: &PageHeap,
         demand: &Demand,
         shape: ShapeId,
         most: u32,
-    ) -> Spoils {
+    ) -> RefillResult {
         let lists = self.lists(heap, demand, shape);
         let mut spans = lists.unswept.split(heap.spans(), most);
         let (swept, mut begun) = (spans.is_empty(), 0);
@@ -322,7 +322,7 @@ impl Central {
         self.unswept -= if swept { 0 } else { len };
         self.touched -= begun;
         self.counts.taken += len as u64;
-        Spoils { spans, swept }
+        RefillResult { spans, swept }
     }
 
     /// Whether there are so many spans of a shape to take home that a visit is worth it (in a large heap a few are not, while
@@ -368,7 +368,7 @@ impl Central {
         heap: &PageHeap,
         demand: &Demand,
         shape: ShapeId,
-        GivenBack { begun, untouched }: GivenBack,
+        ReturnedSpans { begun, untouched }: ReturnedSpans,
     ) {
         self.came_back(begun);
         self.came_back(untouched);
@@ -393,21 +393,26 @@ impl Central {
     }
 
     /// Something unswept, up to `most` spans, for someone who sweeps and then puts the spans back.
-    pub(crate) fn next_chore(&mut self, heap: &PageHeap, demand: &Demand, most: u32) -> Option<Chore> {
+    pub(crate) fn next_sweep_batch(
+        &mut self,
+        heap: &PageHeap,
+        demand: &Demand,
+        most: u32,
+    ) -> Option<SweepBatch> {
         let words = LargeObjects::words_below(heap.spans().end());
         if self.large_from < words {
             let from = self.large_from;
             self.large_from = words.min(from + LARGE_WORDS);
-            return Some(Chore::Large(from..self.large_from));
+            return Some(SweepBatch::Large(from..self.large_from));
         }
         while let Some(shape) = self.next_listed(self.sweep_from) {
             self.sweep_from = shape.index() as u32;
             let lists = self.lists(heap, demand, shape);
-            let pack = lists.unswept.split(heap.spans(), most);
-            if !pack.is_empty() {
-                self.listed -= pack.len() as usize;
-                self.unswept -= pack.len() as usize;
-                return Some(Chore::Spans(shape, pack));
+            let batch = lists.unswept.split(heap.spans(), most);
+            if !batch.is_empty() {
+                self.listed -= batch.len() as usize;
+                self.unswept -= batch.len() as usize;
+                return Some(SweepBatch::Spans(shape, batch));
             }
             if lists.is_empty() {
                 self.listed_shapes[shape.index() / 64] &= !(1 << (shape.index() % 64));
@@ -418,7 +423,7 @@ impl Central {
     }
 
     /// What became of a chore's spans; those without an object are free pages now.
-    pub(crate) fn put_down(&mut self, spans: &Spans, SweptFor { shape, partial, full }: SweptFor) {
+    pub(crate) fn return_swept(&mut self, spans: &Spans, SweptSpans { shape, partial, full }: SweptSpans) {
         if shape == 0 {
             return;
         }
@@ -449,7 +454,7 @@ impl Central {
     }
 
     /// So many spans are worth a chore; all mutators together leave no more than that undone, or one each.
-    pub(crate) fn least_chore(&self) -> u32 {
+    pub(crate) fn least_sweep_batch(&self) -> u32 {
         (LEAST_CHORES / self.mutators()).clamp(1, LEAST_CHORE) as u32
     }
 
@@ -483,7 +488,7 @@ impl Central {
     pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
         (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
-        self.visitors_before = core::mem::take(&mut self.visitors);
+        self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
         let touched = core::mem::take(&mut self.touched);
         self.unswept = if after == Collection::Full { self.listed } else { touched };
         self.counts.left_in_cycle = 0;
@@ -501,12 +506,12 @@ impl Central {
     }
 
     /// A mutator comes for the first time in this cycle.
-    pub(crate) fn note_visitor(&mut self) {
-        self.visitors += 1;
+    pub(crate) fn note_refilling_mutator(&mut self) {
+        self.refilling_mutators += 1;
     }
 
     fn mutators(&self) -> usize {
-        self.visitors.max(self.visitors_before).max(1)
+        self.refilling_mutators.max(self.refilling_mutators_before).max(1)
     }
 
     /// How much each mutator may have in its hands: a part of the heap, or what one may always have.
@@ -566,7 +571,7 @@ impl Central {
     }
 
     /// What was handed out so far.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> CentralCounts {
         self.counts
     }
 

@@ -2,7 +2,7 @@
 //! frees it: a sweep, a word of bits at a time, or the program, perhaps at the same moment. Invariant: a large object is freed
 //! once, and one that is made in its pages meanwhile is not freed with it.
 
-use crate::arenas::piece::Piece;
+use crate::arenas::chunk::ArenaChunk;
 use crate::config::CLOBBER;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
@@ -99,7 +99,7 @@ impl Sweeper {
         }
         // SAFETY: no marking is under way that has marked what survived before, and others do at most the same.
         unsafe {
-            match span.shape() == ShapeId::ARENA && Piece::of(span).has_marks_inside() {
+            match span.shape() == ShapeId::ARENA && ArenaChunk::of(span).has_marks_inside() {
                 true => self.heap().marks().clear_marks(start, span.cells_end()),
                 false => self.heap().marks().clear_mark(start),
             }

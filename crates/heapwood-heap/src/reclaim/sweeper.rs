@@ -5,7 +5,7 @@
 //! cycle, by the one thread that took it off its list, and none in a stop.
 
 use crate::address::ObjectRef;
-use crate::arenas::pieces::Pieces;
+use crate::arenas::chunk_pool::ArenaChunkPool;
 use crate::config::{CLOBBER, SpaceConfig};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
@@ -15,7 +15,9 @@ use crate::marks::{Collection, Marks};
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::available::Available;
-use crate::reclaim::central::{Account, Central, Chore, GivenBack, ShapeLists, Spoils, SweptFor};
+use crate::reclaim::central::{
+    Account, Central, RefillResult, ReturnedSpans, ShapeLists, SweepBatch, SweptSpans,
+};
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::reclaim::empty_spans::EmptySpans;
 use crate::spans::span::Span;
@@ -42,9 +44,9 @@ pub(crate) struct Sweeper {
     available: CachePadded<Available>,
     freed: Available,
     clock: CachePadded<ReclaimClock>,
-    pieces: CachePadded<Lock<Pieces>>,
+    chunks: CachePadded<Lock<ArenaChunkPool>>,
     /// Pieces that no arena has may have marks: one was come to by the marking that is under way.
-    stray_marks: AtomicBool,
+    dangling_marks: AtomicBool,
     clobber: bool,
     protect: bool,
 }
@@ -59,8 +61,8 @@ impl Sweeper {
             available: CachePadded(Available::none()),
             freed: Available::none(),
             clock: CachePadded(ReclaimClock::new()),
-            pieces: CachePadded(Lock::new(Pieces::new())),
-            stray_marks: AtomicBool::new(false),
+            chunks: CachePadded(Lock::new(ArenaChunkPool::new())),
+            dangling_marks: AtomicBool::new(false),
             clobber: config.clobber,
             protect: config.protect_arenas,
         })
@@ -100,13 +102,13 @@ impl Sweeper {
     }
 
     /// Pieces that no arena has.
-    pub(crate) fn pieces(&self) -> &Lock<Pieces> {
-        &self.pieces
+    pub(crate) fn chunks(&self) -> &Lock<ArenaChunkPool> {
+        &self.chunks
     }
 
     /// Whether pieces that no arena has may have marks.
-    pub(crate) fn stray_marks(&self) -> &AtomicBool {
-        &self.stray_marks
+    pub(crate) fn dangling_marks(&self) -> &AtomicBool {
+        &self.dangling_marks
     }
 
     /// What mutators share.
@@ -172,16 +174,27 @@ impl Sweeper {
     }
 
     /// Up to `most` spans of a shape for a mutator, and the cells that were freed.
-    pub(crate) fn take_home(&self, central: &mut Central, shape: ShapeId, most: u32) -> (Spoils, FreedCells) {
-        let spoils = central.take_home(&self.heap, &self.demand, shape, most);
+    pub(crate) fn take_for_refill(
+        &self,
+        central: &mut Central,
+        shape: ShapeId,
+        most: u32,
+    ) -> (RefillResult, FreedCells) {
+        let refill = central.take_for_refill(&self.heap, &self.demand, shape, most);
         let freed = central.take_freed(&self.heap, &self.demand, shape);
         self.freed.set(shape, false);
         self.look_again(central, shape);
-        (spoils, freed)
+        (refill, freed)
     }
 
     /// Spans that a mutator had come back: those that are used up, and those with free cells.
-    pub(crate) fn hand_in(&self, central: &mut Central, shape: ShapeId, used: SpanList, given: GivenBack) {
+    pub(crate) fn return_spans(
+        &self,
+        central: &mut Central,
+        shape: ShapeId,
+        used: SpanList,
+        given: ReturnedSpans,
+    ) {
         central.add_used(&self.heap, &self.demand, shape, used);
         if !given.begun.is_empty() || !given.untouched.is_empty() {
             central.give_back(&self.heap, &self.demand, shape, given);
@@ -190,8 +203,9 @@ impl Sweeper {
     }
 
     /// Tells spans with free cells apart that a mutator gives back.
-    pub(crate) fn given_back(&self, mut list: SpanList) -> GivenBack {
-        let (spans, cycle, mut given) = (self.heap.spans(), self.heap.marks().cycle(), GivenBack::default());
+    pub(crate) fn returned_spans(&self, mut list: SpanList) -> ReturnedSpans {
+        let (spans, cycle, mut given) =
+            (self.heap.spans(), self.heap.marks().cycle(), ReturnedSpans::default());
         while let Some(page) = list.pop(spans) {
             let begun = spans.own(page).is_begun_in(cycle);
             if begun { &mut given.begun } else { &mut given.untouched }.push(spans, page);
@@ -208,8 +222,8 @@ impl Sweeper {
     }
 
     /// What was swept for everyone comes back.
-    pub(crate) fn put_down(&self, central: &mut Central, swept_for: SweptFor) {
-        central.put_down(self.heap.spans(), swept_for);
+    pub(crate) fn return_swept(&self, central: &mut Central, swept_for: SweptSpans) {
+        central.return_swept(self.heap.spans(), swept_for);
         if !swept_for.partial.is_empty() {
             self.look_again(central, ShapeId::from_index(swept_for.shape));
         }
@@ -230,12 +244,13 @@ impl Sweeper {
     }
 
     /// Something for a mutator to sweep for everyone, up to so many spans.
-    pub(crate) fn next_chore(&self, central: &mut Central, most: u32) -> Option<Chore> {
-        let chore = if most == 0 { None } else { central.next_chore(&self.heap, &self.demand, most) };
-        if let Some(Chore::Spans(shape, _)) = &chore {
+    pub(crate) fn next_sweep_batch(&self, central: &mut Central, most: u32) -> Option<SweepBatch> {
+        let sweep_batch =
+            if most == 0 { None } else { central.next_sweep_batch(&self.heap, &self.demand, most) };
+        if let Some(SweepBatch::Spans(shape, _)) = &sweep_batch {
             self.look_again(central, *shape);
         }
-        chore
+        sweep_batch
     }
 
     /// Makes room for what is kept of each shape with a number in the range.
@@ -280,44 +295,44 @@ impl Sweeper {
 
     /// The same for who has suspended it.
     pub(crate) fn finish_suspended(&self) {
-        while self.sweep_pack(Sweeping::Collector, true) {}
+        while self.sweep_one_batch(Sweeping::Collector, true) {}
     }
 
     /// Sweeps some spans for everyone; false if there are none, or sweeping is suspended.
     pub(crate) fn sweep_some(&self, who: Sweeping) -> bool {
-        self.sweep_pack(who, false)
+        self.sweep_one_batch(who, false)
     }
 
-    fn sweep_pack(&self, who: Sweeping, is_suspender: bool) -> bool {
-        let mut chores = [const { None }; CHORES];
+    fn sweep_one_batch(&self, who: Sweeping, is_suspender: bool) -> bool {
+        let mut sweep_batches = [const { None }; CHORES];
         {
             let mut central = self.lock();
             if central.is_suspended() && !is_suspender {
                 return false;
             }
             let mut left = PACK;
-            for place in &mut chores {
-                *place = self.next_chore(&mut central, left);
+            for place in &mut sweep_batches {
+                *place = self.next_sweep_batch(&mut central, left);
                 left = left.saturating_sub(match place {
-                    Some(Chore::Spans(_, pack)) => pack.len(),
-                    Some(Chore::Large(_)) => PACK / 4,
+                    Some(SweepBatch::Spans(_, batch)) => batch.len(),
+                    Some(SweepBatch::Large(_)) => PACK / 4,
                     None => left,
                 });
             }
-            if chores[0].is_none() {
+            if sweep_batches[0].is_none() {
                 return false;
             }
             central.take_in_hand();
         }
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
-        let mut results = [SweptFor::default(); CHORES];
-        for (chore, result) in chores.into_iter().flatten().zip(&mut results) {
-            timer.swept(self.sweep_chore(chore, result, &mut empty));
+        let mut results = [SweptSpans::default(); CHORES];
+        for (sweep_batch, result) in sweep_batches.into_iter().flatten().zip(&mut results) {
+            timer.swept(self.run_sweep_batch(sweep_batch, result, &mut empty));
         }
         empty.give();
         let swept = timer.recovered();
         let mut central = self.lock();
-        results.into_iter().for_each(|result| self.put_down(&mut central, result));
+        results.into_iter().for_each(|result| self.return_swept(&mut central, result));
         central.let_go();
         self.clock.add(who, swept);
         true
@@ -333,28 +348,33 @@ impl Sweeper {
     }
 
     /// Sweeps what was taken; what is empty becomes free pages. Returns the rest, and what was done.
-    pub(crate) fn sweep(&self, chore: Chore) -> (SweptFor, Swept) {
+    pub(crate) fn sweep(&self, sweep_batch: SweepBatch) -> (SweptSpans, Swept) {
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
-        let mut result = SweptFor::default();
-        timer.swept(self.sweep_chore(chore, &mut result, &mut empty));
+        let mut result = SweptSpans::default();
+        timer.swept(self.run_sweep_batch(sweep_batch, &mut result, &mut empty));
         empty.give();
         (result, timer.recovered())
     }
 
     /// The same; returns how many spans there were.
-    fn sweep_chore(&self, chore: Chore, result: &mut SweptFor, empty: &mut EmptySpans<'_>) -> u32 {
-        match chore {
-            Chore::Spans(shape, pack) => {
+    fn run_sweep_batch(
+        &self,
+        sweep_batch: SweepBatch,
+        result: &mut SweptSpans,
+        empty: &mut EmptySpans<'_>,
+    ) -> u32 {
+        match sweep_batch {
+            SweepBatch::Spans(shape, batch) => {
                 result.shape = shape.index() as u32;
-                self.sweep_pack_of(pack, result, empty)
+                self.sweep_spans(batch, result, empty)
             }
-            Chore::Large(words) => self.sweep_large(words, empty),
+            SweepBatch::Large(words) => self.sweep_large(words, empty),
         }
     }
 
-    fn sweep_pack_of(&self, mut pack: SpanList, result: &mut SweptFor, empty: &mut EmptySpans<'_>) -> u32 {
-        let (swept, spans) = (pack.len(), self.heap.spans());
-        while let Some(page) = pack.pop(spans) {
+    fn sweep_spans(&self, mut batch: SpanList, result: &mut SweptSpans, empty: &mut EmptySpans<'_>) -> u32 {
+        let (swept, spans) = (batch.len(), self.heap.spans());
+        while let Some(page) = batch.pop(spans) {
             let span = spans.at(page);
             span.set_held(false);
             match self.sweep_span(page, span) {
@@ -370,16 +390,16 @@ impl Sweeper {
     }
 
     /// Sweeps unswept spans that a mutator took home; those without a free cell are added to `used`, the others returned.
-    pub(crate) fn sweep_home(&self, mut taken: SpanList, used: &mut SpanList) -> (SpanList, Swept) {
-        let (spans, mut home) = (self.heap.spans(), SpanList::EMPTY);
+    pub(crate) fn sweep_taken(&self, mut taken: SpanList, used: &mut SpanList) -> (SpanList, Swept) {
+        let (spans, mut cached) = (self.heap.spans(), SpanList::EMPTY);
         let (mut timer, swept) = (SweepTimer::start(), taken.len());
         while let Some(page) = taken.pop(spans) {
             let span = spans.at(page);
             let live = self.sweep_span(page, span);
-            if live == span.cells() { used.push(spans, page) } else { home.push(spans, page) }
+            if live == span.cells() { used.push(spans, page) } else { cached.push(spans, page) }
         }
         timer.swept(swept);
-        (home, timer.finish())
+        (cached, timer.finish())
     }
 
     /// Sweeps a span that this thread has taken from an unswept list; returns how many of its cells live.

@@ -5,10 +5,10 @@
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
 use crate::spans::large_objects::LargeObjects;
-use crate::spans::page_ages::PageAges;
 use crate::spans::page_table::{PageEntry, PageTable};
 use crate::spans::span::Span;
 use crate::spans::witness::Witness;
+use crate::spans::young_pages::YoungPages;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -21,7 +21,7 @@ pub(crate) struct Spans {
     extent: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
-    ages: PageAges,
+    ages: YoungPages,
     large: LargeObjects,
     witness: Witness,
 }
@@ -33,7 +33,7 @@ impl Spans {
             extent: AtomicUsize::new(0),
             table: PageTable::new(kernel, window)?,
             descriptors: MappedArray::new(kernel, window.0)?,
-            ages: PageAges::new(kernel, window)?,
+            ages: YoungPages::new(kernel, window)?,
             large: LargeObjects::new(kernel, window)?,
             witness: Witness::new(),
         })
@@ -91,7 +91,7 @@ impl Spans {
 
     /// How old pages are.
     #[inline(always)]
-    pub(crate) fn ages(&self) -> &PageAges {
+    pub(crate) fn ages(&self) -> &YoungPages {
         &self.ages
     }
 
@@ -213,7 +213,7 @@ impl Spans {
     }
 
     /// A piece of an arena is none any more. The caller held it.
-    pub(crate) fn remove_piece(&self, page: PageIndex) {
+    pub(crate) fn remove_chunk(&self, page: PageIndex) {
         self.ages.set(page, self.at(page).pages(), 0);
         self.remove(page);
     }

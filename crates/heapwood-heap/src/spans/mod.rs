@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `span` | span descriptors and their states |
-//! | `page_ages` | a byte a page: whether all there is young |
+//! | `young_pages` | a byte a page: whether all there is young |
 //! | `page_table` | a word a page: what lies there |
 //! | `lookup` | the two together: from an address to its span, and over all spans |
 //! | `span_list` | lists of spans |
@@ -12,8 +12,8 @@
 
 pub(crate) mod large_objects;
 pub(crate) mod lookup;
-pub(crate) mod page_ages;
 pub(crate) mod page_table;
 pub(crate) mod span;
 pub(crate) mod span_list;
 mod witness;
+pub(crate) mod young_pages;

@@ -45,11 +45,11 @@ pub struct Span {
     /// The next span of the pack this one is in.
     next: AtomicU32,
     /// Of the first of a pack (pieces of arenas have other things here): the first of the next pack,
-    next_pack: AtomicU32,
+    next_batch: AtomicU32,
     /// the last of its own,
-    pack_last: AtomicU32,
+    batch_last: AtomicU32,
     /// and how many it has.
-    pack_len: AtomicU8,
+    batch_len: AtomicU8,
     /// The memory has never been written: cells are zero already.
     fresh: AtomicU8,
     /// It is a mutator's, or about to become it.
@@ -96,7 +96,7 @@ impl Span {
     }
 
     /// The same of a piece of an arena with this number.
-    pub(crate) fn of_piece(
+    pub(crate) fn of_chunk(
         start: usize,
         pages: PageCount,
         shape: ShapeId,
@@ -123,9 +123,9 @@ impl Span {
             shape,
             swept_in: AtomicU32::new(cycle),
             next: AtomicU32::new(NO_SPAN),
-            next_pack: AtomicU32::new(NO_SPAN),
-            pack_last: AtomicU32::new(NO_SPAN),
-            pack_len: AtomicU8::new(0),
+            next_batch: AtomicU32::new(NO_SPAN),
+            batch_last: AtomicU32::new(NO_SPAN),
+            batch_len: AtomicU8::new(0),
             fresh: AtomicU8::new(fresh as u8),
             held: AtomicU8::new(0),
             survived: AtomicU8::new(0),
@@ -285,10 +285,10 @@ impl Span {
     }
 
     /// A piece of an arena is no object any more; it counts as freed in this full cycle.
-    pub(crate) fn end_piece(&self, full_cycle: u32) {
+    pub(crate) fn end_chunk(&self, full_cycle: u32) {
         self.reset();
         self.survived.store(0, Ordering::Relaxed);
-        self.pack_len.store(0, Ordering::Relaxed);
+        self.batch_len.store(0, Ordering::Relaxed);
         self.set_swept_in(full_cycle);
     }
 
@@ -297,19 +297,19 @@ impl Span {
         self.fresh.store(1, Ordering::Relaxed);
     }
 
-    /// Of a piece of an arena: its state (`arenas/piece.rs`).
+    /// Of a piece of an arena: its state (`arenas/chunk.rs`).
     pub(crate) fn held_bits(&self) -> &AtomicU8 {
         &self.held
     }
 
     /// How far it is used, and was when the last collection ended, in bytes from the first.
     pub(crate) fn link(&self, index: usize) -> &AtomicU32 {
-        if index == 0 { &self.next_pack } else { &self.pack_last }
+        if index == 0 { &self.next_batch } else { &self.batch_last }
     }
 
     /// What was noted of it.
     pub(crate) fn flags(&self) -> &AtomicU8 {
-        &self.pack_len
+        &self.batch_len
     }
 
     /// The number of its arena.
@@ -349,20 +349,20 @@ impl Span {
 
     /// What is known of the pack that it is the first of.
     #[inline]
-    pub(crate) fn pack(&self) -> Pack {
+    pub(crate) fn batch(&self) -> Pack {
         Pack {
-            next: self.next_pack.load(Ordering::Relaxed),
-            last: self.pack_last.load(Ordering::Relaxed),
-            len: self.pack_len.load(Ordering::Relaxed),
+            next: self.next_batch.load(Ordering::Relaxed),
+            last: self.batch_last.load(Ordering::Relaxed),
+            len: self.batch_len.load(Ordering::Relaxed),
         }
     }
 
     /// It is the first of a pack; the caller holds the list, or makes one.
     #[inline]
-    pub(crate) fn set_pack(&self, pack: Pack) {
-        self.next_pack.store(pack.next, Ordering::Relaxed);
-        self.pack_last.store(pack.last, Ordering::Relaxed);
-        self.pack_len.store(pack.len, Ordering::Relaxed);
+    pub(crate) fn set_batch(&self, batch: Pack) {
+        self.next_batch.store(batch.next, Ordering::Relaxed);
+        self.batch_last.store(batch.last, Ordering::Relaxed);
+        self.batch_len.store(batch.len, Ordering::Relaxed);
     }
 }
 

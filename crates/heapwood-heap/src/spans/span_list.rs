@@ -17,14 +17,14 @@ pub(crate) struct SpanList {
     /// The first span, which is the first of the first pack.
     head: u32,
     /// The first of the last pack.
-    last_pack: u32,
+    last_batch: u32,
     len: u32,
 }
 
 const _: () = assert!(NO_SPAN == 0, "a list of zero bytes is empty");
 
 impl SpanList {
-    pub(crate) const EMPTY: SpanList = SpanList { head: NO_SPAN, last_pack: NO_SPAN, len: 0 };
+    pub(crate) const EMPTY: SpanList = SpanList { head: NO_SPAN, last_batch: NO_SPAN, len: 0 };
 
     pub(crate) fn is_empty(self) -> bool {
         self.head == NO_SPAN
@@ -45,8 +45,8 @@ impl SpanList {
         let number = page.0 as u32;
         let span = spans.own(page);
         span.set_next(NO_SPAN);
-        span.set_pack(Pack { next: NO_SPAN, last: number, len: 1 });
-        self.append(spans, SpanList { head: number, last_pack: number, len: 1 });
+        span.set_batch(Pack { next: NO_SPAN, last: number, len: 1 });
+        self.append(spans, SpanList { head: number, last_batch: number, len: 1 });
     }
 
     /// Adds a list at the end; two small packs become one where they meet.
@@ -59,17 +59,17 @@ impl SpanList {
             return;
         }
         self.len += other.len;
-        let last = spans.numbered(self.last_pack);
-        let (pack, theirs) = (last.pack(), spans.numbered(other.head).pack());
-        if pack.len + theirs.len > MOST_IN_PACK {
-            last.set_pack(Pack { next: other.head, ..pack });
-            self.last_pack = other.last_pack;
+        let last = spans.numbered(self.last_batch);
+        let (batch, theirs) = (last.batch(), spans.numbered(other.head).batch());
+        if batch.len + theirs.len > MOST_IN_PACK {
+            last.set_batch(Pack { next: other.head, ..batch });
+            self.last_batch = other.last_batch;
             return;
         }
-        spans.numbered(pack.last).set_next(other.head);
-        last.set_pack(Pack { next: theirs.next, last: theirs.last, len: pack.len + theirs.len });
-        if other.last_pack != other.head {
-            self.last_pack = other.last_pack;
+        spans.numbered(batch.last).set_next(other.head);
+        last.set_batch(Pack { next: theirs.next, last: theirs.last, len: batch.len + theirs.len });
+        if other.last_batch != other.head {
+            self.last_batch = other.last_batch;
         }
     }
 
@@ -83,17 +83,17 @@ impl SpanList {
     pub(crate) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
         let first = self.first()?;
         let span = spans.own(first);
-        let (pack, next) = (span.pack(), span.next());
+        let (batch, next) = (span.batch(), span.next());
         self.len -= 1;
         if next == NO_SPAN {
-            self.head = pack.next;
+            self.head = batch.next;
             if self.head == NO_SPAN {
-                self.last_pack = NO_SPAN;
+                self.last_batch = NO_SPAN;
             }
         } else {
-            spans.numbered(next).set_pack(Pack { len: pack.len - 1, ..pack });
-            if self.last_pack == self.head {
-                self.last_pack = next;
+            spans.numbered(next).set_batch(Pack { len: batch.len - 1, ..batch });
+            if self.last_batch == self.head {
+                self.last_batch = next;
             }
             self.head = next;
         }
@@ -104,28 +104,28 @@ impl SpanList {
     pub(crate) fn split(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList { head: self.head, ..SpanList::EMPTY };
         while self.head != NO_SPAN {
-            let pack = spans.numbered(self.head).pack();
-            if taken.len + pack.len as u32 > most {
+            let batch = spans.numbered(self.head).batch();
+            if taken.len + batch.len as u32 > most {
                 break;
             }
-            taken.last_pack = self.head;
-            taken.len += pack.len as u32;
-            self.len -= pack.len as u32;
-            self.head = pack.next;
+            taken.last_batch = self.head;
+            taken.len += batch.len as u32;
+            self.len -= batch.len as u32;
+            self.head = batch.next;
         }
         if taken.len == 0 {
-            return self.split_pack(spans, most);
+            return self.split_batch(spans, most);
         }
-        let last = spans.numbered(taken.last_pack);
-        last.set_pack(Pack { next: NO_SPAN, ..last.pack() });
+        let last = spans.numbered(taken.last_batch);
+        last.set_batch(Pack { next: NO_SPAN, ..last.batch() });
         if self.head == NO_SPAN {
-            self.last_pack = NO_SPAN;
+            self.last_batch = NO_SPAN;
         }
         taken
     }
 
     /// Takes `most` spans of the first pack, which has more.
-    fn split_pack(&mut self, spans: &Spans, most: u32) -> SpanList {
+    fn split_batch(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList::EMPTY;
         for _ in 0..most {
             match self.pop(spans) {
@@ -139,20 +139,20 @@ impl SpanList {
     /// All its spans, in order, and whether packs and counts are right so far: at the end that the list has no more or
     /// fewer spans than it says.
     pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
-        let (mut at, mut in_pack, mut seen) = (self.head, 0, 0);
-        let mut pack = None;
+        let (mut at, mut in_batch, mut seen) = (self.head, 0, 0);
+        let mut batch = None;
         core::iter::from_fn(move || {
             if at == NO_SPAN || at as usize >= spans.end().0 {
                 return None;
             }
             let page = PageIndex(at as usize);
             let (here, mut right) = (spans.own(page), true);
-            let first = *pack.get_or_insert_with(|| here.pack());
-            (in_pack, seen) = (in_pack + 1, seen + 1);
+            let first = *batch.get_or_insert_with(|| here.batch());
+            (in_batch, seen) = (in_batch + 1, seen + 1);
             at = here.next();
             if at == NO_SPAN {
-                right = first.last as usize == page.0 && first.len == in_pack && in_pack <= MOST_IN_PACK;
-                (at, in_pack, pack) = (first.next, 0, None);
+                right = first.last as usize == page.0 && first.len == in_batch && in_batch <= MOST_IN_PACK;
+                (at, in_batch, batch) = (first.next, 0, None);
             }
             right &= (at == NO_SPAN) == (seen == self.len);
             if seen > self.len {

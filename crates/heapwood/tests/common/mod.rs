@@ -4,7 +4,7 @@
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Shared, Trace};
 
 /// Collects often: after a megabyte.
-pub(crate) const SMALL: Config = Config::DEFAULT.huge_pages(false).reserve(2 << 30).min_heap(1 << 20);
+pub(crate) const SMALL: Config = Config::DEFAULT.huge_pages(false).address_space(2 << 30).min_heap(1 << 20);
 
 pub(crate) const VERIFY: Config = SMALL.verify(true);
 

@@ -95,7 +95,8 @@ fn checked(status: Status, why: &ErrorReport) -> bool {
 
 impl World {
     fn new() -> Self {
-        let config = Config::DEFAULT.limit(LIMIT).reserve(8 * LIMIT).background_release(false).verify(true);
+        let config =
+            Config::DEFAULT.limit(LIMIT).address_space(8 * LIMIT).background_release(false).verify(true);
         let heap = HeapHandle::create(config).unwrap_or_else(|error| panic!("{error}")).as_ptr();
         let (mut m, mut why) = (null_mut(), ErrorReport::NONE);
         // SAFETY: the pointers are to values of their types, and this thread uses the heap on this stack.

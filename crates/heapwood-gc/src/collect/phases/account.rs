@@ -14,9 +14,6 @@ use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
 use heapwood_os::clock;
 
-/// Something can be tried before the next collection even at the limit.
-const LEAST_BUDGET: usize = 64 << 10;
-
 /// The totals of a collection, in bytes.
 pub(in crate::collect) struct CollectionTotals {
     /// Marking time in nanoseconds, without waiting for others; and the time since the last collection.
@@ -105,7 +102,7 @@ impl Collector {
         }
         state.set_sizes(totals.live, goal);
         let size = totals.live + work.left_by_arenas;
-        let budget = work.nursery.budget(size, goal).max(LEAST_BUDGET);
+        let budget = work.nursery.budget(size, goal);
         NextCycle { goal_before, goal, budget }
     }
 

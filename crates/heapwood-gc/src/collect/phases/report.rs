@@ -6,7 +6,7 @@ use super::super::collector::Collector;
 use super::super::plan::PauseKind;
 use super::account::{CollectionTotals, NextCycle};
 use crate::mark::MarkTotals;
-use crate::observe::{Collected, RootBytes, Times};
+use crate::observe::{RootBytes, Times, TracedCollection};
 use crate::state::State;
 
 /// What the phases have found.
@@ -25,8 +25,8 @@ impl Collector {
         let Report { cause, kind, marked, totals, next, roots, times } = report;
         self.record().lock().add(times, marked, kind.collection(), self.verify().is_some());
         self.tracing().add(times);
-        if self.tracing().tells_collections() {
-            let collected = Collected {
+        if self.tracing().traces_collections() {
+            let collected = TracedCollection {
                 number: state.collections(),
                 of: kind.collection(),
                 sizes: (totals.old + totals.handed_out, totals.live),
@@ -34,7 +34,7 @@ impl Collector {
                 roots,
                 forced: !cause.is_allocation(),
             };
-            self.tracing().tell_collection(state.space(), times, &collected);
+            self.tracing().report_collection(state.space(), times, &collected);
         }
     }
 }

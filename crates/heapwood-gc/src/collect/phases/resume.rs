@@ -26,7 +26,7 @@ impl Collector {
             }
         });
         if kind.collection() == Collection::Full {
-            space.settle_arenas(cause.wants_room());
+            space.trim_arenas(cause.wants_room());
         }
         drop(no_fork);
         times.ended = Moment::now();

@@ -1,9 +1,9 @@
 //! Who marks: one thread, or several that hand blocks of edges to each other (`marker_pool`). Invariant: a marker that waits
 //! for work holds no edge.
 
-use super::super::bits::{Collected, MarkBits, Plain};
+use super::super::bits::{BatchedBits, MarkBits, Plain};
 use super::super::blocks::{Block, Blocks};
-use super::super::marker_pool::{BlockId, MarkerPool, Next};
+use super::super::marker_pool::{BlockId, MarkerPool, PoolWork};
 
 /// What a marker without edges does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl<'h> Together<'h> {
 
 impl Team for Together<'_> {
     const SEVERAL: bool = true;
-    type Bits = Collected;
+    type Bits = BatchedBits;
 
     #[inline(always)]
     fn has_idle_marker(&self) -> bool {
@@ -95,14 +95,14 @@ impl Team for Together<'_> {
 
     fn next_work(&mut self, is_left: impl Fn() -> bool) -> NextWork {
         match self.pool.next(core::mem::take(&mut self.waits), is_left) {
-            Next::Follow(block) => {
+            PoolWork::Follow(block) => {
                 if let Some(other) = self.own.replace(block) {
                     self.pool.free(other);
                 }
                 NextWork::Edges
             }
-            Next::Rescan => NextWork::Rescan,
-            Next::End => NextWork::None,
+            PoolWork::Rescan => NextWork::Rescan,
+            PoolWork::End => NextWork::None,
         }
     }
 

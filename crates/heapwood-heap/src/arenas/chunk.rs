@@ -42,13 +42,13 @@ pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
 /// How it stands with a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum PieceState {
+pub(crate) enum ArenaChunkState {
     /// An arena's.
     InUse = 1,
     /// For the next arena.
     Free = 2,
     /// For nobody, and without memory.
-    Resting = 3,
+    Quarantined = 3,
 }
 
 /// The flags of a piece: a marking has met a pointer into it that is not used any more; it has marks of its inside; it was given up
@@ -60,12 +60,12 @@ const GIVEN_UP: u8 = 8;
 
 /// A piece, by its descriptor. Where a span of cells has links to packs, it has how far it is used.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'s>(&'s Span);
+pub(crate) struct ArenaChunk<'s>(&'s Span);
 
-impl<'s> Piece<'s> {
+impl<'s> ArenaChunk<'s> {
     /// The piece whose descriptor this is.
     pub(crate) fn of(span: &'s Span) -> Self {
-        Piece(span)
+        ArenaChunk(span)
     }
 
     /// Its first byte.
@@ -83,15 +83,15 @@ impl<'s> Piece<'s> {
     }
 
     /// How it stands with it.
-    pub(crate) fn state(self) -> PieceState {
+    pub(crate) fn state(self) -> ArenaChunkState {
         match self.0.held_bits().load(Ordering::Acquire) {
-            1 => PieceState::InUse,
-            2 => PieceState::Free,
-            _ => PieceState::Resting,
+            1 => ArenaChunkState::InUse,
+            2 => ArenaChunkState::Free,
+            _ => ArenaChunkState::Quarantined,
         }
     }
 
-    pub(super) fn set_state(self, state: PieceState) {
+    pub(super) fn set_state(self, state: ArenaChunkState) {
         self.0.held_bits().store(state as u8, Ordering::Release);
     }
 

@@ -20,7 +20,7 @@ const WORTH_IT: u32 = 64;
 
 /// One shape's.
 #[derive(Default)]
-pub(crate) struct Home {
+pub(crate) struct CachedSpans {
     /// Spans with free cells, to be used next.
     pub(super) spans: Cell<SpanList>,
     /// Spans without.
@@ -38,7 +38,7 @@ pub(crate) struct Home {
 }
 
 // There is one for each shape in each mutator, next to the others that the program uses.
-const _: () = assert!(size_of::<Home>() == 64);
+const _: () = assert!(size_of::<CachedSpans>() == 64);
 
 /// What a mutator expects of its shapes until its next visit: all together use up `room` bytes, each its part of the `demand`.
 #[derive(Clone, Copy)]
@@ -48,9 +48,9 @@ pub(super) struct Forecast {
 }
 
 // SAFETY: all-zero bytes are empty lists and no freed cells; they hold plain numbers.
-unsafe impl Zeroed for Home {}
+unsafe impl Zeroed for CachedSpans {}
 
-impl Home {
+impl CachedSpans {
     /// How many spans a visit in this cycle may bring: twice as many as the last, as many at first as the last of the cycle
     /// before, and one if there was none in that.
     pub(super) fn next_batch(&self, cycle: u32) -> u32 {
@@ -69,7 +69,7 @@ impl Home {
     /// Whether a visit in this cycle is expected to bring spans with room: the first is, and every one after one that did. Without
     /// the others a program whose survivors lie scattered takes new pages while most of its spans are nearly empty; and
     /// without an end to them one whose spans are nearly full takes the lock for every few objects.
-    pub(super) fn is_worth_a_visit(&self, cycle: u32) -> bool {
+    pub(super) fn is_refill_worthwhile(&self, cycle: u32) -> bool {
         self.batch_in.get() != cycle || self.room.get() as u32 >= WORTH_IT
     }
 
@@ -109,7 +109,7 @@ impl Home {
     }
 
     /// Its thread leaves, or does something else: the next visit is the first.
-    pub(super) fn forget_visits(&self) {
+    pub(super) fn forget_refills(&self) {
         self.batch_in.set(0);
     }
 

@@ -6,7 +6,7 @@
 //! not on how many shapes there are or how large the heap is.
 
 use super::owner::Owner;
-use crate::alloc::bump::Bump;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 use crate::reclaim::central::Central;
@@ -21,13 +21,13 @@ impl Owner<'_> {
         self.publish_arenas();
         let spans = self.heap().spans();
         self.cache().for_each_active(|id| {
-            let bump = self.bump(id);
-            match bump.span() {
-                Some(page) => spans.own(page).set_frontier(bump.cursor()),
+            let buffer = self.buffer(id);
+            match buffer.span() {
+                Some(page) => spans.own(page).set_frontier(buffer.cursor()),
                 None if self.keeps_runs() => {}
                 None => {
-                    self.put_back_freed(bump);
-                    bump.reset();
+                    self.put_back_freed(buffer);
+                    buffer.reset();
                 }
             }
         });
@@ -35,9 +35,9 @@ impl Owner<'_> {
 
     /// A cell that waits for its object in a bump without a span goes back to the chain that it came from, if it did: its bit
     /// tells.
-    fn put_back_freed(&self, bump: &Bump) {
-        let (heap, cell) = (self.heap(), bump.cursor());
-        if bump.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
+    fn put_back_freed(&self, buffer: &AllocBuffer) {
+        let (heap, cell) = (self.heap(), buffer.cursor());
+        if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
             return;
         }
         if heap.marks().is_marking() {
@@ -46,11 +46,11 @@ impl Owner<'_> {
             unsafe { heap.marks().unmark(cell) };
         }
         let id = heap.spans().at(heap.spans().first_page_of(cell)).shape();
-        let mut chain = self.cache().home(id).freed.get();
+        let mut chain = self.cache().cached(id).freed.get();
         // SAFETY: the bit was set just now.
         unsafe { chain.push(cell, self.full_cycle()) };
-        self.cache().home(id).freed.set(chain);
-        self.cache().refund(bump.room());
+        self.cache().cached(id).freed.set(chain);
+        self.cache().refund(buffer.room());
         self.cache().activate(id);
     }
 
@@ -68,20 +68,20 @@ impl Owner<'_> {
         let is_after_young = self.heap().marks().is_after_young();
         self.begin_cycle_of_arenas(self.keeps_runs());
         self.cache().retain_active(|id| {
-            let (home, bump) = (self.cache().home(id), self.bump(id));
-            let mut waiting = home.spans.take();
-            self.cache().left_home(usize::MAX);
-            waiting.append(self.heap().spans(), home.used.take());
+            let (cached, buffer) = (self.cache().cached(id), self.buffer(id));
+            let mut waiting = cached.spans.take();
+            self.cache().note_uncached(usize::MAX);
+            waiting.append(self.heap().spans(), cached.used.take());
             self.sweeper().add_unswept(central, id, waiting);
-            match bump.span() {
-                Some(page) if self.keeps_runs() || self.is_in_use(bump.cursor(), page) => {
+            match buffer.span() {
+                Some(page) if self.keeps_runs() || self.is_in_use(buffer.cursor(), page) => {
                     self.sweeper().keep_own_spans(central, id);
-                    self.begin_window(bump, page);
+                    self.begin_window(buffer, page);
                     self.look_at(id);
                     true
                 }
                 Some(page) => {
-                    self.forget(bump, page);
+                    self.forget(buffer, page);
                     let mut idle = SpanList::EMPTY;
                     idle.push(self.heap().spans(), page);
                     self.sweeper().add_unswept(central, id, idle);
@@ -89,7 +89,7 @@ impl Owner<'_> {
                 }
                 None if self.keeps_runs() => true,
                 None => {
-                    bump.reset();
+                    buffer.reset();
                     is_after_young && self.has_freed(id)
                 }
             }
@@ -102,24 +102,24 @@ impl Owner<'_> {
     pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
         self.for_each_arena_cell_in_hand(&mut f);
         self.cache().for_each_active(|id| {
-            let bump = self.bump(id);
-            if bump.room() == 0 {
+            let buffer = self.buffer(id);
+            if buffer.room() == 0 {
                 return;
             }
-            match bump.span() {
+            match buffer.span() {
                 None => {
-                    let word = bump.cursor_address();
+                    let word = buffer.cursor_address();
                     f(word..word + size_of::<usize>());
                 }
                 Some(_) if self.small_shape(id).kind() == ScanKind::NoPointers => {}
-                Some(_) => f(bump.cursor()..bump.cursor() + bump.cell_size()),
+                Some(_) => f(buffer.cursor()..buffer.cursor() + buffer.cell_size()),
             }
         });
     }
 
     /// Whether it has cells of a shape that the program freed.
     fn has_freed(&self, id: ShapeId) -> bool {
-        self.cache().home(id).freed.get().len(self.full_cycle()) != 0
+        self.cache().cached(id).freed.get().len(self.full_cycle()) != 0
     }
 
     /// Whether the bump has allocated from its span in this cycle.
@@ -128,16 +128,16 @@ impl Owner<'_> {
     }
 
     /// The bump has a span no more.
-    fn forget(&self, bump: &Bump, page: PageIndex) {
+    fn forget(&self, buffer: &AllocBuffer, page: PageIndex) {
         let span = self.heap().spans().own(page);
         span.set_held(false);
         self.cache().hold(span.shape(), 0);
-        bump.reset();
+        buffer.reset();
     }
 
     /// The bump goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
-    fn begin_window(&self, bump: &Bump, page: PageIndex) {
-        let (heap, marks, cursor) = (self.heap(), self.heap().marks(), bump.cursor());
+    fn begin_window(&self, buffer: &AllocBuffer, page: PageIndex) {
+        let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
@@ -150,7 +150,7 @@ impl Owner<'_> {
         self.sweeper().clobber_dead(span, cursor);
         span.begin_window(cursor);
         span.set_swept_in(marks.cycle());
-        bump.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
+        buffer.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
     }
 
     /// Whether [`flush`](Owner::flush) would give something back.
@@ -165,34 +165,34 @@ impl Owner<'_> {
         if self.cache().is_empty() {
             return;
         }
-        self.put_back_all(&mut self.sweeper().lock());
+        self.return_all_spans(&mut self.sweeper().lock());
         self.cache().pages().flush(self.heap().pages());
     }
 
     /// Gives back all spans, those that bumps have, too.
-    pub(super) fn put_back_all(&self, central: &mut Central) {
+    pub(super) fn return_all_spans(&self, central: &mut Central) {
         self.cache().retain_active(|id| {
             self.give_back(central, id);
             false
         });
-        self.sweeper().put_down(central, self.cache().swept_for_others().take());
+        self.sweeper().return_swept(central, self.cache().swept_spans().take());
         self.sweeper().settle(central, self.cache().take_account());
     }
 
     /// Gives back the spans that wait. The next visits bring few again.
-    pub(super) fn put_back_waiting(&self, central: &mut Central) {
-        self.sweeper().put_down(central, self.cache().swept_for_others().take());
+    pub(super) fn return_cached_spans(&self, central: &mut Central) {
+        self.sweeper().return_swept(central, self.cache().swept_spans().take());
         self.cache().for_each_active(|id| {
-            self.cache().home(id).forget_visits();
-            let given = self.sweeper().given_back(self.take_waiting(id));
-            self.sweeper().hand_in(central, id, SpanList::EMPTY, given);
+            self.cache().cached(id).forget_refills();
+            let given = self.sweeper().returned_spans(self.take_waiting(id));
+            self.sweeper().return_spans(central, id, SpanList::EMPTY, given);
         });
-        self.cache().left_home(usize::MAX);
+        self.cache().note_uncached(usize::MAX);
     }
 
     /// The spans of a shape that wait: they are the mutator's no more.
     fn take_waiting(&self, id: ShapeId) -> SpanList {
-        let (spans, waiting) = (self.heap().spans(), self.cache().home(id).spans.take());
+        let (spans, waiting) = (self.heap().spans(), self.cache().cached(id).spans.take());
         if id.is_shared() {
             waiting.walk(spans).for_each(|(page, _)| spans.own(page).set_held(false));
         }
@@ -201,13 +201,13 @@ impl Owner<'_> {
 
     /// Takes the spans of a shape away from a mutator that is stopped, or leaves: what it has not used is for others.
     fn give_back(&self, central: &mut Central, id: ShapeId) {
-        let (heap, spans, home) = (self.heap(), self.heap().spans(), self.cache().home(id));
-        let (mut used, mut partial) = (home.used.take(), SpanList::EMPTY);
-        let bump = self.bump(id);
-        if let Some(page) = bump.span() {
+        let (heap, spans, cached) = (self.heap(), self.heap().spans(), self.cache().cached(id));
+        let (mut used, mut partial) = (cached.used.take(), SpanList::EMPTY);
+        let buffer = self.buffer(id);
+        if let Some(page) = buffer.span() {
             let span = spans.own(page);
-            span.set_frontier(bump.cursor());
-            self.forget(bump, page);
+            span.set_frontier(buffer.cursor());
+            self.forget(buffer, page);
             let free = heap.free_cells(span);
             if free == 0 {
                 used.push(spans, page);
@@ -216,29 +216,29 @@ impl Owner<'_> {
                 partial.push(spans, page);
             }
         }
-        bump.reset();
-        home.forget_visits();
+        buffer.reset();
+        cached.forget_refills();
         partial.append(spans, self.take_waiting(id));
-        self.cache().left_home(usize::MAX);
-        self.sweeper().hand_in(central, id, used, self.sweeper().given_back(partial));
-        self.sweeper().add_freed(central, id, home.freed.take());
+        self.cache().note_uncached(usize::MAX);
+        self.sweeper().return_spans(central, id, used, self.sweeper().returned_spans(partial));
+        self.sweeper().add_freed(central, id, cached.freed.take());
     }
 
     /// Calls `f` with each list of spans that the mutator has, and whether they may have free cells.
     pub(crate) fn for_each_list(&self, mut f: impl FnMut(SpanList, bool)) {
         self.cache().for_each_active(|id| {
-            let home = self.cache().home(id);
-            f(home.spans.get(), true);
-            f(home.used.get(), false);
+            let cached = self.cache().cached(id);
+            f(cached.spans.get(), true);
+            f(cached.used.get(), false);
         });
-        let swept = self.cache().swept_for_others().get();
+        let swept = self.cache().swept_spans().get();
         f(swept.partial, true);
         f(swept.full, false);
     }
 
     /// Calls `f` with the first page of each span that it allocates from.
     pub(crate) fn for_each_own_span(&self, mut f: impl FnMut(PageIndex)) {
-        self.cache().for_each_active(|id| self.bump(id).span().into_iter().for_each(&mut f));
+        self.cache().for_each_active(|id| self.buffer(id).span().into_iter().for_each(&mut f));
     }
 
     /// Bytes of the spans that it allocates from.

@@ -5,12 +5,12 @@
 //! no room for the others. Invariant: what a mutator takes into its hands stays within the share that its last visit told, but for
 //! a span.
 
-use super::home::Forecast;
-use super::owner::{Needy, Owner};
+use super::cached_spans::Forecast;
+use super::owner::{Owner, RefillRequest};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
-use crate::reclaim::central::{Central, GivenBack, Spoils};
+use crate::reclaim::central::{Central, RefillResult, ReturnedSpans};
 use crate::spans::span_list::SpanList;
 use heapwood_os::timed_lock::ticks;
 use heapwood_pages::PageCount;
@@ -39,83 +39,83 @@ impl Owner<'_> {
     /// # Errors
     /// A collection is due.
     #[cold]
-    pub(super) fn visit(&self, needy: Needy<'_>) -> Result<(), SpaceError> {
-        let (cycle, home, began) = (self.cycle(), self.cache().home(needy.id), ticks());
-        self.look_at_bumps();
-        let lacks_room = self.cache().share().bytes != 0 && !self.has_room(needy);
+    pub(super) fn refill_from_central(&self, request: RefillRequest<'_>) -> Result<(), SpaceError> {
+        let (cycle, cached, began) = (self.cycle(), self.cache().cached(request.id), ticks());
+        self.measure_buffers();
+        let lacks_room = self.cache().share().bytes != 0 && !self.has_room(request);
         if lacks_room {
             self.cache().pages().flush(self.heap().pages());
         }
         let forecast = self.forecast(lacks_room);
-        let wanted = home.expected(forecast, 0, needy.span_bytes());
-        let others = self.expected_of_others(needy.id, forecast, wanted as usize * needy.span_bytes());
+        let wanted = cached.expected(forecast, 0, request.span_bytes());
+        let others = self.expected_of_others(request.id, forecast, wanted as usize * request.span_bytes());
 
         let mut central = self.sweeper().lock();
         if lacks_room {
-            self.make_room(&mut central, needy);
+            self.shrink_to_share(&mut central, request);
         }
         self.announce(&mut central);
-        self.hand_in_used(&mut central, needy.id);
+        self.return_used_spans(&mut central, request.id);
         if central.collection_due(1) {
             self.cache().end_credit();
             return Err(SpaceError::CollectionDue);
         }
         let (share, credit) = (central.share(), central.credit(MOST_NEW));
-        let batch = (credit / needy.span_pages().0 as u32).min(home.next_batch(cycle)).max(1);
+        let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);
-        let (Spoils { spans, swept }, freed) = self.take_home(&mut central, needy.id, most);
+        let (RefillResult { spans, swept }, freed) = self.take_for_refill(&mut central, request.id, most);
         // Where cells are freed and come back no new spans are made before the next visit.
-        let come_back = freed.len(self.full_cycle()) != 0 && !needy.id.is_shared();
+        let come_back = freed.len(self.full_cycle()) != 0 && !request.id.is_shared();
         self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
         let others = self.take_for_others(&mut central, others);
-        let brings = if spans.is_empty() { credit } else { spans.len() * needy.span_pages().0 as u32 };
+        let brings = if spans.is_empty() { credit } else { spans.len() * request.span_pages().0 as u32 };
         // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.
         let due = match self.heap().is_limited() {
             true => 0,
             false => central.share_of_sweeping(brings).saturating_sub(if swept { 0 } else { spans.len() }),
         };
-        let due = self.cache().chore(due, central.least_chore());
-        let chore = self.sweeper().next_chore(&mut central, due);
+        let due = self.cache().sweep_batch(due, central.least_sweep_batch());
+        let sweep_batch = self.sweeper().next_sweep_batch(&mut central, due);
         drop(central);
 
-        self.keep_freed(needy.id, freed);
-        self.bring_home(needy, spans, swept);
-        for (needy, Spoils { spans, swept }) in others.into_iter().flatten() {
-            self.bring_home(needy, spans, swept);
+        self.keep_freed(request.id, freed);
+        self.add_to_cache(request, spans, swept);
+        for (request, RefillResult { spans, swept }) in others.into_iter().flatten() {
+            self.add_to_cache(request, spans, swept);
         }
-        if let Some(chore) = chore {
-            let (result, swept) = self.sweeper().sweep(chore);
+        if let Some(sweep_batch) = sweep_batch {
+            let (result, swept) = self.sweeper().sweep(sweep_batch);
             self.cache().note_swept(swept);
-            self.cache().swept_for_others().set(result);
+            self.cache().swept_spans().set(result);
             // It waits for the next visit, unless that is too much to wait.
             if self.held_bytes() > self.cache().share().bytes {
                 let mut central = self.sweeper().lock();
-                self.sweeper().put_down(&mut central, self.cache().swept_for_others().take());
+                self.sweeper().return_swept(&mut central, self.cache().swept_spans().take());
             }
         }
-        if lacks_room || forecast.room < batch as usize * needy.span_bytes() {
+        if lacks_room || forecast.room < batch as usize * request.span_bytes() {
             self.cache().note_starved(ticks().saturating_sub(began));
         }
         Ok(())
     }
 
     /// Finds out how much of their spans the bumps have used, and lets demand age.
-    fn look_at_bumps(&self) {
+    fn measure_buffers(&self) {
         let cache = self.cache();
         let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);
         cache.for_each_active(|id| {
             self.look_at(id);
-            demand += cache.home(id).age_demand(ages).0;
+            demand += cache.cached(id).age_demand(ages).0;
         });
         cache.set_demand(PageCount(demand));
     }
 
     /// Finds out how much of its span a bump has used.
     pub(super) fn look_at(&self, id: ShapeId) {
-        let bump = self.bump(id);
-        if bump.span().is_some() {
-            self.cache().hold(id, bump.unused_bytes());
+        let buffer = self.buffer(id);
+        if buffer.span().is_some() {
+            self.cache().hold(id, buffer.unused_bytes());
         }
     }
 
@@ -132,20 +132,21 @@ impl Owner<'_> {
     /// What shapes other than the one that needs a span are expected to need, beside so many bytes for that.
     fn expected_of_others(
         &self,
-        needy: ShapeId,
+        request: ShapeId,
         forecast: Forecast,
         bytes: usize,
     ) -> [Option<Expected>; MOST_OTHERS] {
         let (mut expected, mut len) = ([None; MOST_OTHERS], 0);
         let mut room = forecast.room.saturating_sub(bytes);
         self.cache().for_each_active(|id| {
-            let bump = self.bump(id);
-            let Some(page) = bump.span() else { return };
-            if len == MOST_OTHERS || id == needy || !self.sweeper().has_some(id) {
+            let buffer = self.buffer(id);
+            let Some(page) = buffer.span() else { return };
+            if len == MOST_OTHERS || id == request || !self.sweeper().has_some(id) {
                 return;
             }
-            let (home, span_bytes) = (self.cache().home(id), self.heap().spans().at(page).pages().bytes());
-            let spans = home.expected(forecast, bump.left(), span_bytes).min(home.last_batch());
+            let (cached, span_bytes) =
+                (self.cache().cached(id), self.heap().spans().at(page).pages().bytes());
+            let spans = cached.expected(forecast, buffer.left(), span_bytes).min(cached.last_batch());
             let spans = spans.min((room / span_bytes) as u32);
             if spans != 0 {
                 expected[len] = Some(Expected { id, spans });
@@ -156,14 +157,14 @@ impl Owner<'_> {
     }
 
     /// Takes spans of a shape off the shared lists, and the cells of it that were freed.
-    fn take_home(&self, central: &mut Central, id: ShapeId, most: u32) -> (Spoils, FreedCells) {
-        let (spoils, freed) = self.sweeper().take_home(central, id, most);
+    fn take_for_refill(&self, central: &mut Central, id: ShapeId, most: u32) -> (RefillResult, FreedCells) {
+        let (refill, freed) = self.sweeper().take_for_refill(central, id, most);
         if id.is_shared() {
             // Others ask about these under the lock.
             let table = self.heap().spans();
-            spoils.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
+            refill.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
         }
-        (spoils, freed)
+        (refill, freed)
     }
 
     /// Takes spans for the mutator's other shapes: they would soon need a visit of their own.
@@ -171,30 +172,30 @@ impl Owner<'_> {
         &'m self,
         central: &mut Central,
         expected: [Option<Expected>; MOST_OTHERS],
-    ) -> [Option<(Needy<'m>, Spoils)>; MOST_OTHERS] {
+    ) -> [Option<(RefillRequest<'m>, RefillResult)>; MOST_OTHERS] {
         expected.iter().flatten().for_each(|expected| self.sweeper().prefetch(central, expected.id));
         expected.map(|expected| {
             let Expected { id, spans } = expected?;
-            let (spoils, freed) = self.take_home(central, id, spans);
+            let (refill, freed) = self.take_for_refill(central, id, spans);
             self.sweeper().add_freed(central, id, freed);
-            Some((Needy { bump: self.bump(id), id, shape: self.small_shape(id) }, spoils))
+            Some((RefillRequest { buffer: self.buffer(id), id, shape: self.small_shape(id) }, refill))
         })
     }
 
-    fn bring_home(&self, needy: Needy<'_>, spans: SpanList, swept: bool) {
-        let (home, table) = (self.cache().home(needy.id), self.heap().spans());
+    fn add_to_cache(&self, request: RefillRequest<'_>, spans: SpanList, swept: bool) {
+        let (cached, table) = (self.cache().cached(request.id), self.heap().spans());
         let mut usable = spans;
         if !swept {
-            let mut used = home.used.get();
+            let mut used = cached.used.get();
             let swept;
-            (usable, swept) = self.sweeper().sweep_home(spans, &mut used);
+            (usable, swept) = self.sweeper().sweep_taken(spans, &mut used);
             self.cache().note_swept(swept);
-            home.used.set(used);
+            cached.used.set(used);
         }
-        self.cache().came_home(usable.len() as usize * needy.span_bytes());
-        let mut at_home = home.spans.get();
-        at_home.append(table, usable);
-        home.spans.set(at_home);
+        self.cache().note_cached(usable.len() as usize * request.span_bytes());
+        let mut waiting = cached.spans.get();
+        waiting.append(table, usable);
+        cached.spans.set(waiting);
     }
 
     /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
@@ -204,28 +205,28 @@ impl Owner<'_> {
     }
 
     /// Whether it may have one span more. In pages that it has already it may.
-    pub(super) fn has_room(&self, needy: Needy<'_>) -> bool {
-        let more = if self.cache().pages().has_no_blocks() { needy.span_bytes() } else { 0 };
+    pub(super) fn has_room(&self, request: RefillRequest<'_>) -> bool {
+        let more = if self.cache().pages().has_no_blocks() { request.span_bytes() } else { 0 };
         self.held_bytes() + more <= self.cache().share().bytes
     }
 
     /// Gives back what waits, since its share is too small for what it has in its hands and a span more, and if that is not
     /// enough, everything: a mutator of many shapes in a small heap, or one of many mutators.
-    fn make_room(&self, central: &mut Central, needy: Needy<'_>) {
-        self.put_back_waiting(central);
-        if !self.has_room(needy) {
-            self.put_back_all(central);
+    fn shrink_to_share(&self, central: &mut Central, request: RefillRequest<'_>) {
+        self.return_cached_spans(central);
+        if !self.has_room(request) {
+            self.return_all_spans(central);
         }
-        self.cache().activate(needy.id);
+        self.cache().activate(request.id);
     }
 
     /// Says what was taken since the last visit, and hands in what was swept for others.
     pub(crate) fn announce(&self, central: &mut Central) {
-        if !self.cache().visits_in(self.cycle()) {
-            central.note_visitor();
+        if !self.cache().refills_in(self.cycle()) {
+            central.note_refilling_mutator();
         }
         self.sweeper().settle(central, self.cache().take_account());
-        self.sweeper().put_down(central, self.cache().swept_for_others().take());
+        self.sweeper().return_swept(central, self.cache().swept_spans().take());
     }
 
     /// Says what arenas have left to the collector, if that is much.
@@ -242,19 +243,19 @@ impl Owner<'_> {
     }
 
     /// Hands in the spans of a shape that are used up, and what was freed if that is much.
-    pub(super) fn hand_in_used(&self, central: &mut Central, id: ShapeId) {
-        let home = self.cache().home(id);
-        self.sweeper().hand_in(central, id, home.used.take(), GivenBack::default());
-        if home.freed.get().len(self.full_cycle()) > MOST_FREED {
-            self.sweeper().add_freed(central, id, home.freed.take());
+    pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
+        let cached = self.cache().cached(id);
+        self.sweeper().return_spans(central, id, cached.used.take(), ReturnedSpans::default());
+        if cached.freed.get().len(self.full_cycle()) > MOST_FREED {
+            self.sweeper().add_freed(central, id, cached.freed.take());
         }
     }
 
     /// Cells of a shape that were freed are this mutator's to use.
     fn keep_freed(&self, id: ShapeId, freed: FreedCells) {
-        let home = self.cache().home(id);
-        let mut mine = home.freed.get();
+        let cached = self.cache().cached(id);
+        let mut mine = cached.freed.get();
         mine.prepend(freed, self.full_cycle());
-        home.freed.set(mine);
+        cached.freed.set(mine);
     }
 }

@@ -1,8 +1,8 @@
 //! A day of the worker: heaps of real objects, under a clock that the test moves, without a thread. What it does is seen in
 //! the counters.
 
+use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
-use super::worker::Worker;
 use crate::attach::Attached;
 use crate::heap::{Heap, HeapBox};
 use crate::mutator::Mutator;
@@ -46,7 +46,7 @@ impl Clock for Stub {
 
 /// A heap in which no collection is due.
 fn heap_that_collects_when_asked() -> HeapBox {
-    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(4 << 30);
     Heap::create(&SYSTEM, config.background_release(false).min_heap(64 * MIB).generational(Generational::Off))
         .unwrap()
 }
@@ -54,7 +54,7 @@ fn heap_that_collects_when_asked() -> HeapBox {
 /// A heap without a thread, and what its thread would do.
 struct Day<'h> {
     heap: &'h Heap,
-    worker: Worker<'h>,
+    worker: BackgroundLoop<'h>,
     clock: Stub,
     figures: &'h Figures,
     /// Steps so far.
@@ -62,7 +62,7 @@ struct Day<'h> {
 }
 
 fn quiet_heap() -> HeapBox {
-    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(4 << 30);
     Heap::create(&SYSTEM, config.background_release(false)).unwrap()
 }
 
@@ -70,7 +70,7 @@ impl<'h> Day<'h> {
     fn new(heap: &'h Heap, figures: &'h Figures) -> Self {
         let clock = Stub::default();
         clock.now.set(SECOND * 5000);
-        let worker = Worker::new(clock.now(), heap.state(), heap.collector(), figures, true);
+        let worker = BackgroundLoop::new(clock.now(), heap.state(), heap.collector(), figures, true);
         Day { heap, worker, clock, figures, steps: 0 }
     }
 
@@ -225,7 +225,7 @@ fn a_heap_that_is_busy_is_left_alone() {
 /// little work is as little as it was, though it was collected.
 #[test]
 fn young_collections_are_not_what_an_idle_heap_needs() {
-    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).reserve(4 << 30);
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(4 << 30);
     let config = config.background_release(false).generational(Generational::Always);
     let (heap, figures) = (Heap::create(&SYSTEM, config).unwrap(), Figures::default());
     let mutator = Mutator::attach(&heap, None).unwrap();
@@ -306,7 +306,7 @@ fn blocked_threads_are_emptied_once() {
 fn what_a_collection_leaves_is_swept() {
     let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).background_release(false);
     let config = config.generational(Generational::Off);
-    let heap = Heap::create(&SYSTEM, config.reserve(4 << 30).min_heap(256 * MIB)).unwrap();
+    let heap = Heap::create(&SYSTEM, config.address_space(4 << 30).min_heap(256 * MIB)).unwrap();
     let figures = Figures::default();
     let mutator = Mutator::attach(&heap, None).unwrap();
     let mut day = Day::new(&heap, &figures);

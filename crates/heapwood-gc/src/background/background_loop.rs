@@ -2,29 +2,29 @@
 //! after a step something is left to be done only after what it returns, or once an event wakes the thread.
 
 use super::arenas::ArenaReleaser;
-use super::emptier::Emptier;
 use super::figures::Figures;
-use super::idle::IdleCollector;
+use super::idle_cache_flusher::IdleCacheFlusher;
+use super::idle_collector::IdleCollector;
 use super::scavenger::Scavenger;
 use super::sweeper::BackgroundSweeper;
 use crate::collect::Collector;
-use crate::state::{State, Tells};
+use crate::state::{State, WakeOn};
 use core::time::Duration;
 use heapwood_pages::Clock;
 
 /// All that the thread does.
-pub(super) struct Worker<'h> {
+pub(super) struct BackgroundLoop<'h> {
     state: &'h State,
     collector: &'h Collector,
     figures: &'h Figures,
     sweeper: BackgroundSweeper,
-    emptier: Emptier,
+    idle_cache_flusher: IdleCacheFlusher,
     idle: Option<IdleCollector>,
     scavenger: Scavenger,
     arenas: ArenaReleaser,
 }
 
-impl<'h> Worker<'h> {
+impl<'h> BackgroundLoop<'h> {
     /// For the heap that these are of, from now on; it is collected when it is idle if that `collects`.
     pub(super) fn new(
         now: Duration,
@@ -33,12 +33,12 @@ impl<'h> Worker<'h> {
         figures: &'h Figures,
         collects: bool,
     ) -> Self {
-        Worker {
+        BackgroundLoop {
             state,
             collector,
             figures,
             sweeper: BackgroundSweeper::new(),
-            emptier: Emptier::new(),
+            idle_cache_flusher: IdleCacheFlusher::new(),
             idle: collects.then(|| IdleCollector::new(now)),
             scavenger: Scavenger::new(),
             arenas: ArenaReleaser::default(),
@@ -47,16 +47,16 @@ impl<'h> Worker<'h> {
 
     /// Does a slice of what is to be done; how long to wait then, unless an event comes: `None` for it alone.
     pub(super) fn step(&mut self, clock: &impl Clock) -> Option<Duration> {
-        let Worker { state, collector, figures, .. } = *self;
+        let BackgroundLoop { state, collector, figures, .. } = *self;
         let (space, wakeup) = (state.space(), state.wakeup());
         // Who leaves the heap after this tells, and who has left before is seen.
         let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
-        wakeup.ask(if waits { Tells::Everybody } else { Tells::Holders });
+        wakeup.ask(if waits { WakeOn::Everybody } else { WakeOn::Holders });
         let gate = state.fork_gate();
-        let emptied = gate.without_fork(|| self.emptier.step(clock, collector.registry()));
+        let emptied = gate.without_fork(|| self.idle_cache_flusher.step(clock, collector.registry()));
         if emptied.is_some() {
             // It looks again soon.
-            wakeup.ask(Tells::Nobody);
+            wakeup.ask(WakeOn::Nobody);
         }
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);

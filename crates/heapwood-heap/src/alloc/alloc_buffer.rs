@@ -6,7 +6,7 @@
 //! `demand`), and then the bump has no span. A bump without a run has cursor and limit 0, which sends every request to the
 //! slow path.
 //! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint. What else a mutator keeps of a
-//! shape is beside it (`home`).
+//! shape is beside it (`cached`).
 
 use crate::publication;
 use crate::spans::span::NO_SPAN;
@@ -18,7 +18,7 @@ use heapwood_pages::PageIndex;
 
 /// One shape's run of free cells. The first 20 bytes are read by inline code outside this library: frozen.
 #[repr(C, align(32))]
-pub struct Bump {
+pub struct AllocBuffer {
     /// The next free cell.
     cursor: Cell<usize>,
     /// One past the last free cell of the run.
@@ -33,15 +33,15 @@ pub struct Bump {
     dead: Cell<u32>,
 }
 
-const _: () = assert!(size_of::<Bump>() == 32);
-const _: () = assert!(core::mem::offset_of!(Bump, cursor) == 0);
-const _: () = assert!(core::mem::offset_of!(Bump, limit) == 8);
-const _: () = assert!(core::mem::offset_of!(Bump, cell_size) == 16);
+const _: () = assert!(size_of::<AllocBuffer>() == 32);
+const _: () = assert!(core::mem::offset_of!(AllocBuffer, cursor) == 0);
+const _: () = assert!(core::mem::offset_of!(AllocBuffer, limit) == 8);
+const _: () = assert!(core::mem::offset_of!(AllocBuffer, cell_size) == 16);
 
 // SAFETY: all-zero bytes are a bump without a run; it holds plain numbers.
-unsafe impl Zeroed for Bump {}
+unsafe impl Zeroed for AllocBuffer {}
 
-impl Bump {
+impl AllocBuffer {
     /// The next cell of `size` bytes (not 0) if the run has one, without taking it.
     #[inline(always)]
     pub fn peek(&self, size: usize) -> Option<NonNull<u8>> {
@@ -53,7 +53,7 @@ impl Bump {
         Some(unsafe { NonNull::new_unchecked(cursor as *mut u8) })
     }
 
-    /// Takes the cell that [`Bump::peek`] showed: from this store on it exists.
+    /// Takes the cell that [`AllocBuffer::peek`] showed: from this store on it exists.
     ///
     /// # Safety
     /// 1. `cell` is what `peek` of this bump returned for `size`, the cell size of its shape, since it was last refilled and

@@ -16,41 +16,41 @@ const STARTING: [libc::c_long; 2] = [libc::SYS_clone, libc::SYS_clone3];
 
 /// A cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
+enum SlowCause {
     Stopped,
     Starts,
     Blocks(c_int),
 }
 
-impl Cause {
+impl SlowCause {
     /// Of a thread in this state, in this system call if it is in one, with these signals blocked, that does not answer one.
-    fn of(state: Option<u8>, call: Option<u32>, blocked: u64, signal: c_int) -> Option<Cause> {
+    fn of(state: Option<u8>, call: Option<u32>, blocked: u64, signal: c_int) -> Option<SlowCause> {
         let starts = call.is_some_and(|call| STARTING.contains(&call.into()));
         let blocks = (1..=64).contains(&signal) && blocked >> (signal - 1) & 1 != 0;
         match state {
-            Some(b'T' | b't') => Some(Cause::Stopped),
+            Some(b'T' | b't') => Some(SlowCause::Stopped),
             // The C library blocks all signals while it starts a process, which is not the cause.
-            _ if starts => Some(Cause::Starts),
-            _ if blocks => Some(Cause::Blocks(signal)),
+            _ if starts => Some(SlowCause::Starts),
+            _ if blocks => Some(SlowCause::Blocks(signal)),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for SlowCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Stopped => write!(f, "it is stopped by a debugger or a signal"),
-            Cause::Starts => write!(f, "it starts a process and answers when that has called exec"),
-            Cause::Blocks(signal) => write!(f, "it blocks signal {signal}"),
+            SlowCause::Stopped => write!(f, "it is stopped by a debugger or a signal"),
+            SlowCause::Starts => write!(f, "it starts a process and answers when that has called exec"),
+            SlowCause::Blocks(signal) => write!(f, "it blocks signal {signal}"),
         }
     }
 }
 
 /// Writes the likely cause why thread `number` does not answer `signal`, as part of a sentence, or nothing.
-pub fn why_late(number: u32, signal: c_int, f: &mut impl Write) -> fmt::Result {
+pub fn why_slow(number: u32, signal: c_int, f: &mut impl Write) -> fmt::Result {
     let (state, call) = (task::state_of(number), task::call_of(number));
-    match Cause::of(state, call, blocked_by(number), signal) {
+    match SlowCause::of(state, call, blocked_by(number), signal) {
         Some(cause) => write!(f, "{cause}"),
         None => Ok(()),
     }
@@ -83,7 +83,7 @@ mod tests {
 
     fn why(number: u32) -> String {
         let mut text = String::new();
-        why_late(number, SIGNAL, &mut text).unwrap();
+        why_slow(number, SIGNAL, &mut text).unwrap();
         text
     }
 
@@ -179,13 +179,13 @@ mod tests {
     #[test]
     fn the_likeliest_cause_of_several() {
         let (bit, clone) = (1 << (SIGNAL - 1), libc::SYS_clone3 as u32);
-        let of = |state: u8, call, blocked| Cause::of(Some(state), call, blocked, SIGNAL);
-        assert_eq!(of(b't', Some(clone), bit), Some(Cause::Stopped));
-        assert_eq!(Cause::Stopped.to_string(), "it is stopped by a debugger or a signal");
-        assert_eq!(of(b'T', None, 0), Some(Cause::Stopped));
-        assert_eq!(of(b'D', Some(clone), bit), Some(Cause::Starts));
-        assert_eq!(of(b'S', Some(libc::SYS_futex as u32), bit), Some(Cause::Blocks(SIGNAL)));
+        let of = |state: u8, call, blocked| SlowCause::of(Some(state), call, blocked, SIGNAL);
+        assert_eq!(of(b't', Some(clone), bit), Some(SlowCause::Stopped));
+        assert_eq!(SlowCause::Stopped.to_string(), "it is stopped by a debugger or a signal");
+        assert_eq!(of(b'T', None, 0), Some(SlowCause::Stopped));
+        assert_eq!(of(b'D', Some(clone), bit), Some(SlowCause::Starts));
+        assert_eq!(of(b'S', Some(libc::SYS_futex as u32), bit), Some(SlowCause::Blocks(SIGNAL)));
         assert_eq!(of(b'S', None, !bit), None);
-        assert_eq!(Cause::of(None, None, u64::MAX, 0), None);
+        assert_eq!(SlowCause::of(None, None, u64::MAX, 0), None);
     }
 }

@@ -6,25 +6,21 @@
 use crate::mutator::Mutator;
 use crate::mutator::region::Found;
 use crate::mutator::registry::{Member, Registry};
+use crate::policy::background::{CACHE_LOOK_HOLD, CACHE_LOOKS};
 use core::time::Duration;
 use heapwood_pages::Clock;
 
-/// The time between two looks.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(400);
-/// The longest that the registry's lock is held for it, and one mutator's being emptied.
-const HOLD: Duration = Duration::from_micros(100);
-
 /// The looks.
-pub(super) struct Emptier {
+pub(super) struct IdleCacheFlusher {
     /// The number of the last; never 0.
     look: u32,
     /// When the next is due, if it is.
     next: Option<Duration>,
 }
 
-impl Emptier {
+impl IdleCacheFlusher {
     pub(super) fn new() -> Self {
-        Emptier { look: 0, next: None }
+        IdleCacheFlusher { look: 0, next: None }
     }
 
     /// Looks, if it is time; when it looks again, if that is not when someone tells.
@@ -38,8 +34,8 @@ impl Emptier {
         self.look = self.look.wrapping_add(1).max(1);
         let mut again = false;
         while self.look_for_a_while(clock, registry, &mut again) {}
-        self.next = again.then_some(now + BETWEEN_LOOKS);
-        again.then_some(BETWEEN_LOOKS)
+        self.next = again.then_some(now + CACHE_LOOKS);
+        again.then_some(CACHE_LOOKS)
     }
 
     /// Goes through the mutators until it has held the lock for long; whether it has. `again` if one is worth another look.
@@ -59,7 +55,7 @@ impl Emptier {
                     if members.with_stopped(mutator, Member::flush) {
                         regions.emptied();
                     }
-                    if clock.now().saturating_sub(began) >= HOLD {
+                    if clock.now().saturating_sub(began) >= CACHE_LOOK_HOLD {
                         return true;
                     }
                 }

@@ -3,14 +3,14 @@
 //! Invariant: what is here is in no ring and exists as no object, and its bits are clear on both sides, but
 //! for those of stale pointers that a marking has met and noted.
 
-use super::piece::{Piece, PieceState, SIZES, pages_of};
+use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// Free pieces, by size, and those that rest.
-pub(crate) struct Pieces {
+pub(crate) struct ArenaChunkPool {
     pub(super) free: [Stack; SIZES],
-    pub(super) resting: Stack,
+    pub(super) quarantined: Stack,
     /// How many arenas there have been.
     arenas: u64,
     /// Whether one was ever closed or emptied with the promise that nothing refers to it.
@@ -41,7 +41,7 @@ pub struct ArenaBytes {
     /// In pieces for the next arenas, with memory behind them or not.
     pub free: usize,
     /// In pieces whose addresses rest, without memory.
-    pub resting: usize,
+    pub quarantined: usize,
 }
 
 /// The pages of a piece that no arena has, if they have no memory. (Those of a chunk that was split for one of its quarters may have:
@@ -55,7 +55,7 @@ impl Stack {
     pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0, without_memory: 0 };
 
     pub(super) fn push(&mut self, spans: &Spans, page: PageIndex) {
-        Piece::of(spans.at(page)).set_next(self.head);
+        ArenaChunk::of(spans.at(page)).set_next(self.head);
         self.head = page.0 as u32;
         self.len += 1;
         self.without_memory += pages_without_memory(spans, page);
@@ -64,7 +64,7 @@ impl Stack {
     pub(super) fn pop(&mut self, spans: &Spans) -> Option<PageIndex> {
         let page = PageIndex(self.head as usize);
         (self.head != 0).then(|| {
-            self.head = Piece::of(spans.at(page)).next();
+            self.head = ArenaChunk::of(spans.at(page)).next();
             self.len -= 1;
             self.idle = self.idle.min(self.len);
             self.without_memory -= pages_without_memory(spans, page);
@@ -81,18 +81,18 @@ impl Stack {
         core::iter::from_fn(move || {
             let page = PageIndex(next as usize);
             (next != 0).then(|| {
-                next = Piece::of(spans.at(page)).next();
+                next = ArenaChunk::of(spans.at(page)).next();
                 page
             })
         })
     }
 }
 
-impl Pieces {
+impl ArenaChunkPool {
     pub(crate) const fn new() -> Self {
-        Pieces {
+        ArenaChunkPool {
             free: [Stack::EMPTY; SIZES],
-            resting: Stack::EMPTY,
+            quarantined: Stack::EMPTY,
             arenas: 0,
             promised: false,
             in_use: 0,
@@ -129,22 +129,23 @@ impl Pieces {
 
     /// The bytes of pieces without memory behind them, whose pages are in use: those that rest, or were given back.
     pub(crate) fn bytes_without_memory(&self) -> usize {
-        let pages = self.free.iter().chain([&self.resting]).map(|stack| stack.without_memory).sum::<usize>();
+        let pages =
+            self.free.iter().chain([&self.quarantined]).map(|stack| stack.without_memory).sum::<usize>();
         pages * PAGE_SIZE
     }
 
     /// How much memory they have.
     pub(crate) fn bytes(&self, spans: &Spans) -> ArenaBytes {
         let free = (0..SIZES).map(|size| self.free[size].len as usize * pages_of(size).bytes()).sum();
-        let resting = self.resting.pages(spans).map(|page| spans.at(page).pages().bytes()).sum();
-        ArenaBytes { in_use: self.in_use * PAGE_SIZE, free, resting }
+        let quarantined = self.quarantined.pages(spans).map(|page| spans.at(page).pages().bytes()).sum();
+        ArenaBytes { in_use: self.in_use * PAGE_SIZE, free, quarantined }
     }
 
     /// Calls `f` with the first page of each piece that no arena has, and whether it should be free or resting.
-    pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, PieceState)) {
+    pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, ArenaChunkState)) {
         for stack in &self.free {
-            stack.pages(spans).for_each(|page| f(page, PieceState::Free));
+            stack.pages(spans).for_each(|page| f(page, ArenaChunkState::Free));
         }
-        self.resting.pages(spans).for_each(|page| f(page, PieceState::Resting));
+        self.quarantined.pages(spans).for_each(|page| f(page, ArenaChunkState::Quarantined));
     }
 }

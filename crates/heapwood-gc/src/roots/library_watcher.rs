@@ -23,7 +23,7 @@ const STOP: u32 = 1;
 const QUESTION: u32 = 2;
 
 /// What the collector and the thread share.
-struct Shared {
+struct WatcherShared {
     /// Changes with each question; the thread sleeps on it.
     asked: AtomicU32,
     /// The question that was answered last; the collector sleeps on it.
@@ -32,12 +32,12 @@ struct Shared {
 }
 
 /// The thread, and the list.
-pub(super) struct Lookout {
+pub(super) struct LibraryWatcher {
     thread: Option<Thread>,
-    shared: MappedBox<Shared>,
+    shared: MappedBox<WatcherShared>,
 }
 
-impl Lookout {
+impl LibraryWatcher {
     /// Starts the thread.
     ///
     /// # Errors
@@ -45,10 +45,10 @@ impl Lookout {
     pub(super) fn start(kernel: KernelRef) -> Result<Self, OsError> {
         let (asked, answered) = (AtomicU32::new(0), AtomicU32::new(0));
         let list = UnsafeCell::new(LibraryList::new(kernel)?);
-        let shared = MappedBox::new(kernel, Shared { asked, answered, list })?;
-        let mut lookout = Lookout { thread: None, shared };
-        lookout.start_thread(kernel)?;
-        Ok(lookout)
+        let shared = MappedBox::new(kernel, WatcherShared { asked, answered, list })?;
+        let mut library_watcher = LibraryWatcher { thread: None, shared };
+        library_watcher.start_thread(kernel)?;
+        Ok(library_watcher)
     }
 
     fn start_thread(&mut self, kernel: KernelRef) -> Result<(), OsError> {
@@ -94,7 +94,7 @@ impl Lookout {
     }
 
     /// The same while threads are stopped; false if there is no answer yet after so long. Then the next must be
-    /// [`Lookout::look`], when they run again.
+    /// [`LibraryWatcher::look`], when they run again.
     pub(super) fn look_for(&mut self, at_most: Duration) -> bool {
         if self.thread.is_none() {
             // In a forked child that was refused a thread. So it hardly has others, who might hold the loader's lock.
@@ -127,7 +127,7 @@ impl Lookout {
     }
 }
 
-impl Drop for Lookout {
+impl Drop for LibraryWatcher {
     fn drop(&mut self) {
         self.shared.asked.fetch_or(STOP, Ordering::Release);
         wake(&self.shared.asked, 1);
@@ -139,7 +139,7 @@ impl Drop for Lookout {
 
 unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
     // SAFETY: `start_thread` passes what outlives the thread.
-    let shared = unsafe { &*shared.cast::<Shared>() };
+    let shared = unsafe { &*shared.cast::<WatcherShared>() };
     loop {
         let asked = shared.asked.load(Ordering::Acquire);
         if asked & STOP != 0 {
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn there_is_no_answer_while_another_has_the_loaders_lock() {
-        let mut lookout = Lookout::start(&SYSTEM).unwrap();
-        lookout.look(&SYSTEM);
-        assert!(lookout.look_for(Duration::from_secs(1000)), "nobody has the lock for long");
+        let mut library_watcher = LibraryWatcher::start(&SYSTEM).unwrap();
+        library_watcher.look(&SYSTEM);
+        assert!(library_watcher.look_for(Duration::from_secs(1000)), "nobody has the lock for long");
         let held = AtomicU32::new(0);
         let change = |to: u32| {
             held.store(to, Ordering::Release);
@@ -186,12 +186,12 @@ mod tests {
                 });
             });
             await_at_least(1);
-            assert!(!lookout.look_for(Duration::from_millis(1)));
+            assert!(!library_watcher.look_for(Duration::from_millis(1)));
             // The answer that is owed comes when the lock is free.
             scope.spawn(|| change(2));
-            lookout.look(&SYSTEM);
+            library_watcher.look(&SYSTEM);
             assert_eq!(held.load(Ordering::Acquire), 2);
         });
-        assert!(lookout.look_for(Duration::from_secs(1000)));
+        assert!(library_watcher.look_for(Duration::from_secs(1000)));
     }
 }

@@ -12,7 +12,7 @@ use heapwood_pages::{PageCount, PageIndex};
 const MOST: usize = 512;
 
 /// The ages of a heap's pages.
-pub(crate) struct PageAges(MappedArray<AtomicU8>);
+pub(crate) struct YoungPages(MappedArray<AtomicU8>);
 
 /// The bit of pages of arenas: not all there that is old has its bit.
 pub(crate) const IN_ARENA: u8 = 4;
@@ -25,9 +25,9 @@ pub(crate) fn age_in(cycle: u32) -> u8 {
     1 + (cycle & 1) as u8
 }
 
-impl PageAges {
+impl YoungPages {
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        Ok(PageAges(MappedArray::new(kernel, window.0)?))
+        Ok(YoungPages(MappedArray::new(kernel, window.0)?))
     }
 
     pub(crate) fn commit(&self, pages: core::ops::Range<usize>) -> Result<(), OsError> {

@@ -9,7 +9,7 @@ use heapwood_pages::PAGE_SIZE;
 pub(super) const WORD_PAGES: usize = 64;
 
 /// The spans with marked objects that were not scanned: a bit for each page, the span's first.
-pub(crate) struct FlaggedSpans {
+pub(crate) struct RescanSet {
     bits: MappedArray<AtomicU64>,
     /// Words that are committed; what lies beyond has no bits if the kernel refused more.
     words: usize,
@@ -18,11 +18,11 @@ pub(crate) struct FlaggedSpans {
     any: AtomicBool,
 }
 
-impl FlaggedSpans {
+impl RescanSet {
     /// None, of a heap with so many bytes of window.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
-        Ok(FlaggedSpans { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
+        Ok(RescanSet { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
     /// Makes room for those in so many bytes of heap, if the kernel grants it.

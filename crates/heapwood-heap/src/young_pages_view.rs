@@ -3,20 +3,20 @@
 //! Invariant: a view is used in the cycle in which it was made.
 
 use crate::granule::GRANULE_LOG;
-use crate::spans::page_ages::{AGE, IN_ARENA};
+use crate::spans::young_pages::{AGE, IN_ARENA};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use heapwood_pages::PAGE_SIZE;
 
 /// Which pages are young, and which objects old.
 #[derive(Clone, Copy)]
-pub struct AgesView {
+pub struct YoungPagesView {
     pub(crate) base: usize,
     pub(crate) ages: *const AtomicU8,
     pub(crate) allocated: *const AtomicU64,
     pub(crate) young: u8,
 }
 
-impl AgesView {
+impl YoungPagesView {
     /// How far an address lies above where the heap begins; more than its extent if it lies below.
     #[inline(always)]
     pub fn offset(&self, address: usize) -> usize {
@@ -36,7 +36,7 @@ impl AgesView {
     /// Whether an arena has the page at an offset: what lies there may be old without its bit.
     ///
     /// # Safety
-    /// 1. As for [`AgesView::is_young_page`].
+    /// 1. As for [`YoungPagesView::is_young_page`].
     #[inline(always)]
     pub unsafe fn is_in_arena(&self, offset: usize) -> bool {
         // SAFETY: contract 1.
@@ -52,7 +52,7 @@ impl AgesView {
     /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had freed.
     ///
     /// # Safety
-    /// 1. As for [`AgesView::is_young_page`].
+    /// 1. As for [`YoungPagesView::is_young_page`].
     #[inline(always)]
     pub unsafe fn is_old(&self, offset: usize) -> bool {
         let granule = offset >> GRANULE_LOG;

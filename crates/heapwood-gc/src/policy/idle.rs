@@ -1,0 +1,132 @@
+//! When an idle heap is collected, so that a program that no longer allocates gets its dead memory back. The heap is idle when it
+//! was not collected for ten seconds, and less than a MiB a second is allocated now; it is worth a collection when more than an
+//! eighth of what was alive was allocated since the last full one (V8's MemoryReducer goes by such rules), or when that was the
+//! program's own: nothing reports what it dropped since. So one collection, or none, follows a busy time. Young collections say
+//! when the heap was in use, and nothing of what is old.
+//! Invariant: idle collections take at most a twentieth of the time.
+
+use super::tunables::idle::*;
+use core::time::Duration;
+
+/// What is known of a heap at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleSample {
+    pub(crate) now: Duration,
+    pub(crate) collections: u64,
+    /// Those of them that looked at everything.
+    pub(crate) full_collections: u64,
+    /// Bytes allocated since the heap was made, and since the last full collection.
+    pub(crate) allocated: u64,
+    pub(crate) since: u64,
+    /// Bytes that the last of all left.
+    pub(crate) live: u64,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleDecision {
+    /// Nothing, as long as little is allocated.
+    Nothing,
+    /// Look again after so long.
+    Wait(Duration),
+    Collect,
+}
+
+/// How idle a heap is.
+#[derive(Debug)]
+pub(crate) struct IdlePolicy {
+    /// The last collection that was seen: its number, and when it was.
+    collections: u64,
+    at: Duration,
+    /// The last that looked at everything, and whether it was one of this.
+    full_collections: u64,
+    is_own: bool,
+    /// How long the heap must have been quiet.
+    quiet: Duration,
+    /// A moment, and how much had been allocated.
+    sample: Option<(Duration, u64)>,
+    /// When the next try may be, and how long after that another.
+    not_before: Duration,
+    patience: Duration,
+    /// The last try was withdrawn.
+    waits: bool,
+}
+
+impl IdlePolicy {
+    /// When to look again if another thread collects.
+    pub(crate) const LOOK_AGAIN: Duration = RATE_OVER;
+
+    /// Of a heap that has not been collected.
+    pub(crate) fn new(now: Duration) -> Self {
+        IdlePolicy {
+            collections: 0,
+            at: now,
+            full_collections: 0,
+            is_own: false,
+            quiet: QUIET,
+            sample: None,
+            not_before: Duration::ZERO,
+            patience: BETWEEN_TRIES.start,
+            waits: false,
+        }
+    }
+
+    /// Whether it waits for threads to leave the heap.
+    pub(crate) fn waits_for_threads(&self) -> bool {
+        self.waits
+    }
+
+    /// What to do now.
+    pub(crate) fn next(&mut self, look: IdleSample) -> IdleDecision {
+        if look.collections != self.collections {
+            let full_collections = look.full_collections;
+            let collections = look.collections;
+            *self = match self.is_own && full_collections == self.full_collections {
+                true => IdlePolicy {
+                    collections,
+                    is_own: true,
+                    full_collections,
+                    quiet: self.quiet,
+                    ..Self::new(look.now)
+                },
+                false => IdlePolicy { collections, full_collections, ..Self::new(look.now) },
+            };
+        }
+        let was_busy = !self.is_own && look.live >= LITTLE;
+        if look.since <= LITTLE.max(look.live / PART) && !was_busy {
+            return IdleDecision::Nothing;
+        }
+        // A look before, to know the rate.
+        let due = (self.at + self.quiet).max(self.not_before);
+        let first_look = due.saturating_sub(RATE_OVER);
+        if look.now < first_look {
+            return IdleDecision::Wait(first_look - look.now);
+        }
+        let (when, allocated) = *self.sample.get_or_insert((look.now, look.allocated));
+        let over = look.now.saturating_sub(when);
+        if over < RATE_OVER {
+            return IdleDecision::Wait(RATE_OVER - over);
+        }
+        self.sample = Some((look.now, look.allocated));
+        let rate =
+            u128::from(look.allocated.saturating_sub(allocated)) * RATE_OVER.as_nanos() / over.as_nanos();
+        if rate >= u128::from(LITTLE) {
+            return IdleDecision::Wait(QUIET / 4);
+        }
+        IdleDecision::Collect
+    }
+
+    /// It has made the collection with which there were so many, and so many full ones, and which took so long.
+    pub(crate) fn collected(&mut self, now: Duration, counts: (u64, u64), took: Duration) {
+        let (quiet, (collections, full_collections)) = (QUIET.max(took * QUIET_FOR_ONE), counts);
+        *self = IdlePolicy { collections, full_collections, is_own: true, quiet, ..Self::new(now) };
+    }
+
+    /// The try was withdrawn.
+    pub(crate) fn withdrawn(&mut self, now: Duration) {
+        self.not_before = now + self.patience;
+        self.patience = (self.patience * 2).min(BETWEEN_TRIES.end);
+        self.sample = None;
+        self.waits = true;
+    }
+}

@@ -1,0 +1,133 @@
+//! The constants of all policies: what each means, its unit, and where it was measured. A constant that shows nothing in an
+//! A/B is deleted (docs/design/policy.md says how they act on each other). Those of the heap below, which are about spans
+//! and pages, are in `heapwood-heap/policy`.
+//! Invariant: policies use no other numbers.
+
+/// How much a heap may grow between two full collections (docs/results/costs.md, docs/results/threads.md).
+pub(super) mod growth {
+    /// The part of CPU time that collecting may take.
+    pub(in crate::policy) const WANTED_CPU: f64 = 0.07;
+    /// The least growth, in hundredths of what is alive.
+    pub(in crate::policy) const LEAST_PERCENT: usize = 30;
+    /// The least growth in bytes; the option `min_heap` if that is less.
+    pub(in crate::policy) const LEAST: usize = 3 << 20;
+    /// The most that growth may be multiplied by at once, and where less than a quarter was freed.
+    pub(in crate::policy) const AT_ONCE: f64 = 2.0;
+    pub(in crate::policy) const AT_ONCE_IF_LITTLE_FREED: f64 = 3.0;
+    /// Spans of each shape that a mutator uses which it can fill between two full collections.
+    pub(in crate::policy) const LEAST_SPANS: usize = 4;
+    /// The size in bytes that a heap may have for each mutator whatever is alive, if it would else collect all the time and
+    /// `percent` is no less than usual.
+    pub(in crate::policy) const SMALL: usize = 32 << 20;
+    /// Up to this size in bytes a heap may grow by all of `percent`, and from the other size on by a third of it.
+    pub(in crate::policy) const LARGE: usize = 256 << 20;
+    pub(in crate::policy) const HUGE: usize = 64 << 30;
+}
+
+/// When young collections come (docs/results/young.md).
+pub(super) mod nursery {
+    /// The smallest nursery in bytes, the first, and the largest.
+    pub(in crate::policy) const LEAST: usize = 1 << 20;
+    pub(in crate::policy) const FIRST: usize = 2 << 20;
+    pub(in crate::policy) const MOST: usize = 64 << 20;
+    /// It is at most this part of the room that is left, and half of that while young collections are tried.
+    pub(in crate::policy) const PART_OF_ROOM: usize = 4;
+    /// It is doubled when more than this part survives, and halved when less than the other does.
+    pub(in crate::policy) const DOUBLE: usize = 16;
+    pub(in crate::policy) const HALVE: usize = 128;
+    /// The same for the part of the time that its collections take.
+    pub(in crate::policy) const MUCH_TIME: u64 = 24;
+    pub(in crate::policy) const LITTLE_TIME: u64 = 100;
+    /// Unprofitable young collections in a row after which there are none for a while.
+    pub(in crate::policy) const MISSES: u32 = 2;
+    /// Full collections after which one is tried again, at most.
+    pub(in crate::policy) const LONGEST_BACKOFF: u32 = 16;
+    /// Bytes of allocation that count like one of those.
+    pub(in crate::policy) const BACKOFF_BYTES: usize = 32 << 20;
+    /// Nanoseconds that a store into a young page takes in the slow half of the write barrier: a part of what young collections
+    /// cost. Other stores count as several.
+    pub(in crate::policy) const STORE_NS: u64 = 4;
+    /// Bytes of the nursery for which one store may take it in any case: two stores for the smallest objects.
+    pub(in crate::policy) const BYTES_A_STORE: usize = 8;
+    /// A young collection may take this part of the time since the last, and no less or more nanoseconds than these. What is
+    /// not marked then is promoted.
+    pub(in crate::policy) const PART_OF_TIME: u64 = 8;
+    pub(in crate::policy) const LEAST_TIME: u64 = 200_000;
+    pub(in crate::policy) const MOST_TIME: u64 = 2_000_000;
+}
+
+/// The goal, and collections near a limit (docs/results/costs.md).
+pub(super) mod goal {
+    /// A heap is near its limit when less than this part is left.
+    pub(in crate::policy) const NEAR: usize = 16;
+    /// Bytes that may be allocated before the next collection even at the limit.
+    pub(in crate::policy) const LEAST_BUDGET: usize = 64 << 10;
+}
+
+/// The time that collections may take near a limit.
+pub(super) mod share {
+    /// Nanoseconds of credit that can be saved, and owed beside a collection. Go's limiter keeps a bucket like it.
+    pub(in crate::policy) const MOST_CREDIT_NS: i64 = 50_000_000;
+}
+
+/// Whether workers help with a marking (docs/design/parallel-marking.md).
+pub(super) mod help {
+    /// A marking that takes one thread this many nanoseconds may have help.
+    pub(in crate::policy) const LEAST_HELPED_NS: u64 = 8_000_000;
+    /// The first marking has help if so many bytes are in use.
+    pub(in crate::policy) const FIRST_HELP_BYTES: usize = 256 << 20;
+    /// Help must make a marking this much faster, for all threads together take more: two that are half as fast again as one
+    /// take a third more CPU time.
+    pub(in crate::policy) const LEAST_SPEEDUP: f64 = 1.5;
+    /// One in N markings that may have help is done the other way.
+    pub(in crate::policy) const TRY_EVERY: u32 = 16;
+}
+
+/// When an idle heap is collected (docs/design/threads.md). V8's MemoryReducer goes by such rules.
+pub(super) mod idle {
+    use core::ops::Range;
+    use core::time::Duration;
+
+    /// A heap that was not collected for so long may be idle.
+    pub(in crate::policy) const QUIET: Duration = Duration::from_secs(10);
+    /// After an idle collection the next waits N times as long as it took: a twentieth of the time.
+    pub(in crate::policy) const QUIET_FOR_ONE: u32 = 20;
+    /// The allocation rate is that of the last second.
+    pub(in crate::policy) const RATE_OVER: Duration = Duration::from_secs(1);
+    /// A heap is not idle at this many bytes a second, and fewer bytes are not worth a collection.
+    pub(in crate::policy) const LITTLE: u64 = 1 << 20;
+    /// The part of what was alive that is worth a collection once as much was allocated.
+    pub(in crate::policy) const PART: u64 = 8;
+    /// The shortest and the longest time between two tries.
+    pub(in crate::policy) const BETWEEN_TRIES: Range<Duration> =
+        Duration::from_secs(1)..Duration::from_secs(64);
+}
+
+/// Which memory goes back to the kernel (docs/design/pages.md).
+pub(super) mod release {
+    use core::time::Duration;
+
+    /// The part of the goal that is kept beside it.
+    pub(in crate::policy) const KEPT_PART: usize = 10;
+    /// A heap is far larger than it needs if its memory exceeds the goal by this part.
+    pub(in crate::policy) const FAR_PART: usize = 2;
+    /// If it has been so for this long, memory that was in use a moment ago goes, too.
+    pub(in crate::policy) const LONG_FAR: Duration = Duration::from_secs(1);
+}
+
+/// The share of one CPU that each kind of background work takes, and when it begins.
+pub(crate) mod background {
+    use core::time::Duration;
+
+    /// Sweeping takes one part in N of a CPU, releasing memory one in N.
+    pub(crate) const SWEEP_PART: u32 = 4;
+    pub(crate) const RELEASE_PART: u32 = 100;
+    /// For so long after a collection the program is left to sweep itself. Where the next one comes before that, a second thread
+    /// that sweeps would save little time, but move every line that it touches to another core and back.
+    pub(crate) const SWEEP_DELAY: Duration = Duration::from_millis(2);
+    /// How long memory waits for the next arena.
+    pub(crate) const ARENA_PATIENCE: Duration = Duration::from_secs(1);
+    /// The time between two looks at the caches of blocked threads, and the longest that a look holds the registry's lock.
+    pub(crate) const CACHE_LOOKS: Duration = Duration::from_millis(400);
+    pub(crate) const CACHE_LOOK_HOLD: Duration = Duration::from_micros(100);
+}
