@@ -21,10 +21,12 @@
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | where the memory of a workload comes from |
 //! | [`threads`] | a workload on several threads, each doing the whole of it |
+//! | `threads_error` | why that failed |
 //! | [`random`] | the random numbers they share |
 //! | [`twister`] | those of [`rand`] |
 //! | [`protocol`] | what they print to be compared, and what is understood of that |
-//! | [`workload`] | what they are to those who run them; [`ALL`] lists them |
+//! | [`workload`] | what they are to those who run them |
+//! | `list` | all of them, and finding one: [`ALL`] |
 
 pub mod allocator;
 pub mod arena_bump;
@@ -33,6 +35,7 @@ pub mod churn;
 pub mod conalloc;
 pub mod gcbench;
 pub mod graph;
+mod list;
 pub mod malloc;
 pub mod map;
 pub mod mark;
@@ -43,6 +46,7 @@ pub mod random;
 pub mod replacements;
 pub mod sort;
 pub mod threads;
+mod threads_error;
 pub mod treap;
 pub mod tree1;
 pub mod trees;
@@ -50,37 +54,8 @@ pub mod trees_arena;
 pub mod twister;
 pub mod workload;
 
-pub use threads::ThreadsError;
+pub use list::{ALL, IN_ARENAS, SHARED};
+pub use threads_error::ThreadsError;
 pub use workload::{
     Across, Figure, Line, N, OutOfRangeError, Share, Threads, ThreadsOutOfRangeError, Workload,
 };
-
-/// Every workload, in the order they are shown in.
-pub const ALL: &[&Workload] = &[
-    &trees::WORKLOAD,
-    &gcbench::WORKLOAD,
-    &churn::WORKLOAD,
-    &mixed::WORKLOAD,
-    &mark::WORKLOAD,
-    &rand::WORKLOAD_SMALL,
-    &rand::WORKLOAD_LARGE,
-    &tree1::WORKLOAD,
-    &conalloc::WORKLOAD,
-    &graph::WORKLOAD,
-    &map::WORKLOAD,
-    &sort::WORKLOAD,
-    &treap::WORKLOAD,
-    &malloc::WORKLOAD,
-];
-
-/// Those of them whose threads can share the work, each of which does the whole of it else: called by `--share`.
-pub const SHARED: &[&Workload] = &[&trees::SHARED];
-
-/// Those of them that have a version in arenas, which are called by `--arena`.
-pub const IN_ARENAS: &[&Workload] = &[
-    &trees_arena::WORKLOAD,
-    &trees_arena::SMALL_PAGES,
-    &trees_arena::HUGE_PAGES,
-    &trees_arena::EARLY_RETURN,
-    &trees_arena::BUMP,
-];

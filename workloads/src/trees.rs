@@ -1,7 +1,8 @@
 //! Binary trees, as the Benchmarks Game defines them: a stretch tree, a long-lived one, and many short-lived trees
 //! of growing depth, each built bottom up and counted. A node is two pointers and nothing else.
 
-use crate::threads::{ThreadsError, share_out};
+use crate::threads::share_out;
+use crate::threads_error::ThreadsError;
 use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Trace};
 use serde_json::json;

@@ -7,7 +7,8 @@
 
 use crate::arena_bump::BumpArena;
 use crate::arena_document::{Document, DocumentArena, Node as DocumentNode};
-use crate::threads::{ThreadsError, share_out};
+use crate::threads::share_out;
+use crate::threads_error::ThreadsError;
 use crate::trees::{MIN_DEPTH, NODE_BYTES, least_bytes, max_depth};
 use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Arena, ArenaRef, Mutator, Trace};

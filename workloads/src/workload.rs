@@ -1,7 +1,7 @@
 //! What a workload is to those who run it: a name, the sizes it takes, and a function that reports what it finds.
 //! [`ALL`](crate::ALL) lists them; adding one is its file and its entry there.
 
-use crate::threads::ThreadsError;
+use crate::threads_error::ThreadsError;
 use heapwood::Mutator;
 use serde_json::Value;
 use std::fmt;
@@ -131,26 +131,6 @@ impl fmt::Display for OutOfRangeError {
 impl std::error::Error for OutOfRangeError {}
 
 impl Workload {
-    /// The workload of that name.
-    pub fn find(name: &str) -> Option<&'static Workload> {
-        crate::ALL.iter().chain(crate::IN_ARENAS).chain(crate::SHARED).copied().find(|w| w.name == name)
-    }
-
-    /// The same on threads that share the work, which may be itself; `None` if each always does the whole of it.
-    pub fn sharing(&'static self) -> Option<&'static Workload> {
-        let suffix = Some("-shared");
-        match self.shared {
-            Some(_) => Some(self),
-            None => crate::SHARED.iter().copied().find(|w| w.name.strip_prefix(self.name) == suffix),
-        }
-    }
-
-    /// The same in arenas, as those are called, Heapwood's if they are not; `None` if it has none.
-    pub fn in_arenas(&self, kind: &str) -> Option<&'static Workload> {
-        let suffix = if kind.is_empty() { "-arena".into() } else { format!("-arena-{kind}") };
-        crate::IN_ARENAS.iter().copied().find(|w| w.name.strip_prefix(self.name) == Some(&suffix))
-    }
-
     /// `n` if the workload takes it, its usual number if there is none.
     pub fn check(&self, n: Option<u64>) -> Result<u64, OutOfRangeError> {
         match n.unwrap_or(self.n.usual) {

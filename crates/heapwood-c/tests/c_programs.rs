@@ -1,6 +1,7 @@
 //! C and C++ programs against the built libraries: each is compiled with every warning an error, linked with the
 //! archive and with the shared library, and run. Where cargo runs these tests themselves by another program, as .ci/aarch64 has
-//! it do, the library is built for their machine and the programs are run by that, too; CC and CXX name the compilers.
+//! it do, the library is built for their machine and the programs are run by that, too; CC and CXX name the compilers, and
+//! HEAPWOOD_PREFIX an installation (.ci/install), whose header and libraries are then tested instead of a build of this profile.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -26,14 +27,30 @@ fn runner() -> Option<String> {
 fn program(at: &Path) -> Command {
     let runner = runner().unwrap_or_default();
     let mut words = runner.split_whitespace();
-    match words.next() {
+    let mut command = match words.next() {
         None => Command::new(at),
         Some(first) => {
             let mut command = Command::new(first);
             command.args(words).arg(at);
             command
         }
+    };
+    // Cargo names its directories there, whose library would come before the one that the program is linked with.
+    command.env_remove("LD_LIBRARY_PATH");
+    command
+}
+
+/// The installation to test, if one is named.
+fn installed() -> Option<PathBuf> {
+    let prefix = PathBuf::from(std::env::var_os("HEAPWOOD_PREFIX")?);
+    // Where one is missing the linker takes the other.
+    for library in ["lib/libheapwood.a", "lib/libheapwood.so"].map(|name| prefix.join(name)) {
+        assert!(
+            library.exists(),
+            "HEAPWOOD_PREFIX names no installation: there is no {library:?}; run install.sh {prefix:?}, or unset it"
+        );
     }
+    Some(prefix)
 }
 
 /// How a program is linked.
@@ -43,11 +60,14 @@ enum Link {
     Shared,
 }
 
-/// The directory of libheapwood.a and libheapwood.so. Cargo does not build a library without an rlib for the tests
+/// The directory of libheapwood.a and libheapwood.so: of the installation, if one is named. Cargo does not build a library without an rlib for the tests
 /// of its package, so it is built here, with the profile of this test.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(prefix) = installed() {
+            return prefix.join("lib");
+        }
         let (profile, directory) =
             if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
         let built =
@@ -92,7 +112,8 @@ fn compiler(variable: &str, usual: &str) -> Command {
         );
     }
     let mut command = Command::new(name);
-    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(Path::new(CRATE).join("include"));
+    let header = installed().unwrap_or_else(|| CRATE.into()).join("include");
+    command.args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(header);
     command
 }
 

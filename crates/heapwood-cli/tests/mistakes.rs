@@ -134,7 +134,7 @@ fn wrong_options() {
         2,
         &["--mask-words", "option mask_words is 257: it must be 0 to 256"],
     );
-    fails("run trees 8 --memory 1MiB", 2, &["--memory", "at least 16 MiB"]);
+    fails("run trees 8 --process-memory 1MiB", 2, &["--process-memory", "at least 16 MiB"]);
     fails("run trees 8 --conservative-stacks", 2, &["--conservative-stacks"]);
     fails("run trees 8 --fast", 2, &["--fast"]);
     fails("run trees 8 9", 2, &["9"]);

@@ -375,7 +375,8 @@ fn flags_are_made_of_the_list_of_options() {
         );
     }
     assert_eq!(long.matches("(for tests and measurements of this library)").count(), 3, "{long}");
-    let figures = json("run trees 8 --stress --no-huge-pages --mark-stack 5 --mask-words 0 --memory 64MiB");
+    let figures =
+        json("run trees 8 --stress --no-huge-pages --mark-stack 5 --mask-words 0 --process-memory 64MiB");
     assert!(
         figures["collections"].as_u64() > Some(1000) && figures["mark_overflows"].as_u64() > Some(0),
         "{figures}"

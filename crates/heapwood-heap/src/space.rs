@@ -55,19 +55,19 @@ impl Space {
     /// Its layouts.
     #[inline(always)]
     pub fn layouts(&self) -> Layouts<'_> {
-        Layouts(self)
+        Layouts(&self.allocator)
     }
 
     /// Its arenas.
     #[inline(always)]
     pub fn arenas(&self) -> Arenas<'_> {
-        Arenas(self)
+        Arenas(&self.allocator)
     }
 
     /// Its pages, and the memory behind them.
     #[inline(always)]
     pub fn memory(&self) -> PageMemory<'_> {
-        PageMemory(self)
+        PageMemory(&self.allocator)
     }
 
     #[inline(always)]
@@ -319,5 +319,10 @@ impl Space {
     /// What sweeping and page recovery took. Reading it takes no lock.
     pub fn reclaim_clock(&self) -> &ReclaimClock {
         self.sweeper().clock()
+    }
+
+    /// The figures of the space at this moment.
+    pub fn stats(&self) -> SpaceStats {
+        SpaceStats::of(&self.allocator, self.extent())
     }
 }

@@ -1,24 +1,25 @@
 //! The arenas of a space, as those above see them. Invariant: what an address answers here holds until the next arena is closed.
 
-use super::Space;
 use crate::address::Address;
+use crate::alloc::allocator::Allocator;
 use crate::arenas::chunk_pool::ArenaBytes;
 use crate::arenas::find::{ArenaPlace, MarkedArenaChunk};
 
 /// The arenas of a space.
 #[derive(Clone, Copy)]
-pub struct Arenas<'s>(pub(super) &'s Space);
+pub struct Arenas<'s>(pub(super) &'s Allocator);
 
 impl<'s> Arenas<'s> {
     /// The arena that an address lies in, or lay in.
     pub fn find(self, address: Address) -> Option<ArenaPlace> {
-        self.0.heap().find_arena(address)
+        self.0.sweeper().heap().find_arena(address)
     }
 
     /// The piece of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
     #[inline]
     pub fn find_chunk(self, address: Address) -> Option<MarkedArenaChunk<'s>> {
         self.0
+            .sweeper()
             .heap()
             .find_arena_chunk(address)
             .map(|chunk| MarkedArenaChunk::new(chunk, self.0.sweeper().dangling_marks()))
@@ -41,7 +42,7 @@ impl<'s> Arenas<'s> {
 
     /// How much memory arenas have.
     pub fn bytes(self) -> ArenaBytes {
-        self.0.sweeper().chunks().lock().bytes(self.0.heap().spans())
+        self.0.sweeper().chunks().lock().bytes(self.0.sweeper().heap().spans())
     }
 
     /// How many arenas there have been.
@@ -52,7 +53,7 @@ impl<'s> Arenas<'s> {
     /// After a full collection, once mutators run again: addresses of arenas that it has met no pointer into rest no longer, and
     /// what arenas have not needed goes back; all that they do not need now if pages are `wanted`.
     pub fn trim(self, wanted: bool) {
-        self.0.sweeper().release_chunks(wanted || self.0.heap().is_limited());
+        self.0.sweeper().release_chunks(wanted || self.0.sweeper().heap().is_limited());
     }
 
     /// Gives memory back that arenas have not needed since the last call; returns how many bytes of it.

@@ -1,8 +1,8 @@
 //! The layouts of a space: its shapes, its programs, and the pointers of objects that share spans. Invariant: a number that was given
 //! out stays that of its shape or program.
 
-use super::Space;
 use crate::address::ObjectRef;
+use crate::alloc::allocator::Allocator;
 use crate::error::{RegisterProgramError, ShapeError};
 use crate::layout::per_object;
 use crate::layout::pointer_bits::PointerBits;
@@ -14,13 +14,13 @@ use heapwood_layout::program::{Nest, Program};
 
 /// The layouts of a space.
 #[derive(Clone, Copy)]
-pub struct Layouts<'s>(pub(super) &'s Space);
+pub struct Layouts<'s>(pub(super) &'s Allocator);
 
 impl<'s> Layouts<'s> {
     /// The first shape, for a marking loop to index by the numbers that page entries hold.
     #[inline(always)]
     pub fn shapes(self) -> *const Shape {
-        self.0.shape_table().as_ptr()
+        self.0.shapes().as_ptr()
     }
 
     /// The shape with a number.
@@ -29,12 +29,12 @@ impl<'s> Layouts<'s> {
     /// This space did not give out the number.
     #[inline]
     pub fn shape(self, id: ShapeId) -> &'s Shape {
-        self.0.shape_table().get(id)
+        self.0.shapes().get(id)
     }
 
     /// How many numbers of shapes are in use, 0 included.
     pub fn shape_count(self) -> u32 {
-        self.0.shape_table().count()
+        self.0.shapes().count()
     }
 
     /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
@@ -45,7 +45,7 @@ impl<'s> Layouts<'s> {
     /// # Panics
     /// With another space's program.
     pub fn shape_for(self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
-        self.0.allocator.shape_for(bytes, scan)
+        self.0.shape_for(bytes, scan)
     }
 
     /// The number of a program for [`Scan::Program`].
@@ -54,7 +54,7 @@ impl<'s> Layouts<'s> {
     /// It is no nest of few loops and too large to be unrolled, there are too many, or the kernel refuses memory. Nothing is
     /// registered then.
     pub fn register_program(self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
-        self.0.shape_table().register_program(program)
+        self.0.shapes().register_program(program)
     }
 
     /// A program that was registered.
@@ -62,7 +62,7 @@ impl<'s> Layouts<'s> {
     /// # Panics
     /// With another space.
     pub fn program(self, id: ProgramId) -> Program<'s> {
-        self.0.shape_table().programs().program(id)
+        self.0.shapes().programs().program(id)
     }
 
     /// Its loops.
@@ -70,7 +70,7 @@ impl<'s> Layouts<'s> {
     /// # Panics
     /// With another space.
     pub fn nest(self, id: ProgramId) -> Nest<'s> {
-        self.0.shape_table().programs().nest(id)
+        self.0.shapes().programs().nest(id)
     }
 
     /// The loops of the program of a shape, `None` if it has none.
@@ -80,13 +80,13 @@ impl<'s> Layouts<'s> {
     #[inline]
     pub unsafe fn nest_of(self, shape: &Shape) -> Option<Nest<'s>> {
         // SAFETY: contract 1.
-        unsafe { self.0.shape_table().nest_of(shape) }
+        unsafe { self.0.shapes().nest_of(shape) }
     }
 
     /// Where the pointers are in objects of shared spans.
     #[inline(always)]
     pub fn pointer_bits(self) -> &'s PointerBits {
-        self.0.heap().pointer_bits()
+        self.0.sweeper().heap().pointer_bits()
     }
 
     /// How to scan an object in a span of a shape that is scanned by number: as if it lay in a span of its own shape.
@@ -98,7 +98,7 @@ impl<'s> Layouts<'s> {
         // SAFETY: contract 1.
         let id = unsafe { self.pointer_bits().shape(object) };
         // SAFETY: the number was written when the object was made, and was this space's.
-        PageEntry::new(unsafe { self.0.shape_table().get_unchecked(id) }.kind(), id, 0)
+        PageEntry::new(unsafe { self.0.shapes().get_unchecked(id) }.kind(), id, 0)
     }
 
     /// Says that a cell of a shared span holds an object of a shape: what is written for its layout, alone, to be measured.
@@ -110,12 +110,12 @@ impl<'s> Layouts<'s> {
     #[inline]
     pub unsafe fn write_only_layout(self, id: ShapeId, cell: ObjectRef) {
         // SAFETY: contracts 1, 2 and 3.
-        unsafe { per_object::write(self.0.shape_table(), self.pointer_bits(), id, cell.get()) };
+        unsafe { per_object::write(self.0.shapes(), self.pointer_bits(), id, cell.get()) };
     }
 
     /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
     #[inline(always)]
     pub fn has_trace_functions(self) -> bool {
-        self.0.allocator.has_trace_functions()
+        self.0.has_trace_functions()
     }
 }

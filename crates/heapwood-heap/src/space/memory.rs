@@ -1,11 +1,11 @@
 //! The pages of a space and the memory behind them. Invariant: nothing here allocates for the space.
 
-use super::Space;
+use crate::alloc::allocator::Allocator;
 use heapwood_pages::{Bits48, ChunkIndex, Effort, PageCount, SharedPages, Snapshot};
 
 /// The pages of a space, and the memory behind them.
 #[derive(Clone, Copy)]
-pub struct PageMemory<'s>(pub(super) &'s Space);
+pub struct PageMemory<'s>(pub(super) &'s Allocator);
 
 impl<'s> PageMemory<'s> {
     /// The page allocator.
@@ -13,38 +13,38 @@ impl<'s> PageMemory<'s> {
     /// # Safety
     /// 1. No page is freed or taken through it, and none is released that does not become free again.
     pub unsafe fn pages(self) -> &'s SharedPages<Bits48> {
-        self.0.heap().pages()
+        self.0.sweeper().heap().pages()
     }
 
     /// How many pages are in use: by spans, and by what mutators have set aside.
     pub fn in_use(self) -> PageCount {
-        self.0.heap().pages().in_use()
+        self.0.sweeper().heap().pages().in_use()
     }
 
     /// The pages as they are now. Those that mutators have set aside count as in use.
     pub fn snapshot(self) -> Snapshot {
-        self.0.heap().pages().snapshot()
+        self.0.sweeper().heap().pages().snapshot()
     }
 
     /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
     pub fn for_each_chunk(self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
-        self.0.heap().pages().for_each_chunk(f);
+        self.0.sweeper().heap().pages().for_each_chunk(f);
     }
 
     /// Bytes of pages that may be resident, in use or not. What arenas have given up and the kernel has is not.
     pub fn resident_bytes(self) -> usize {
         let without_memory = self.0.sweeper().chunks().lock().bytes_without_memory();
-        self.0.heap().resident_bytes().saturating_sub(without_memory)
+        self.0.sweeper().heap().resident_bytes().saturating_sub(without_memory)
     }
 
     /// Bytes of pages that may be resident, but for those that arenas have.
     pub fn resident_outside_arenas(self) -> usize {
-        self.0.heap().resident_bytes().saturating_sub(self.0.sweeper().chunks().lock().all_bytes())
+        self.0.sweeper().heap().resident_bytes().saturating_sub(self.0.sweeper().chunks().lock().all_bytes())
     }
 
     /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
     /// the kernel took them. `None` if there is nothing that `effort` would release.
     pub fn release_some(self, effort: Effort) -> Option<(usize, bool)> {
-        self.0.heap().release_some(effort)
+        self.0.sweeper().heap().release_some(effort)
     }
 }

@@ -1,22 +1,23 @@
 //! The figures of a space. Invariant: they are read under the lock of the central lists, so that they agree.
 
-use super::Space;
+use super::memory::PageMemory;
+use crate::alloc::allocator::Allocator;
 
-impl Space {
+impl SpaceStats {
     /// The figures of the space at this moment.
-    pub fn stats(&self) -> SpaceStats {
-        let central = self.sweeper().lock();
-        let (counts, pages) = (central.counts(), self.heap().pages());
+    pub(super) fn of(allocator: &Allocator, extent: usize) -> SpaceStats {
+        let central = allocator.sweeper().lock();
+        let (counts, pages) = (central.counts(), allocator.sweeper().heap().pages());
         let [swept_by_allocation, swept_by_background, swept_by_collector] =
-            self.reclaim_clock().times().spans;
+            allocator.sweeper().clock().times().spans;
         let page_lock_acquisitions = pages.stats().lock_acquisitions;
         SpaceStats {
             total_allocated: counts.total,
             small_allocated: counts.total.saturating_sub(counts.large),
             allocated_in_cycle: counts.in_cycle,
             in_use: pages.in_use().bytes(),
-            grown: self.extent(),
-            resident: self.memory().resident_bytes(),
+            grown: extent,
+            resident: PageMemory(allocator).resident_bytes(),
             spans: counts.spans,
             span_lock_acquisitions: counts.lock_acquisitions,
             page_lock_acquisitions,
@@ -31,10 +32,10 @@ impl Space {
             swept_by_allocation,
             swept_by_background,
             swept_by_collector,
-            hold_spans: self.sweeper().longest_hold(),
-            held_spans: self.sweeper().total_hold(),
+            hold_spans: allocator.sweeper().longest_hold(),
+            held_spans: allocator.sweeper().total_hold(),
             hold_pages: pages.longest_hold(),
-            hold_types: self.shape_table().longest_hold(),
+            hold_types: allocator.shapes().longest_hold(),
         }
     }
 }
