@@ -1,7 +1,7 @@
 //! What a heap does when its process forks, so that the child, which has one thread and a copy of the memory, can allocate, collect,
 //! start threads and end.
 //!
-//! Before it forks nobody is in a section (`mutator/section.rs`), no piece of the library's work is under way
+//! Before it forks nobody is in a section (`mutator/no_preempt.rs`), no piece of the library's work is under way
 //! (`state/fork_gate.rs`), and all locks are held, in one order: registry, roots, handles, stacks, the statistics, what of the
 //! remembered set and the logs is shared, the client's, types, programs, span lists, pages. But for those that a collection holds which
 //! has stopped threads, or waits for them: while it waits, or marks, it changes nothing that a child needs, and it goes on in the

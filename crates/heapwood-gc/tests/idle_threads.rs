@@ -295,7 +295,7 @@ fn a_program_that_sleeps_gives_its_memory_back() {
         passes_alone("child_sleeps_after_a_gibibyte");
     } else {
         println!(
-            "SKIPPED: HEAPWOOD_LONG=1 watches a program sleep for a minute; background/day.rs has it in short"
+            "SKIPPED: HEAPWOOD_LONG=1 watches a program sleep for a minute; background/simulated_clock_tests.rs has it in short"
         );
     }
 }
