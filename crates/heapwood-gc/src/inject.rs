@@ -111,8 +111,9 @@ impl FaultInjector {
     }
 
     /// Goes through the large objects that a marking has found, before it ends: those that no sweep has.
-    pub(crate) fn forget_young_large(&self, world: &Stopped<'_>, of: Collection) {
-        if of != Collection::Young || self.fault.load(Ordering::Relaxed) != Fault::YoungLargeForgotten as u32
+    pub(crate) fn forget_young_large(&self, world: &Stopped<'_>, kind: Collection) {
+        if kind != Collection::Young
+            || self.fault.load(Ordering::Relaxed) != Fault::YoungLargeForgotten as u32
         {
             return;
         }

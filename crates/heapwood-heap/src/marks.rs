@@ -148,8 +148,8 @@ impl Marks {
     }
 
     /// The side that a collection marks on, for a marking loop to keep in registers.
-    pub(crate) fn mark_side(&self, of: Collection) -> MarkSide {
-        let side = if of == Collection::Full { self.allocated() ^ 1 } else { self.allocated() };
+    pub(crate) fn mark_side(&self, kind: Collection) -> MarkSide {
+        let side = if kind == Collection::Full { self.allocated() ^ 1 } else { self.allocated() };
         MarkSide { words: self.sides[side].as_ptr(), base: self.base }
     }
 

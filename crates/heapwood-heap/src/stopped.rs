@@ -52,8 +52,8 @@ impl<'s> Stopped<'s> {
     }
 
     /// The side that takes the marks of a collection. A young one marks beside what is old, which counts as marked.
-    pub fn mark_side(&self, of: Collection) -> MarkSide {
-        self.heap().marks().mark_side(of)
+    pub fn mark_side(&self, kind: Collection) -> MarkSide {
+        self.heap().marks().mark_side(kind)
     }
 
     /// A full marking begins that goes on while mutators run; [`end_marking`](Stopped::end_marking) ends it. All that exists has
@@ -101,7 +101,7 @@ impl<'s> Stopped<'s> {
     /// `owners` are all mutators of the space, which were [published](Owner::publish) before the marking and not used since.
     pub fn end_marking<'m>(
         &self,
-        of: Collection,
+        kind: Collection,
         owners: impl Iterator<Item = Owner<'m>> + Clone,
         budget: usize,
         goal: usize,
@@ -109,7 +109,7 @@ impl<'s> Stopped<'s> {
         self.sweeper.forget_dangling_marks();
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
-        let handed_out = self.sweeper.begin_cycle(&mut central, of, budget, goal);
+        let handed_out = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
         owners.for_each(|owner| owner.begin_cycle(&mut central));
         handed_out
     }

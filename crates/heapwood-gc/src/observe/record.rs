@@ -43,13 +43,13 @@ impl Record {
     }
 
     /// A collection has ended.
-    pub(crate) fn add(&mut self, times: &Times, marked: &MarkTotals, of: Collection, verified: bool) {
+    pub(crate) fn add(&mut self, times: &Times, marked: &MarkTotals, kind: Collection, verified: bool) {
         let pause = times.ended.since(times.requested).wall;
         self.pauses.record(pause);
         self.stops.record(times.stop().wall);
         self.marks.record(times.marked.since(times.marking).wall);
         self.sweeps.record(times.requested.since(times.began).wall);
-        match of {
+        match kind {
             Collection::Full => self.live_objects = marked.objects,
             Collection::Young => {
                 self.live_objects += marked.objects;

@@ -15,7 +15,7 @@ use heapwood_os::{ForkLock, Lock};
 pub(crate) struct TracedCollection {
     /// Its number, from 1.
     pub(crate) number: u64,
-    pub(crate) of: Collection,
+    pub(crate) kind: Collection,
     /// The heap's size in bytes when it began, and what was found alive.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
@@ -90,7 +90,7 @@ impl Tracing {
         let (before, reclaimed_before) = core::mem::replace(&mut *last, now);
         let line = TraceLine {
             number: collected.number,
-            of: collected.of,
+            kind: collected.kind,
             at: times.began.wall.saturating_sub(self.made.0),
             collector: (self.phases(space), process_cpu_ns().saturating_sub(self.made.1)),
             times,

@@ -101,7 +101,7 @@ impl LockedRoots<'_> {
     /// the words of libraries: those are gone when `f` returns, and are few each time.
     pub(crate) fn for_each<'m>(
         &self,
-        of: Collection,
+        kind: Collection,
         threads: impl Iterator<Item = ThreadRoots<'m>>,
         mut f: impl FnMut(Source, Range<usize>),
     ) {
@@ -114,7 +114,7 @@ impl LockedRoots<'_> {
         if let Some(libraries) = &*self.libraries {
             libraries.for_each_chunk(|words| f(Source::Library, words));
         }
-        match of {
+        match kind {
             Collection::Full => self.handles.for_each_block(|start, n| f(Source::Handles, words(start, n))),
             Collection::Young => {
                 self.changed.for_each_block(|start, n| f(Source::Handles, words(start, n)));
@@ -126,7 +126,7 @@ impl LockedRoots<'_> {
             if let Some(stack) = stack {
                 stack.for_each(|words| f(Source::Stack, words));
             }
-            arenas.for_each_arena(of, |words| match words {
+            arenas.for_each_arena(kind, |words| match words {
                 ArenaWords::Roots(words) => f(Source::ArenaHeader, words),
                 ArenaWords::Values(words) => f(Source::Arena, words),
             });

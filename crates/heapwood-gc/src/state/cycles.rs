@@ -45,8 +45,8 @@ impl Cycles {
     }
 
     /// A collection ends, before which so many bytes had been handed out since the one before.
-    pub(crate) fn count_collection(&self, of: Collection, handed_out: usize) {
-        match of {
+    pub(crate) fn count_collection(&self, kind: Collection, handed_out: usize) {
+        match kind {
             Collection::Full => {
                 self.since_full.store(0, Ordering::Relaxed);
                 self.full_collections.fetch_add(1, Ordering::Release);

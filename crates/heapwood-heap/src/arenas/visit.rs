@@ -28,10 +28,10 @@ impl Owner<'_> {
     }
 
     /// Calls `f` with what a collection looks at of the arenas, all of them or those that were used since the last.
-    pub fn for_each_arena(&self, of: Collection, mut f: impl FnMut(ArenaWords)) {
+    pub fn for_each_arena(&self, kind: Collection, mut f: impl FnMut(ArenaWords)) {
         let lists = self.cache().arenas();
         let address = |slot: &core::cell::Cell<usize>| core::ptr::from_ref(slot) as usize;
-        if of == Collection::Full {
+        if kind == Collection::Full {
             for arena in lists.open() {
                 let slot = address(&arena.this);
                 f(ArenaWords::Roots(slot..slot + 2 * WORD));
@@ -40,9 +40,9 @@ impl Owner<'_> {
         for arena in lists.active() {
             let slot = address(&arena.this);
             // One that was left is a root for a young collection alone, but its header is as long as it is on the list.
-            let words = if of == Collection::Full && arena.state() == ArenaState::Left { 1 } else { 2 };
+            let words = if kind == Collection::Full && arena.state() == ArenaState::Left { 1 } else { 2 };
             f(ArenaWords::Roots(slot..slot + words * WORD));
-            if of == Collection::Young && arena.resumed.get() != 0 {
+            if kind == Collection::Young && arena.resumed.get() != 0 {
                 let chunk = ArenaChunk::of(self.span_at(arena.resumed.get()));
                 if chunk.seen() < chunk.frontier() {
                     f(ArenaWords::Values(chunk.seen()..chunk.frontier()));

@@ -28,7 +28,7 @@ impl Collector {
         if self.tracing().traces_collections() {
             let collected = TracedCollection {
                 number: state.cycles().collections(),
-                of: kind.collection(),
+                kind: kind.collection(),
                 sizes: (totals.old + totals.handed_out, totals.live),
                 goal: next.goal_before,
                 roots,
