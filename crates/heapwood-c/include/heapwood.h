@@ -778,7 +778,7 @@ typedef struct hw_stats {
     uint64_t goal_bytes;
     /* Handed out to mutators. */
     uint64_t allocated_bytes;
-    /* In pages that objects occupy now, or that running mutators have set aside. */
+    /* In pages that objects occupy now, or that running mutators have cached. */
     uint64_t in_use_bytes;
     /* Committed for objects: the most the heap ever had. */
     uint64_t committed_bytes;
@@ -860,12 +860,12 @@ typedef struct hw_stats {
     uint64_t phase_mark_ns;
     /* CPU time in it, of all threads that mark. */
     uint64_t phase_mark_cpu_ns;
-    /* Sweeping, by whomever: of all threads together, so that it may exceed what passed. Threads tell of it when
+    /* Sweeping, by any thread: of all threads together, so that it may exceed what passed. Threads tell of it when
        they next take the lock of the span lists. */
     uint64_t phase_sweep_ns;
-    /* CPU time in it: the same, since it comes in packs of microseconds, which are seldom interrupted. */
+    /* CPU time in it: the same, since it comes in batches of microseconds, which are seldom interrupted. */
     uint64_t phase_sweep_cpu_ns;
-    /* Page recovery: giving spans without objects to the page allocator, by whomever. */
+    /* Page recovery: giving spans without objects to the page allocator, by any thread. */
     uint64_t phase_recovery_ns;
     /* CPU time in it: the same. */
     uint64_t phase_recovery_cpu_ns;

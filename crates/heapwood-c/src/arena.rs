@@ -195,7 +195,7 @@ pub unsafe extern "C" fn hw_arena_alloc_bytes_slow(arena: *mut ArenaHeader, n: u
 /// 1. They are not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_reset(arena: *mut ArenaHeader) -> Status {
-    // SAFETY: contract 1; the arena is one of the mutator's heap. Whoever has promised too much harms values only.
+    // SAFETY: contract 1; the arena is one of the mutator's heap. The thread that has promised too much harms values only.
     done(with(arena, |m, arena| Ok(unsafe { m.empty_arena(arena) }?)))
 }
 

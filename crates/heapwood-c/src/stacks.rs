@@ -1,5 +1,5 @@
 //! Stacks that C registers, and a thread's switches between them: of fibers, of coroutines. A stack's name in C is its address in
-//! the heap's table. Invariant: after a thread has jumped nothing here uses its mutator, for whoever comes back may be another.
+//! the heap's table. Invariant: after a thread has jumped nothing here uses its mutator, for the thread that comes back may be another.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;

@@ -29,7 +29,7 @@ const STEP: usize = 64;
 pub enum Description {
     /// A mask, a function, or none.
     Short(TypeDescriptor),
-    /// A program, for a type of so many bytes.
+    /// A program, for a type of N bytes.
     Program(usize, ProgramId),
 }
 
@@ -90,7 +90,7 @@ pub struct TypeTable {
     adding: Lock<Adding>,
 }
 
-/// What whoever adds a type needs.
+/// What the thread that adds a type needs.
 struct Adding {
     /// How many entries are committed.
     committed: usize,

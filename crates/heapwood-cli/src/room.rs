@@ -57,7 +57,7 @@ fn least_bytes(workload: &Workload, size: Size) -> u128 {
 }
 
 impl Room {
-    /// What there is instead of so many bytes, if they do not fit.
+    /// What there is instead of N bytes, if they do not fit.
     fn lacks(self, bytes: u128) -> Option<String> {
         let Room { machine, cgroup, address_space, reserve } = self;
         if bytes > u128::from(machine) {
@@ -96,7 +96,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
     const FREE: Room = Room { machine: 16 * GIB, cgroup: None, address_space: None, reserve: None };
 
-    /// What is said of so many bytes.
+    /// What is said of N bytes.
     fn said(room: Room, bytes: u64) -> Option<String> {
         room.lacks(bytes.into())
     }

@@ -1,4 +1,4 @@
-//! Allocation: the fast path, which takes the next cell of a mutator's bump, and the slow one, which may collect. These are
+//! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow one, which may collect. These are
 //! a mutator's methods, but they need the heap's collector, and so lie above both. Invariant: an object is never collected
 //! before the store that makes it exist, and an allocation that is refused was preceded by a collection that could have
 //! helped, unless it is told otherwise.
@@ -13,7 +13,7 @@ use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
 use heapwood_os::clock;
 
-/// Zeroing so many bytes of a large object takes long enough for others not to wait for it.
+/// Zeroing N bytes of a large object takes long enough for others not to wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
 
 /// How often an allocation that finds no room collects at most, where other threads take what that frees.
@@ -51,7 +51,7 @@ impl Mutator {
             }
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
-        // Whoever was stopped by a signal meanwhile has kept its run; polls are over.
+        // The thread that was stopped by a signal meanwhile has kept its run; polls are over.
         let found = buffer.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(found.as_ptr() as usize);
         Ok(found)
@@ -232,7 +232,7 @@ impl Mutator {
         collector.start_marking(state, self)
     }
 
-    /// Follows so many edges of it, or scans so many pieces of objects; false if there is nothing left now.
+    /// Follows N edges of it, or scans so many pieces of objects; false if there is nothing left now.
     #[doc(hidden)]
     pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();

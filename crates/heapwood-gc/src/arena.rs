@@ -1,6 +1,6 @@
 //! Arenas, as their mutator uses them: memory for what dies together (`heapwood-heap/arenas`). Fast paths are the header's; what they
 //! cannot serve comes here, as does whatever opens, empties or closes an arena. Here it is decided what becomes of an arena's
-//! memory: the next arena gets it if nothing can point into it any more; else its addresses rest; and beside a marking that may have
+//! memory: the next arena gets it if nothing can point into it any more; else its addresses rest; and during a concurrent marking that may have
 //! to go through it the collector frees it.
 //! Invariant: an arena is used by the thread of the mutator that opened it, while it is open; all else is refused with a reason.
 
@@ -69,7 +69,7 @@ impl Heap {
 
 impl Mutator {
     /// Opens an arena, for the calling thread. If it `zeroes`, values with pointers are zeros when they are handed out; else
-    /// whoever asks for them writes them whole before they are committed. May collect.
+    /// the thread that asks for them writes them whole before they are committed. May collect.
     ///
     /// # Errors
     /// There is no memory for its header, or the mutator cannot be used now.

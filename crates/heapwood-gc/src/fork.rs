@@ -8,7 +8,7 @@
 //! parent as if nothing had been. In the child it is given up. Its marks are forgotten when the next begins; other threads'
 //! mutators are emptied and taken off the list when it is next used, so that a child that only calls exec pays for nothing.
 //!
-//! Each wait is bounded (`process.rs`). One that ends in vain lets go of what was taken before any piece can begin, in which what a
+//! Each wait is bounded (`process.rs`). One that ends without success lets go of what was taken before any piece can begin, in which what a
 //! collection holds would change.
 //!
 //! Invariants: the handlers hold nothing that a child waits for; a child's heap is what it would be if the other threads had been

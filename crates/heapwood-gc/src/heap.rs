@@ -35,7 +35,7 @@ use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
-/// A small heap has room for fewer handles: one for so many bytes of its window.
+/// A small heap has room for fewer handles: one for N bytes of its window.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
 
 /// A garbage-collected heap.
@@ -433,7 +433,7 @@ impl Heap {
     }
 
     /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
-    /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have set aside (up
+    /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have cached (up
     /// to half a MiB each) stays.
     pub fn release_free_memory(&self) -> usize {
         let released = self.release_all();
@@ -473,7 +473,7 @@ impl Heap {
         self.state.interruptions().noted()
     }
 
-    /// The pages as they are now. Those that mutators have set aside count as in use.
+    /// The pages as they are now. Those that mutators have cached count as in use.
     pub fn page_snapshot(&self) -> Snapshot {
         let _no_preempt = record().no_preempt();
         self.space().memory().snapshot()
@@ -519,7 +519,7 @@ impl Heap {
         unsafe { self.space().stopped() }.is_valid(members.owners())
     }
 
-    /// How many bytes threads own and do not use: free cells of the spans they have taken, and pages they have set aside.
+    /// How many bytes threads own and do not use: free cells of the spans they have taken, and pages they have cached.
     ///
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.

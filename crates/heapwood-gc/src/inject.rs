@@ -42,25 +42,25 @@ pub enum Fault {
     StopInSection = 14,
     /// What the dynamic loader has loaded since is not looked at.
     LibrariesNotUpdated = 15,
-    /// A store overwrites what is not shaded for the marking under way.
+    /// A store overwrites what is not shaded for the active marking.
     ShadeSkipped = 16,
     /// A store shades what it has stored instead of what was there.
     ShadeAfterStore = 17,
     /// An object with a trace function is stored into without what it refers to being shaded.
     TracedUnshaded = 18,
-    /// Survivors of a young collection are not marked for the full marking under way.
+    /// Survivors of a young collection are not marked for the full active marking.
     SurvivorUnmarked = 19,
-    /// The same of what is promoted wholesale.
+    /// The same of what is promoted en masse.
     PromotedUnmarked = 20,
     /// The same of what is made in a cell that the program had freed.
     ReusedUnmarked = 21,
-    /// What the program frees is gone before the marking under way has looked at it.
+    /// What the program frees is gone before the active marking has looked at it.
     FreedAtOnce = 22,
     /// A piece of an arena does not lead to the next.
     RingCut = 23,
     /// What an arena was given since the last collection is not looked at by a young one.
     ArenaWindowLost = 24,
-    /// Whoever frees an arena beside a marking does not wait for that.
+    /// The thread that frees an arena during a concurrent marking does not wait for that.
     ArenaClosedAtOnce = 25,
     /// The last pointer of a part of an arena is not seen.
     ArenaBitsShort = 26,
@@ -68,7 +68,7 @@ pub enum Fault {
     ArenaStoreNotRecorded = 27,
     /// That a piece of an arena has marks of its inside is not noted.
     ArenaInsideNotNoted = 28,
-    /// What an arena that is closed beside a marking was given since the last collection is not remembered.
+    /// What an arena that is closed during a concurrent marking was given since the last collection is not remembered.
     ArenaWindowForgotten = 29,
 }
 

@@ -21,7 +21,7 @@
 //! | [`policy`] | when the next collection is due, and how large the heap may become |
 //! | `room` | what the process leaves a heap: addresses and memory |
 //! | `observe` | figures, the phase clock, what is told of collections, snapshots of the pages, the checks of verify mode |
-//! | [`mutator`] | a thread's part in a heap: bumps, safepoints, the write barrier |
+//! | [`mutator`] | a thread's part in a heap: allocation buffers, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
 //! | `fork` | what a heap does when its process forks |

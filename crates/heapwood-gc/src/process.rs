@@ -91,7 +91,7 @@ pub(crate) trait Forks {
 /// takes long; no more, since whoever would begin a section waits meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
-/// So often whoever waits only lets others run; afterwards it sleeps between its looks.
+/// So often the thread that waits only lets others run; afterwards it sleeps between its looks.
 const YIELDS: u32 = 100;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
@@ -125,7 +125,7 @@ pub(crate) struct Forker {
     heap: Cell<Option<NonNull<dyn Forks>>>,
 }
 
-// SAFETY: both cells are used by whoever holds the list's lock.
+// SAFETY: both cells are used by the thread that holds the list's lock.
 unsafe impl Send for Forker {}
 // SAFETY: as above.
 unsafe impl Sync for Forker {}
@@ -139,7 +139,7 @@ struct Heaps {
     ended: [Option<Reservation>; ENDED],
 }
 
-// SAFETY: what it leads to is used by whoever holds the list's lock.
+// SAFETY: what it leads to is used by the thread that holds the list's lock.
 unsafe impl Send for Heaps {}
 
 #[cfg(not(loom))]
@@ -192,7 +192,7 @@ impl Forker {
     }
 }
 
-/// Keeps the addresses of a heap that has ended, of which so many bytes were used: without memory and without access, so that who
+/// Keeps the addresses of a heap that has ended, of which N bytes were used: without memory and without access, so that who
 /// uses them later faults, and is told why. Those of an earlier one go.
 pub(crate) fn keep_addresses(of: Reservation, used: usize) {
     // SAFETY: the heap has ended, which alone used them; what it had committed lies at the beginning.
@@ -410,7 +410,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
     signal::with_errno_kept(|| {
         // SAFETY: what the kernel gave the handler of this signal.
         let address = unsafe { signal::fault_address(info) };
-        // Whoever makes or ends a heap just now is not waited for.
+        // The thread that makes or ends a heap just now is not waited for.
         if let Some(heaps) = HEAPS.try_lock() {
             let _ = heaps.explain_fault(address) || heaps.iter().any(|heap| heap.explain_fault(address));
         }

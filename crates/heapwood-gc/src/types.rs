@@ -63,7 +63,7 @@ pub(crate) fn register(space: &Space, descriptor: &TypeDescriptor) -> Result<Obj
     Ok(ObjectType { size, shape })
 }
 
-/// The form in which a type is kept whose pointers a program describes, with a mask if it has at most so many words.
+/// The form in which a type is kept whose pointers a program describes, with a mask if it has at most N words.
 pub(crate) fn describe(
     space: &Space,
     mask_words: usize,
@@ -121,7 +121,7 @@ fn program_number(space: &Space, program: Program<'_>) -> Result<ProgramId, Type
     space.layouts().register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
 }
 
-/// The program of a type of so many bytes. Those are checked first, whatever the program says.
+/// The program of a type of N bytes. Those are checked first, whatever the program says.
 fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
     let words = TypeDescriptor::conservative(size)?.size() / WORD;
     Program::check(program, words as u64).map_err(TypeError::Program)

@@ -2,7 +2,7 @@
 //! interfaces on top; programs use `heapwood` or `heapwood-c`.
 //!
 //! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
-//! roots, threads or when to collect. A mutator allocates from its bumps ([`AllocBuffer`]) and comes with the right to them, an
+//! roots, threads or when to collect. A mutator allocates from its allocation buffers ([`AllocBuffer`]) and comes with the right to them, an
 //! [`Owner`], when a run is used up; a collector stops the world, which a [`Stopped`] says, marks through
 //! [`Stopped::mark_side`] and ends with [`Stopped::end_marking`].
 //!
@@ -13,7 +13,7 @@
 //! | `space` | the face, which owns the rest |
 //! | `stopped` | a space that stands still: marking, walking, checking |
 //! | `check` | recomputes what must hold; snapshots of the pages |
-//! | `alloc` | mutators: bumps, the slow path, large objects |
+//! | `alloc` | mutators: allocation buffers, the slow path, large objects |
 //! | `arenas` | memory for what dies together |
 //! | `reclaim` | what mutators share: lists of spans, the budget, sweeping |
 //! | `pages` | where spans get pages: the reservation, growth, the limit, release |

@@ -163,7 +163,7 @@ impl World {
         f();
     }
 
-    /// Allocates so many objects, between any two of which the mutator may be stopped.
+    /// Allocates N objects, between any two of which the mutator may be stopped.
     fn allocate_some(&self, who: usize, shape: ShapeId, objects: usize) {
         (0..objects).for_each(|_| self.run(who, || _ = self.allocate(who, shape)));
     }
@@ -270,7 +270,7 @@ impl World {
     }
 }
 
-/// Sweeping a pack and making a heap need more stack than loom gives.
+/// Sweeping a batch and making a heap need more stack than loom gives.
 fn spawn(f: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     thread::Builder::new().stack_size(STACK).spawn(f).unwrap()
 }
@@ -315,7 +315,7 @@ fn whoever_gets_there_first_sweeps_a_span() {
     );
 }
 
-/// Two mutators take home what a third had, and then make new spans.
+/// Two mutators take what a third had, and then make new spans.
 #[test]
 fn two_mutators_take_spans_home() {
     model(
@@ -369,12 +369,12 @@ fn a_cycle_ends_when_nobody_sweeps() {
     );
 }
 
-/// A cycle ends while a mutator has a span at home, and one that is used up.
+/// A cycle ends while a mutator has a span in the cache, and one that is used up.
 #[test]
 fn what_waits_at_home_is_unswept_when_a_cycle_ends() {
     model(
         3,
-        // The second visit brings two spans, of which one waits.
+        // The second central refill brings two spans, of which one waits.
         World::with_half_alive,
         [|world| world.allocate_some(0, ONE, 2), |world| world.collect(|at| at != 1)],
     );

@@ -1,6 +1,6 @@
-//! Publication: what a new object rests on is seen by whoever finds a pointer to it. Three orders give that:
+//! Publication: what a new object rests on is seen by the thread that finds a pointer to it. Three orders give that:
 //!
-//! 1. Before a run of cells, a freed cell, a large object or a piece of an arena is handed out, [`publish`] puts all that the
+//! 1. Before a run of cells, a freed cell, a large object or a chunk of an arena is handed out, [`publish`] puts all that the
 //!    heap has written for it (its span and page table entries, its age, its layout, its zeros) before all that its thread stores
 //!    later, a pointer to the new object among that. So one barrier serves a run, and a collector that meets the pointer, even one that
 //!    was stored plainly, knows the object.

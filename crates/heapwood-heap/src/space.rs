@@ -96,7 +96,7 @@ impl Space {
         unsafe { Stopped::new(self.sweeper(), self.shape_table()) }
     }
 
-    /// The right to use a mutator's bumps.
+    /// The right to use a mutator's allocation buffers.
     ///
     /// # Safety
     /// 1. `buffers` points to [`MAX_SHAPES`](crate::MAX_SHAPES) of them, zeroed when new, that live as long as `cache`.

@@ -73,7 +73,7 @@ impl<'s> Stopped<'s> {
         }
     }
 
-    /// An object that the program [freed](Owner::free_later) beside a full marking, which is about to end, does not outlive
+    /// An object that the program [freed](Owner::free_later) during a concurrent marking, which is about to end, does not outlive
     /// it.
     pub fn forget_freed(&self, object: ObjectRef) {
         if self.heap().freed().take(object.get()) {
@@ -174,7 +174,7 @@ impl<'s> Stopped<'s> {
         snapshot::for_each_dead_span(self.heap(), f);
     }
 
-    /// How many bytes mutators own and do not use: free cells of the spans they have taken, and pages they have set aside. All
+    /// How many bytes mutators own and do not use: free cells of the spans they have taken, and pages they have cached. All
     /// mutators were [published](Owner::publish).
     pub fn owned_unused_bytes(&self) -> usize {
         owned::unused(self.sweeper)

@@ -12,7 +12,7 @@ use crate::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 /// the two together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TypeMap {
-    /// All ones if the map is conservative, so that whoever forgets to ask sees too many pointers, not too few.
+    /// All ones if the map is conservative, so that the thread that forgets to ask sees too many pointers, not too few.
     bits: [u64; MASK_BLOCKS],
     conservative: bool,
     /// All of it, if a pointer lies beyond the bits.
@@ -74,7 +74,7 @@ impl TypeMap {
         }
     }
 
-    /// The map of a type with these fields, each at an offset of so many bytes, in any order. If one is conservative, so
+    /// The map of a type with these fields, each at an offset of N bytes, in any order. If one is conservative, so
     /// is the type.
     ///
     /// # Panics
@@ -129,7 +129,7 @@ impl TypeMap {
         }
     }
 
-    /// The program of a type of so many bytes, if its pointers lie beyond what a mask says.
+    /// The program of a type of N bytes, if its pointers lie beyond what a mask says.
     ///
     /// # Panics
     /// As [`of_fields`](Self::of_fields), or if the type is smaller than what the map says.

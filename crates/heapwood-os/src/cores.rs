@@ -7,7 +7,7 @@ const MASK_WORDS: usize = 128;
 /// The number of cores.
 pub fn available() -> usize {
     let mut mask = [0u64; MASK_WORDS];
-    // SAFETY: the kernel writes at most so many bytes of the mask, whose words are those of a cpu_set_t.
+    // SAFETY: the kernel writes at most N bytes of the mask, whose words are those of a cpu_set_t.
     let ok = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) } == 0;
     // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
     let online = || unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as usize;

@@ -16,7 +16,7 @@ impl File {
     /// Reads what comes next; how many bytes, 0 at the end.
     fn read(&self, to: &mut [u8]) -> Option<usize> {
         loop {
-            // SAFETY: the buffer has room for so many bytes.
+            // SAFETY: the buffer has room for N bytes.
             let got = unsafe { libc::read(self.0, to.as_mut_ptr().cast(), to.len()) };
             if got >= 0 {
                 return Some(got as usize);

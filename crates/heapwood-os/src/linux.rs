@@ -55,7 +55,7 @@ unsafe impl Kernel for System {
             if end > aligned + len {
                 libc::munmap((aligned + len) as *mut _, end - aligned - len);
             }
-            // Where the system gives huge pages to whoever does not refuse, little heaps would each have several.
+            // Where the system gives huge pages to the thread that does not refuse, little heaps would each have several.
             libc::madvise(aligned as *mut _, len, libc::MADV_NOHUGEPAGE);
         }
         Ok(aligned)

@@ -2,7 +2,7 @@
 //! which of its memory it may write to. Invariant: what is told lay there while the loader's lock was held, and may be gone
 //! when the call returns; so nothing of it is read here but headers, and these only meanwhile.
 //!
-//! The call takes the loader's lock. Whoever has stopped threads at any instruction must not make it: one of them may be
+//! The call takes the loader's lock. The thread that has stopped threads at any instruction must not make it: one of them may be
 //! inside the loader.
 
 use crate::mapped_index::hash;

@@ -101,7 +101,7 @@ impl<T: Default> Default for Lock<T> {
 
 /// A lock, as a process that forks sees it: it holds all that a child needs, so that what they guard is whole there.
 pub trait ForkLock {
-    /// Takes it if it is free; whether it has. Who forks waits for none without bound.
+    /// Takes it if it is free; whether it has. The thread that forks waits for none without bound.
     fn try_hold(&self) -> bool;
 
     /// Frees it again.

@@ -1,4 +1,4 @@
-//! A fence for all threads at once: whoever asks for it lets the kernel interrupt those that run, so that they need no fence
+//! A fence for all threads at once: the thread that asks for it lets the kernel interrupt those that run, so that they need no fence
 //! where they store and look (Linux's membarrier, as in the userspace RCU of Desnoyers and others, 2012). Invariant: what says
 //! that it was passed was passed by every thread of the process.
 

@@ -111,7 +111,7 @@ impl Pagemap {
         let page = SYSTEM.page_size();
         let mut entries = [0u64; 512];
         let (mut at, mut found) = (pages.start, None::<Range<usize>>);
-        // Whoever asks will ask again for what follows: few at first, lest each time many are read of which few are looked at.
+        // The thread that asks will ask again for what follows: few at first, lest each time many are read of which few are looked at.
         let mut most = 8;
         while at < pages.end {
             let want = ((pages.end - at) / page).min(most) * 8;

@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(unsafe { a.at(len - 1).read() }, 0);
     }
 
-    /// A kernel with pages of so many bytes.
+    /// A kernel with pages of N bytes.
     fn coarse(page: usize) -> &'static Coarse {
         Box::leak(Box::new(Coarse::new(page)))
     }

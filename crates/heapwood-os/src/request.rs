@@ -9,7 +9,7 @@ pub enum Request {
     Commit,
     /// Giving back the memory behind a part of a reservation.
     Decommit,
-    /// A thread, with a stack of so many bytes.
+    /// A thread, with a stack of N bytes.
     Thread,
     /// A handler of a signal, by its number.
     Signal,

@@ -44,7 +44,7 @@ impl Peek {
         if memory.0 < 0 {
             return None;
         }
-        // SAFETY: the buffer has room for so many bytes.
+        // SAFETY: the buffer has room for N bytes.
         let got = unsafe { libc::pread(memory.0, into.as_mut_ptr().cast(), into.len(), from as libc::off_t) };
         match got {
             ..0 => (error() == libc::EIO).then_some(0),
@@ -98,7 +98,7 @@ mod tests {
         });
     }
 
-    /// Two pages, of which the second is gone. What another test maps meanwhile may lie there; so whoever looks tries again.
+    /// Two pages, of which the second is gone. What another test maps meanwhile may lie there; so the thread that looks tries again.
     fn a_page_before_nothing() -> usize {
         let page = SYSTEM.page_size();
         let at = SYSTEM.reserve(2 * page, page).unwrap();

@@ -1,5 +1,5 @@
 //! What one thread of this process is doing, in a few words: for a stop that waits for it, to say for whom. From
-//! /proc/self/task, into fixed buffers: whoever asks may have stopped a thread that holds malloc's lock.
+//! /proc/self/task, into fixed buffers: the thread that asks may have stopped a thread that holds malloc's lock.
 
 use crate::file;
 use core::ffi::CStr;

@@ -5,7 +5,7 @@
 //! SIGTRAP), what a system call does (SIGSYS), and the profiler's clock (SIGPROF), as in libgc's own threads. The mask is
 //! set around the start, so that there is no moment without it.
 //!
-//! Invariants: only the process that started a thread joins it; a forked child has no such thread. Whoever starts one takes no lock of the
+//! Invariants: only the process that started a thread joins it; a forked child has no such thread. The thread that starts one takes no lock of the
 //! dynamic loader, if it was [looked up](know_thread_locals) before what that would be for: a child may be forked while another
 //! thread has that lock, and nobody in the child would let go of it.
 

@@ -13,7 +13,7 @@ use crate::error::AllocateError;
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
-/// Pages set aside for one mutator.
+/// Pages cached for one mutator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCache {
     base: PageIndex,

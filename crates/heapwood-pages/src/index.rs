@@ -46,7 +46,7 @@ pub(crate) struct ScavengeIndex<G> {
 }
 
 impl<G: Geometry> ScavengeIndex<G> {
-    /// Reserves the words for a window of so many pages. None exists yet.
+    /// Reserves the words for a window of N pages. None exists yet.
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let chunks = window.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
         let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
@@ -68,7 +68,7 @@ impl<G: Geometry> ScavengeIndex<G> {
             if !self.exists(granule) {
                 self.words.commit(granule << self.log_granule..(granule + 1) << self.log_granule)?;
                 let bits = &self.committed[granule / BITS];
-                // Pairs with the load of whoever looks without the lock: the words come first.
+                // Pairs with the load of the thread that looks without the lock: the words come first.
                 bits.fetch_or(1 << (granule % BITS), Ordering::Release);
             }
         }

@@ -16,7 +16,7 @@
 //! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
 //! | [`summary`] | start, longest and end of the free runs of a region in one word |
 //! | [`allocator`] | [`PageAllocator`]: grow, allocate, claim, free |
-//! | [`cache`] | [`PageCache`]: pages set aside for one mutator |
+//! | [`cache`] | [`PageCache`]: pages cached for one mutator |
 //! | [`long_cache`] | [`LongCache`]: the same for long runs |
 //! | `batch` | many frees with one update of the tree |
 //! | [`scavenge`] | which free pages to release, and what is known of them |

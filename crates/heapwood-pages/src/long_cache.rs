@@ -11,7 +11,7 @@ use crate::error::AllocateError;
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
-/// Pages of a chunk that are set aside for one mutator.
+/// Pages of a chunk that are cached for one mutator.
 #[derive(Clone, Copy, Debug)]
 pub struct LongCache<G: Geometry> {
     /// The chunk's bits; the pages that are not the cache's are in use. Without pages they mean nothing.

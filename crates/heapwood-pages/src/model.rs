@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// All of so many pages are free, the lowest `touched` resident.
+    /// All of N pages are free, the lowest `touched` resident.
     fn new(pages: usize, touched: usize) -> Self {
         let world = World {
             pages: SharedPages::new(&SYSTEM, PageCount(pages)).unwrap(),

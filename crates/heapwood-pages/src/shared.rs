@@ -99,7 +99,7 @@ pub enum Effort {
 }
 
 impl<G: Geometry> SharedPages<G> {
-    /// Reserves the tables for a window of so many pages, of which none exists yet.
+    /// Reserves the tables for a window of N pages, of which none exists yet.
     ///
     /// # Errors
     /// As [`PageAllocator::new`].

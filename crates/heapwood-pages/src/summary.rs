@@ -30,7 +30,7 @@ impl Summary {
         Self::new(pages, pages, pages)
     }
 
-    /// Packs the free pages at the start, in the longest run, and at the end; each at most 2^21, and all three if
+    /// Batches the free pages at the start, in the longest run, and at the end; each at most 2^21, and all three if
     /// any is.
     #[inline]
     pub const fn new(start: u64, max: u64, end: u64) -> Self {

@@ -33,7 +33,7 @@ pub(crate) enum Place {
 }
 
 impl<G: Geometry> Tree<G> {
-    /// Reserves the levels for a window of so many pages; every page is full.
+    /// Reserves the levels for a window of N pages; every page is full.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let mut levels = [const { LazyArray::NONE }; MAX_LEVELS];
         for (level, array) in levels.iter_mut().enumerate().take(G::LEVELS) {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// What is in a file of at most so many bytes.
+/// What is in a file of at most N bytes.
 ///
 /// # Errors
 /// It cannot be read, or is larger.

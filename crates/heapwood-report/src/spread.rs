@@ -42,7 +42,7 @@ impl Spread {
 const MOST_EXACT: usize = 50;
 
 /// The two-sided p value of the Mann-Whitney U test for lists without ties. In how many of all orders of the values a pair of one
-/// from each is the wrong way round so many times follows from the largest value: it is of the first list, and behind all of the
+/// from each is the wrong way round N times follows from the largest value: it is of the first list, and behind all of the
 /// second, or of the second (Mann and Whitney, 1947).
 fn exact_p_value(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len(), b.len());

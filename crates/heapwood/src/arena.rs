@@ -241,7 +241,7 @@ impl<'m> Arena<'m> {
         let done = unsafe {
             match self.header().kind() {
                 ArenaKind::Borrowed => self.mutator.raw().empty_arena(self.header()),
-                // Whoever has one may go on using it.
+                // The thread that has one may go on using it.
                 _ => self.mutator.raw().open_arena(ArenaKind::Borrowed, false).and_then(|new| {
                     let old = core::mem::replace(&mut self.header, new);
                     self.mutator.raw().leave_arena(old.as_ref())

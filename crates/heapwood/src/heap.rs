@@ -101,7 +101,7 @@ impl Heap {
 /// For those who study heaps.
 impl Heap {
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
-    /// have set aside count as in use.
+    /// have cached count as in use.
     pub fn page_snapshot(&self) -> crate::PageSnapshot {
         self.inner.heap.page_snapshot()
     }

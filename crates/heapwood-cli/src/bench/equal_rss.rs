@@ -135,7 +135,7 @@ mod tests {
     fn memory_that_cannot_be_met_gives_the_nearest() {
         assert_eq!(found(50, |percent| 100 + percent as u64).0.percent, 1);
         assert_eq!(found(1 << 40, |percent| percent as u64).0.percent, {
-            // Doubling from the default, at most so many times.
+            // Doubling from the default, at most N times.
             (Config::DEFAULT.percent << (MOST_TRIES - 1)).min(Config::MAX_PERCENT)
         });
         assert_eq!(found(100, |_| 500).1, 8, "150, 75, .. 1");

@@ -13,7 +13,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 4 << 20;
 /// So many letters of what was given instead of a file are repeated in an error.
 const MOST_LETTERS: usize = 200;
-/// A type's program may have so many bytes, and its text so many items.
+/// A type's program may have N bytes, and its text so many items.
 const MOST_OF_TYPE: usize = 32 << 10;
 const MOST_ITEMS: usize = 8 << 10;
 

@@ -1,4 +1,4 @@
-//! Threads that are blocked hand back what they have set aside. Whoever is in a blocking region is stopped for anyone who sets
+//! Threads that are blocked return what they have cached. The thread that is in a blocking region is stopped for anyone who sets
 //! its poll and sees it not running, so this thread can do it for them. One that was in the same region at two looks in a row
 //! is idle. Invariant: while some mutator holds something in a region that is new, another look follows; otherwise none,
 //! until one that has set something aside tells that it blocks.

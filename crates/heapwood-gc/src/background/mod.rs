@@ -1,4 +1,4 @@
-//! What a heap does in a thread of its own: it sweeps after collections, takes back what idle threads have set aside, collects
+//! What a heap does in a thread of its own: it sweeps after collections, takes back what idle threads have cached, collects
 //! a heap that has nothing to do, and gives memory back.
 //!
 //! | file | what it holds |
@@ -6,14 +6,14 @@
 //! | `thread` | the thread: its start and its end |
 //! | `background_loop` | what it does next, and how long it sleeps |
 //! | `sweeper` | sweeping, paced |
-//! | `idle_cache_flusher` | threads that are blocked hand back what they have set aside |
+//! | `idle_cache_flusher` | threads that are blocked return what they have cached |
 //! | `idle_collector` | when a heap is idle, and collecting it then |
 //! | `arenas` | memory that no arena needs goes back |
 //! | `scavenger` | which memory goes back, paced |
 //! | `figures` | what the thread has done |
 //! | `simulated_clock_tests` | a day of the worker under a clock of the test's |
 //!
-//! Invariants: it keeps nobody waiting but for a pack of spans, or for one mutator's being emptied; when there is nothing to
+//! Invariants: it keeps nobody waiting but for a batch of spans, or for one mutator's being emptied; when there is nothing to
 //! do it sleeps without a timer. It ends before its heap does.
 
 mod arenas;

@@ -105,7 +105,7 @@ fn node(heap: &Heap) -> crate::types::ObjectType {
     heap.register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
 }
 
-/// Allocates so many bytes of objects that nothing leads to.
+/// Allocates N bytes of objects that nothing leads to.
 fn allocate(mutator: &Attached<'_>, bytes: usize) {
     let ty = node(mutator.heap());
     (0..bytes / 64).for_each(|_| {
@@ -267,7 +267,7 @@ fn young_collections_are_not_what_an_idle_heap_needs() {
     drop(mutator);
 }
 
-/// Threads that have been blocked for two looks have nothing set aside any more, and the looks end; those that come and go
+/// Threads that have been blocked for two looks have nothing cached any more, and the looks end; those that come and go
 /// are left alone.
 #[test]
 fn blocked_threads_are_emptied_once() {
@@ -348,7 +348,7 @@ fn memory_of_arenas_goes_back_when_it_is_idle() {
         for _ in 0..bytes / 4096 {
             // SAFETY: an arena of this mutator's, which is open.
             let at = unsafe { mutator.take_arena_data(arena.as_ref(), 4096, 8) }.unwrap();
-            // SAFETY: so many bytes of the arena.
+            // SAFETY: N bytes of the arena.
             unsafe { (at as *mut u8).write_bytes(1, 4096) };
         }
         arena

@@ -1,7 +1,7 @@
 //! The background sweeper: after a collection it sweeps what nobody else has, so that little is left for the thread that
 //! collects next. It is of low priority by pacing: it takes a quarter of one CPU, a millisecond at a time. A lower scheduling
-//! priority would let it be preempted while it holds the lock of the span lists, or a pack of spans, and those wait who are
-//! to come first. Invariant: it has no pack in hand while the world is stopped, which `Collector::sweep_some` sees to.
+//! priority would let it be preempted while it holds the lock of the span lists, or a batch of spans, and those wait who are
+//! to come first. Invariant: it has no batch in hand while the world is stopped, which `Collector::sweep_some` sees to.
 
 use crate::collect::Collector;
 use crate::policy::background::{SWEEP_DELAY, SWEEP_PART};

@@ -82,7 +82,7 @@ pub(crate) struct Collector {
     roots: Roots,
     pub(super) work: Lock<Work>,
     pacer: GoalPacer,
-    /// Held by the background sweeper while it has a pack of spans in hand, and by a collection from before its stop.
+    /// Held by the background sweeper while it has a batch of spans in hand, and by a collection from before its stop.
     pub(super) sweeping: Lock<()>,
     /// Stacks are scanned.
     stacks: bool,

@@ -1,5 +1,5 @@
 //! Blocks: edges, and perhaps a range, on their way from one marker to another. Invariant: a block is read and written by
-//! whoever has its name, and nobody else.
+//! the thread that has its name, and nobody else.
 
 use super::marker_pool::{BlockId, MOST_BLOCKS};
 use super::stack::Range;
@@ -28,7 +28,7 @@ impl Block {
         self.len == 0 && self.range.next >= self.range.end
     }
 
-    /// Room for so many edges.
+    /// Room for N edges.
     pub(super) fn room(&self) -> usize {
         EDGES - self.len
     }

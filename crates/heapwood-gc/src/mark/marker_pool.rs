@@ -23,7 +23,7 @@ pub(super) const MOST_BLOCKS: usize = 512;
 /// How often one that waits looks before it sleeps: some 20 microseconds. One turn is enough for the model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 400 };
 
-/// Names a block. Whoever has the name owns the block.
+/// Names a block. The thread that has the name owns the block.
 #[derive(Debug)]
 pub(super) struct BlockId(pub(super) u16);
 
@@ -219,7 +219,7 @@ impl MarkerPool {
             core::hint::spin_loop();
         }
         self.state.lock().asleep += 1;
-        // Whoever changes the word after this look sees that somebody sleeps; whoever did before is noticed by the kernel.
+        // The thread that changes the word after this look sees that somebody sleeps; whoever did before is noticed by the kernel.
         sync::wait(&self.news, seen);
         true
     }

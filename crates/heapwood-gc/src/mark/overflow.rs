@@ -64,7 +64,7 @@ impl<M: Mode> Marker<'_, M> {
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
         }
-        // Its bit may wait to be written with others of its word, and whoever scans its span again must see it. When they are
+        // Its bit may wait to be written with others of its word, and the thread that scans its span again must see it. When they are
         // written it counts as another marker's: so it is counted once more here.
         // SAFETY: as above; an object that could not be scanned is a base.
         if M::Team::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } && !entry.is(ScanKind::Arena)

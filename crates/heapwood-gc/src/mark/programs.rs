@@ -9,7 +9,7 @@ use super::stack::Range;
 use heapwood_heap::{Address, ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
-/// A piece has so many words for each node of a nest, or more: to find where a piece begins each may be looked at.
+/// A piece has N words for each node of a nest, or more: to find where a piece begins each may be looked at.
 const WORDS_A_NODE: usize = 16;
 
 /// A range as a part of elements of one type.
@@ -41,7 +41,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         Elements { nest, element, word, object_end: base + span.object_bytes() }
     }
 
-    /// The first piece of a range of a program's shape, taken off it: up to where so many words were looked at.
+    /// The first piece of a range of a program's shape, taken off it: up to where N words were looked at.
     pub(super) fn piece_of_program(&self, range: &mut Range) -> Option<Range> {
         if range.shape == 0 || self.shape_numbered(range.shape).kind() != ScanKind::Program {
             return None;

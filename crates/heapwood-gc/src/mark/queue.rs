@@ -72,7 +72,7 @@ pub(super) struct Graph<'h> {
     pub(super) rescan: &'h RescanSet,
 }
 
-/// One marking under way. The heap is stopped as long as it exists.
+/// One active marking. The heap is stopped as long as it exists.
 pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
     pub(super) space: &'h Space,
@@ -229,7 +229,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     fn leave_marked(&mut self, object: usize, entry: PageEntry) {
         match entry.is(ScanKind::Arena) {
             false => self.count(object, self.shape(entry)),
-            // Whoever frees the piece has to know; and where no arena has it any more, who ends this collection.
+            // The thread that frees the piece has to know; and where no arena has it any more, who ends this collection.
             true => {
                 let piece =
                     self.space.arenas().find_chunk(Address::new(object)).filter(|piece| piece.is_in_use());

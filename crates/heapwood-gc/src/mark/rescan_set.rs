@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
-/// A word has the bits of so many pages.
+/// A word has the bits of N pages.
 pub(super) const WORD_PAGES: usize = 64;
 
 /// The spans with marked objects that were not scanned: a bit for each page, the span's first.
@@ -19,13 +19,13 @@ pub(crate) struct RescanSet {
 }
 
 impl RescanSet {
-    /// None, of a heap with so many bytes of window.
+    /// None, of a heap with N bytes of window.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
         Ok(RescanSet { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
-    /// Makes room for those in so many bytes of heap, if the kernel grants it.
+    /// Makes room for those in N bytes of heap, if the kernel grants it.
     pub(crate) fn commit(&mut self, extent: usize) {
         let words = (extent / PAGE_SIZE).div_ceil(WORD_PAGES);
         if self.bits.commit(self.words..words).is_ok() {

@@ -1,4 +1,4 @@
-//! A mark session: a full marking that goes on while mutators run, in steps that somebody drives (a test today). It marks a
+//! A mark session: a full concurrent marking, in steps that somebody drives (a test today). It marks a
 //! snapshot at the beginning: when it starts all that exists has its allocation bit, and the roots are scanned; afterwards it
 //! follows edges only to objects with that bit. Each step is a stop of its own, in which mutators are where they polled: runs
 //! are begun, cells reserved for shared spans wait.

@@ -1,4 +1,4 @@
-//! The write barrier's half of a full marking that goes on while mutators run: what a store overwrites is shaded, so that
+//! The write barrier's half of a full concurrent marking: what a store overwrites is shaded, so that
 //! everything that was reachable when the marking began is found, whatever the program does to the paths (a snapshot at the
 //! beginning: Yuasa, "Real-time garbage collection on general-purpose machines", 1990). An object that is shaded is marked at
 //! once, so that it is handed over once, and is scanned by the marker. Objects that were made since the snapshot are not looked

@@ -10,7 +10,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 const USUAL_EDGES: usize = 1 << 24;
 /// What is made do with where address space is short.
 const LEAST_EDGES: usize = 1 << 14;
-/// A stack has room for an edge in so many bytes of the heap's window: an eighth as many bytes.
+/// A stack has room for an edge in N bytes of the heap's window: an eighth as many bytes.
 const WINDOW_BYTES_AN_EDGE: usize = 64;
 /// What of a stack is committed from the beginning.
 const FIRST_BYTES: usize = 64 << 10;
@@ -174,12 +174,12 @@ impl MarkStacks {
         })
     }
 
-    /// Stacks for so many edges, or else of the usual size for a heap with so many bytes of window.
+    /// Stacks for N edges, or else of the usual size for a heap with N bytes of window.
     pub(crate) fn sized(kernel: KernelRef, edges: Option<usize>, window: usize) -> Result<Self, OsError> {
         edges.map_or_else(|| Self::usual(kernel, window), |edges| Self::new(kernel, edges))
     }
 
-    /// Stacks of the usual size for a heap with so many bytes of window, or smaller ones where the kernel grants less
+    /// Stacks of the usual size for a heap with N bytes of window, or smaller ones where the kernel grants less
     /// address space.
     fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let mut edges = (window / WINDOW_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);

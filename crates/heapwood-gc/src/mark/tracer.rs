@@ -125,7 +125,7 @@ impl Shading<'_> {
     /// Shades all that an object refers to, by its trace function.
     ///
     /// # Safety
-    /// 1. The object exists, has so many bytes, and is of the function's type.
+    /// 1. The object exists, has N bytes, and is of the function's type.
     pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
         let state = self.state();
         let _turn = state.marking_log().turn();

@@ -1,5 +1,5 @@
 //! The threads that mark beside the one that collects. A heap starts them when a collection is first worth it, and they
-//! sleep between collections. Whoever comes too late for a marking finds it closed and sleeps on, so nobody waits for a
+//! sleep between collections. The thread that comes too late for a marking finds it closed and sleeps on, so nobody waits for a
 //! thread that the kernel does not run.
 //!
 //! Invariants: a worker uses the heap only between joining a pool and leaving it, and a collection ends after all have left;
@@ -84,7 +84,7 @@ pub(super) struct Workers {
 unsafe impl Send for Workers {}
 
 impl Workers {
-    /// Starts so many threads, or as many as the kernel grants. Each has stacks by `stacks`.
+    /// Starts N threads, or as many as the kernel grants. Each has stacks by `stacks`.
     ///
     /// # Errors
     /// The kernel refuses the memory that they share.

@@ -5,7 +5,7 @@
 //!
 //! | bit | who needs it | what is done |
 //! |---|---|---|
-//! | [`MARK`] | a full marking that goes on while mutators run | what the slot holds is shaded before it is overwritten |
+//! | [`MARK`] | a full concurrent marking | what the slot holds is shaded before it is overwritten |
 //! | [`YOUNG`] | young collections | a slot of an old object that gets a pointer to a young one is remembered |
 //! | [`VERIFY`] | verify mode | the store is noted, so that one that went around the barrier can be told |
 //!

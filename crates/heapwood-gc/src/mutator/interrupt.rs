@@ -3,12 +3,12 @@
 //! and the thread stops as it comes out. Threads are stopped so in all their heaps that stop by signals, at once, and in no
 //! other: heaps that stop by polls wait for a poll.
 //!
-//! Why a cell that the thread was about to take is still its own when it goes on: its bumps keep their runs
+//! Why a cell that the thread was about to take is still its own when it goes on: its allocation buffers keep their runs
 //! (`heapwood_heap::Owner::keeping_runs`), and what it had written there kept alive what it refers to
 //! (`for_each_cell_in_hand`). Why a signal cannot be missed: the request is a word that the thread looks at whenever it comes out of
 //! a section or enters a heap; the signal only makes it look. And a resume: it is a word, too, on which the handler sleeps.
 //!
-//! Invariant: whoever was interrupted finds its record as it was, and is asked nothing any more.
+//! Invariant: the thread that was interrupted finds its record as it was, and is asked nothing any more.
 
 use super::Mutator;
 use super::no_preempt::Deferred;
@@ -113,7 +113,7 @@ impl Mutator {
         self.shared().stop_signal().is_some()
     }
 
-    /// Whether, being stopped, its thread may have been between any two instructions: then it keeps the runs of its bumps.
+    /// Whether, being stopped, its thread may have been between any two instructions: then it keeps the runs of its allocation buffers.
     pub(crate) fn keeps_runs(&self) -> bool {
         self.stops_by_signals() && !self.gate().is_blocked()
     }

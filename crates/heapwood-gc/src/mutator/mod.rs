@@ -3,7 +3,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `mod` | the mutator: the frozen prefix, the bumps, what every use of it checks first |
+//! | `mod` | the mutator: the frozen prefix, the allocation buffers, what every use of it checks first |
 //! | `stop` | the handshake that stops it, word by word |
 //! | `thread_record` | a thread's mutators, which stop and go on together |
 //! | `section` | what is not one store, in which no signal stops a thread |
@@ -17,7 +17,7 @@
 //! | `registry` | all mutators of a heap, and stopping them |
 //! | `model` | loom's models of stopping: `stop`, `thread_record` and `registry` |
 //!
-//! Invariants: the first 64 bytes and the bumps behind them are what inline code outside this library reads: frozen. A
+//! Invariants: the first 64 bytes and the allocation buffers behind them are what inline code outside this library reads: frozen. A
 //! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
 //! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
 
@@ -108,14 +108,14 @@ pub const POLL_OFFSET: usize = offset_of!(Mutator, poll);
 pub const BARRIER_OFFSET: usize = offset_of!(Mutator, barrier);
 /// Offset of the frame list.
 pub const FRAMES_OFFSET: usize = offset_of!(Mutator, frames);
-/// Offset of the first bump.
+/// Offset of the first allocation buffer.
 pub const BUMPS_OFFSET: usize = offset_of!(Mutator, buffers);
 
 #[cfg(not(loom))]
 const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
 
 impl Mutator {
-    /// A mutator in memory of its own, no thread's yet. Writing it as a whole would touch every bump's page.
+    /// A mutator in memory of its own, no thread's yet. Writing it as a whole would touch every allocation buffer's page.
     ///
     /// # Safety
     /// 1. `heap` points to the first field of a heap that exists as long as the mutator is used.
@@ -133,7 +133,7 @@ impl Mutator {
     }
 
     /// Makes a mutator the calling thread's, whose record is given. What is not written is zero in a new one, or in one that
-    /// was used as its flush has left it: no bump has a run or a span.
+    /// was used as its flush has left it: no allocation buffer has a run or a span.
     ///
     /// # Safety
     /// 1. It is in no list, and no thread uses it.
@@ -169,7 +169,7 @@ impl Mutator {
         self.stack.clear(self.owner.load(Ordering::Relaxed));
         self.frames.clear();
         self.record().quit(self);
-        // Whoever waits for it to leave, or for memory that it had set aside to be free, looks again.
+        // The thread that waits for it to leave, or for memory that it had cached to be free, looks again.
         self.shared().wakeup().tell(|| true);
     }
 
@@ -261,12 +261,12 @@ impl Mutator {
                 let _no_preempt = self.record().no_preempt();
                 self.owned().find(Address::new(addr))
             }
-            // Its bumps are not this thread's to read now.
+            // Its allocation buffers are not this thread's to read now.
             Err(_) => self.shared().space().find(Address::new(addr)),
         }
     }
 
-    /// The right to its bumps: who has a reference to a mutator is its thread, or has stopped it.
+    /// The right to its allocation buffers: who has a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
     pub(crate) fn owned(&self) -> Owner<'_> {
         // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
@@ -382,7 +382,7 @@ impl Mutator {
 }
 
 impl Members<'_, Mutator> {
-    /// The right to the bumps of each: they have stopped.
+    /// The right to the allocation buffers of each: they have stopped.
     pub(crate) fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
         self.iter().map(|m| m.owned().keeping_runs(m.keeps_runs()))
     }

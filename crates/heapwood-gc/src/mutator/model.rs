@@ -19,11 +19,11 @@ struct Mutator {
     state: Futex,
     next: Cell<*const Mutator>,
     place: Place<Mutator>,
-    /// What it has set aside.
+    /// What it has cached.
     buffers: UnsafeCell<u32>,
 }
 
-// SAFETY: as the product's, whose gates keep the rest to its thread or to whoever has stopped it: what is modelled.
+// SAFETY: as the product's, whose gates keep the rest to its thread or to the thread that has stopped it: what is modelled.
 unsafe impl Sync for Mutator {}
 // SAFETY: as above.
 unsafe impl Send for Mutator {}

@@ -4,7 +4,7 @@
 //!
 //! A process that forks waits until no thread is in a section, and lets none begin (`fork`): the child finds each heap between
 //! two of them. For that a section is begun by a plain store and a look here, and a barrier on all processors there
-//! (membarrier): either who forks sees the section, or the section sees that the process forks. What was done in a section is
+//! (membarrier): either the thread that forks sees the section, or the section sees that the process forks. What was done in a section is
 //! seen by who sees that it has ended.
 //!
 //! Invariant: the count is the thread's own to write; a handler that interrupts the thread leaves it as it found it.
@@ -34,7 +34,7 @@ impl NoPreempt {
         NoPreempt { depth: AtomicU32::new(0), forking }
     }
 
-    /// Released: who forks and sees that a section has ended sees what was done in it. The barrier orders what came before it,
+    /// Released: the thread that forks and sees that a section has ended sees what was done in it. The barrier orders what came before it,
     /// and the section may have ended after that.
     #[inline(always)]
     fn step(&self, by: u32) {
@@ -110,7 +110,7 @@ mod tests {
     /// What a section changes.
     struct Heap(UnsafeCell<[u32; 2]>);
 
-    // SAFETY: sections write it, and who forks reads it while there is none.
+    // SAFETY: sections write it, and the thread that forks reads it while there is none.
     unsafe impl Sync for Heap {}
 
     impl Heap {

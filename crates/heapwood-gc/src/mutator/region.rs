@@ -1,4 +1,4 @@
-//! How long a mutator has been in a blocking region, so that what one has set aside that does nothing goes back to its heap.
+//! How long a mutator has been in a blocking region, so that what one has cached that does nothing goes back to its heap.
 //! Its thread counts its regions; the heap's own thread looks now and then, and one that is in the same region twice is
 //! idle. Invariant: what is remembered of looks is used under the registry's lock only.
 
@@ -11,7 +11,7 @@ pub(crate) struct Regions {
     count: AtomicU32,
     /// The region that the last look found it in; 0 for none.
     seen: Cell<u32>,
-    /// The region in which what it had set aside went back.
+    /// The region in which what it had cached went back.
     emptied: Cell<u32>,
     /// The number of that look.
     look: Cell<u32>,
@@ -53,7 +53,7 @@ impl Regions {
         }
     }
 
-    /// What it had set aside has gone back, in the region that was seen.
+    /// What it had cached has gone back, in the region that was seen.
     pub(crate) fn emptied(&self) {
         self.emptied.set(self.seen.get());
     }

@@ -1,6 +1,6 @@
 //! The mutators of a heap, linked through themselves: the attached ones, and those that earlier threads have left; and how
 //! all are stopped. Invariant: the first list holds exactly the mutators that a collection stops and scans; one that is not
-//! in it is no thread's. Whoever asks mutators to stop holds the lock until it has resumed them.
+//! in it is no thread's. The thread that asks mutators to stop holds the lock until it has resumed them.
 
 use super::stop::Gate;
 use core::cell::Cell;
@@ -30,7 +30,7 @@ pub(crate) trait Member: Sized {
     fn next(&self) -> &Cell<*const Self>;
     /// It is about to be attached: from now on a collection finds it. The lock is held.
     fn join(&self) {}
-    /// What it has set aside goes back. It is stopped.
+    /// What it has cached goes back. It is stopped.
     fn flush(&self);
     /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
     /// mutator has stopped.
@@ -39,7 +39,7 @@ pub(crate) trait Member: Sized {
     fn is_gone(&self) -> bool {
         false
     }
-    /// It is no thread's any more; whether its memory must stay, so that whoever uses it after this is told.
+    /// It is no thread's any more; whether its memory must stay, so that the thread that uses it after this is told.
     fn retire(&self) -> bool;
     /// Whether it is the thread's with this pointer.
     fn is_of(&self, _thread: usize) -> bool {
@@ -67,7 +67,7 @@ struct MutatorLists<M: Member> {
     spares: usize,
 }
 
-// SAFETY: the pointers are followed only by whoever holds the registry's lock.
+// SAFETY: the pointers are followed only by the thread that holds the registry's lock.
 unsafe impl<M: Member> Send for MutatorLists<M> {}
 
 /// The attached mutators, none of which is attached or detached as long as this is held.
@@ -253,7 +253,7 @@ impl<M: Member> Registry<M> {
         self.attached.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The mutator is detached: what it has set aside goes back, and it is kept or goes itself.
+    /// The mutator is detached: what it has cached goes back, and it is kept or goes itself.
     ///
     /// # Safety
     /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
@@ -301,7 +301,7 @@ impl<M: Member> MutatorLists<M> {
         Some(mutator)
     }
 
-    /// What the mutators of threads that are not in this process had set aside goes back.
+    /// What the mutators of threads that are not in this process had cached goes back.
     ///
     /// # Safety
     /// 1. No thread uses them.

@@ -6,7 +6,7 @@
 //! registry's, parked at a poll, for others to stop) lies between a `leave` and an `enter`:
 //!
 //! ```text
-//! leave: each running mutator -> PARKED or BLOCKED; one fence; wake whoever polls one
+//! leave: each running mutator -> PARKED or BLOCKED; one fence; wake the thread that polls one
 //! enter: wait until no poll is set; all -> RUNNING; one fence; look at all polls again: if one is set, back, and wait on
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! models below run under loom.
 //!
 //! Only the thread itself uses its record, and the handler of a signal that has interrupted it; collectors look at the gates, and
-//! who forks at its sections (`section`), which no signal stops.
+//! the thread that forks at its sections (`section`), which no signal stops.
 
 use super::no_preempt::{Deferred, NoPreempt};
 use super::registry::{Member, Registry};

@@ -1,6 +1,6 @@
 //! The phase clock: where the time of collections goes, in four phases that add up. *Prep* is all that a collection does
 //! before it marks, but for sweeping: it asks the kernel, stops the threads and takes their runs away. *Mark* lasts until
-//! they go on. *Sweep* and *page recovery* are done by whoever needs memory, before the next collection
+//! they go on. *Sweep* and *page recovery* are done by the thread that needs memory, before the next collection
 //! (`heapwood-heap/src/reclaim/clock.rs`); what the collecting thread does of them counts there, and not as prep. These are
 //! the phases that the collector of D times under its PROFILING flag. Invariant: a moment of the collecting thread belongs
 //! to one phase, and the sums are read without a lock.
@@ -61,7 +61,7 @@ pub(crate) struct Elapsed {
 }
 
 impl Elapsed {
-    /// A time measured in ticks, in packs so short that a thread is seldom interrupted in one: as long as its CPU time.
+    /// A time measured in ticks, in batches so short that a thread is seldom interrupted in one: as long as its CPU time.
     fn of_batches(ns: u64) -> Self {
         Elapsed { wall: ns, cpu: ns }
     }

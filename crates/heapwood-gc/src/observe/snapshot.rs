@@ -138,7 +138,7 @@ struct PageBits {
 }
 
 impl PageBits {
-    /// Of no pages, of a heap with so many bytes of window.
+    /// Of no pages, of a heap with N bytes of window.
     fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let memory = MappedArray::new(kernel, window / PAGE_SIZE / WORD_PAGES)?;
         Ok(PageBits { memory, committed: 0, used: 0, chunk_words: 1 })
@@ -171,7 +171,7 @@ impl PageBits {
         complete
     }
 
-    /// Makes room for so many words.
+    /// Makes room for N words.
     fn commit(&mut self, words: usize) -> bool {
         let done = words <= self.committed || self.memory.commit(self.committed..words).is_ok();
         if done {

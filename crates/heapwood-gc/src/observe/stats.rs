@@ -91,7 +91,7 @@ stats! {
     goal_bytes: usize, Bytes, Level;
     /// Handed out to mutators.
     allocated_bytes: u64, Bytes, Total;
-    /// In pages that objects occupy now, or that running mutators have set aside.
+    /// In pages that objects occupy now, or that running mutators have cached.
     in_use_bytes: usize, Bytes, Level;
     /// Committed for objects: the most the heap ever had.
     committed_bytes: usize, Bytes, Level;
@@ -173,12 +173,12 @@ stats! {
     phase_mark_ns: u64, Nanoseconds, Total;
     /// CPU time in it, of all threads that mark.
     phase_mark_cpu_ns: u64, Nanoseconds, Total;
-    /// Sweeping, by whomever: of all threads together, so that it may exceed what passed. Threads tell of it when they next
+    /// Sweeping, by any thread: of all threads together, so that it may exceed what passed. Threads tell of it when they next
     /// take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
-    /// CPU time in it: the same, since it comes in packs of microseconds, which are seldom interrupted.
+    /// CPU time in it: the same, since it comes in batches of microseconds, which are seldom interrupted.
     phase_sweep_cpu_ns: u64, Nanoseconds, Total;
-    /// Page recovery: giving spans without objects to the page allocator, by whomever.
+    /// Page recovery: giving spans without objects to the page allocator, by any thread.
     phase_recovery_ns: u64, Nanoseconds, Total;
     /// CPU time in it: the same.
     phase_recovery_cpu_ns: u64, Nanoseconds, Total;

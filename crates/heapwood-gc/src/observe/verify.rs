@@ -11,7 +11,7 @@
 //! object. A closed set that contains the roots contains everything reachable. After a young collection what is old counts as
 //! marked; an edge from there that is missed is a store that was not remembered, and the noted stores tell whose fault that is.
 //! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed; after a full
-//! collection it is of edges to first bytes of pages, where large objects may have been. What an arena gave up beside a marking is
+//! collection it is of edges to first bytes of pages, where large objects may have been. What an arena gave up during a concurrent marking is
 //! nobody's any more, and may be referred to.
 
 use super::arena_log::ArenaLog;
@@ -97,7 +97,7 @@ impl Verify {
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
-                // What leads nowhere before and after hides nothing, and collections look at root words whoever writes there.
+                // What leads nowhere before and after hides nothing, and collections look at root words the thread that writes there.
                 let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
                 let is_told = || stores.is_none_or(|stores| stores.has(index));
                 if matters && !is_told() && !is_root_word(pause, slot) {

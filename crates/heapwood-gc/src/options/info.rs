@@ -46,7 +46,7 @@ impl OptionUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Audience {
-    /// Whoever runs a program.
+    /// The thread that runs a program.
     Everyone,
     /// Programs in C, or of another language, whose compilers tell roots precisely.
     InC,

@@ -1,7 +1,6 @@
-//! Pacing: how large the heap may become before the next full collection. The goal is what is alive and what it may grow by
-//! (`growth`), at least the minimum heap, at most the limit. Near a limit, where each
-//! collection finds little, a share of the time bounds them instead. Invariant: a goal is at least what is alive, but for a
-//! limit.
+//! The goal: the size of the heap at which the next full collection is due. It is what is alive and its growth (`growth`), at
+//! least the minimum heap and at most the limit. Near a limit, where each collection frees little, a share of the time bounds
+//! collections instead. Invariant: a goal is at least what is alive, unless a limit is less.
 
 use super::share::CollectorShare;
 use super::tunables::goal::*;
@@ -9,18 +8,18 @@ use crate::options::Config;
 use crate::room::Room;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// What bounds the goal.
+/// The bounds of the goal, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// No collection is due below this size.
+    /// No full collection is due below this size.
     least: usize,
     /// The heap may never be larger.
     limit: Option<usize>,
-    /// It had better not be larger; but a tenth of what is alive may be allocated in any case.
+    /// The heap should not be larger, but a tenth of what is alive may be allocated in any case.
     soft: Option<usize>,
 }
 
-/// The size at which a heap is due for a full collection, after one that found `live` bytes, if it may grow by so many.
+/// The goal after a full collection that found `live` bytes.
 fn goal(live: usize, growth: usize, bounds: Bounds) -> usize {
     let mut goal = live.saturating_add(growth).max(bounds.least);
     if let Some(soft) = bounds.soft {
@@ -32,7 +31,7 @@ fn goal(live: usize, growth: usize, bounds: Bounds) -> usize {
     goal
 }
 
-/// When collections of one heap are due, and when one is worth it.
+/// When full collections of one heap are due, and when one is worth it.
 pub(crate) struct GoalPacer {
     percent: AtomicU32,
     min_heap: usize,
@@ -58,17 +57,17 @@ impl GoalPacer {
         self.percent.store(percent, Ordering::Relaxed);
     }
 
-    /// What bounds the goal of a heap with so many bytes of memory behind its pages. May ask the kernel.
+    /// The bounds of the goal of a heap with `backed` bytes of memory behind its pages. May ask the kernel.
     pub(crate) fn bounds(&self, backed: usize) -> Bounds {
         Bounds { least: self.min_heap, limit: self.limit, soft: self.room.goal(backed) }
     }
 
-    /// The most that a heap may grow by, in hundredths of what is alive.
+    /// The most that the heap may grow by, in hundredths of what is alive.
     pub(crate) fn percent(&self) -> u32 {
         self.percent.load(Ordering::Relaxed)
     }
 
-    /// The size at which the next full collection is due, after one that found `live` bytes, if the heap may grow by so many.
+    /// The goal after a full collection that found `live` bytes.
     pub(crate) fn goal(&self, live: usize, growth: usize, bounds: Bounds) -> usize {
         goal(live, growth, bounds)
     }

@@ -1,40 +1,39 @@
-//! Growth: how much larger than what is alive a heap may become before everything is looked at again. It is found by what
-//! collecting costs: where all collections since the last full one took more than [`WANTED_CPU`] of the CPU time that the process
-//! used, the heap may grow by more next time, and by less where they took less. So pointer-free data, of which a collection costs
-//! little, takes up little more than itself, and dense graphs take what `percent` allows. (V8 derives its growing factor
-//! from the same two rates; here their ratio steers what was allowed last time, so that young collections and sweeping count
-//! as well.) What a small heap costs allocation counts, too: visits to the span lists that bring little, since a mutator may
-//! hold little. After a full collection that freed little, of a program that is still growing, it grows faster. A large heap may
-//! grow by a smaller part: what it saves is small, what it takes is not. Invariant: it lies between
-//! [`LEAST_PERCENT`] and the option `percent` of what is alive, but for small heaps, which may grow to [`SMALL`] for each
-//! mutator that allocates.
+//! Growth: how far a heap may grow beyond what is alive before the next full collection. The cost of collecting decides: if all
+//! collections since the last full one took more than [`WANTED_CPU`] of the process's CPU time, the heap may grow by more next
+//! time, and by less if they took less. So pointer-free data, which is cheap to collect, takes little more than itself, and
+//! dense graphs take what `percent` allows. V8 derives its growing factor from the same two rates; here their ratio scales the
+//! last growth, so that young collections and sweeping count as well. What a small heap costs allocation counts, too: central
+//! refills that bring little because a mutator may hold little. After a full collection that freed little the program is still
+//! growing, and the heap grows faster. A large heap grows by a smaller part: it would save little time for much memory.
+//! Invariant: growth lies between [`LEAST_PERCENT`] and the option `percent` of what is alive, but a small heap may grow to
+//! [`SMALL`] for each mutator that allocates.
 
 use super::tunables::growth::*;
 use crate::options::Config;
 use heapwood_heap::OpenSpans;
 
-/// What all collections since the last full one took, with that which has just marked, and what the process used meanwhile.
+/// The cost of all collections since the last full one, and the CPU time of the process meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
-    /// Time of collections, and of allocation where a larger heap would have spared it.
+    /// CPU time of collections, and of allocation that a larger heap would have spared.
     pub collecting_ns: u64,
     /// CPU time of the process.
     pub all_ns: u64,
-    /// It freed little.
+    /// The full collection freed little.
     pub freed_little: bool,
 }
 
 /// The growth of one heap.
 #[derive(Debug)]
 pub struct Growth {
-    /// What was allowed last, in bytes, and what always is.
+    /// The last growth, in bytes, and the least.
     room: usize,
     least: usize,
-    /// What was alive then.
+    /// What was alive then, in bytes.
     live: usize,
 }
 
-/// The most that a heap with so much alive may grow by, in which so many mutators allocate.
+/// The most that a heap may grow by with `live` bytes alive, if `mutators` mutators allocate.
 fn most(live: usize, percent: u32, mutators: usize) -> usize {
     let (low, high) = ((LARGE as f64).log2(), (HUGE as f64).log2());
     let size = (live.max(1) as f64).log2().clamp(low, high);
@@ -45,14 +44,14 @@ fn most(live: usize, percent: u32, mutators: usize) -> usize {
 }
 
 impl Growth {
-    /// Of a heap in which nothing was collected, and of which so much may be allocated before anything is.
+    /// Of a heap that has not been collected; `min_heap` bytes may be allocated before it is.
     pub fn new(min_heap: usize) -> Self {
         let least = LEAST.min(min_heap.max(64 << 10));
         Growth { room: least, least, live: 0 }
     }
 
     /// How much may be allocated beside what a full collection has found alive, before the next, by mutators that allocate from
-    /// so many spans at a time.
+    /// N spans at a time.
     pub fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
         let Spent { collecting_ns, all_ns, freed_little } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;

@@ -1,48 +1,48 @@
 //! The nursery: how much is allocated between two young collections, and whether there are any.
 //!
-//! Young collections go on while they pay: while less than half survives, and they free more bytes a nanosecond than the last
-//! full one did. After two in a row that did not there is none until some full ones later, or until much has been allocated,
-//! since in a large heap full ones are far apart; then one is tried, and the rest is twice as long with each try that fails.
-//! A try that no full collection came before begins with a promotion wholesale, for the stores of a rest are not remembered.
-//! The nursery is doubled when much of it survives, or its collections take much of the time, and halved when little
-//! does; it is never more than a quarter of what is left until the heap is as large as its goal, and with little left the next
-//! collection is a full one. That the nursery adapts by survival is a prototype's (docs/design/young.md); that a collector
-//! judges its young collections by what they freed is old (Ungar and Jackson, 1988; here, as in Whippet, without moving).
-//! Invariant: what is decided here changes only when a collection ends.
+//! Young collections go on while they are profitable: while less than half survives, and they free more bytes a nanosecond than
+//! the last full collection did. Two unprofitable ones in a row switch them off. They are tried again after some full
+//! collections, or after much allocation, since a large heap seldom has full ones; each try that fails doubles this backoff. A
+//! try without a full collection before it begins with an en-masse promotion, for stores are not remembered during a backoff.
+//! The nursery doubles when much of it survives, or when its collections take much of the time, and halves when little does. It
+//! takes at most a quarter of the room below the goal; with little room left the next collection is a full one. A prototype
+//! showed that survival is the right signal (docs/design/young.md). Ungar and Jackson judged young collections by what they
+//! freed (1988); here objects do not move, as in Whippet.
+//! Invariant: a decision changes only when a collection ends.
 
 use super::tunables::goal::LEAST_BUDGET;
 use super::tunables::nursery::*;
 use crate::options::Generational;
 
-/// What a collection freed, and what that took.
+/// What a collection freed, and what it cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Efficiency {
-    /// Bytes that were handed out before it, and of those, those that are free now; of a full one of all bytes.
+    /// Bytes that were handed out since the collection before.
     pub allocated: usize,
-    /// See `allocated`.
+    /// Bytes that it freed: a young collection of those, a full one of all.
     pub freed: usize,
-    /// Nanoseconds of marking, without waiting for others, and without the sweep before: that belongs to the last.
+    /// Nanoseconds of marking, without waiting for other threads, and without the sweep, which belongs to the collection before.
     pub ns: u64,
-    /// Since the collection before.
+    /// Nanoseconds since the collection before.
     pub since: u64,
 }
 
 impl Efficiency {
-    /// Whether this is at least as good as another, and good at all.
+    /// Whether it freed more than half, and is at least as efficient as another.
     fn is_profitable(self, other: Efficiency) -> bool {
         self.freed > self.allocated / 2
             && self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
     }
 }
 
-/// What the next collection is that an allocation is due for.
+/// The kind of the next collection when the budget is exhausted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextCollection {
     /// A full one.
     Full,
     /// A young one.
     Young,
-    /// Everything counts as old from then on, and young collections are tried again.
+    /// An en-masse promotion, after which young collections are tried again.
     Promotion,
 }
 
@@ -50,18 +50,18 @@ pub enum NextCollection {
 #[derive(Debug)]
 pub struct Nursery {
     option: Generational,
-    /// There are young collections now.
+    /// Young collections are on.
     on: bool,
     size: usize,
     misses: u32,
-    /// They are tried again, after a rest.
+    /// They are being tried again after a backoff.
     tries: bool,
-    /// The last one paid.
+    /// The last one was profitable.
     paid: bool,
-    /// Full collections until one is tried, and how many after the next failure.
+    /// Full collections until the next try, and the length of the next backoff.
     backoff: u32,
     next_backoff: u32,
-    /// Or bytes to be allocated until then.
+    /// Bytes of allocation until the next try, if full collections are rare.
     backoff_bytes: usize,
     /// The last full collection.
     full: Option<Efficiency>,
@@ -91,40 +91,40 @@ impl Nursery {
         self.on
     }
 
-    /// What the next collection is that an allocation is due for.
+    /// The kind of the next collection when the budget is exhausted.
     pub fn next(&self) -> NextCollection {
         self.next
     }
 
-    /// How many bytes the remembered set may take up.
+    /// The limit of the remembered set, in bytes.
     pub fn most_remembered(&self) -> usize {
         self.size / 4
     }
 
-    /// How many stores may take the slow half of the barrier until the next young collection. Where the last one paid, those that
-    /// take as long as a full one in its place would, as far as that is known; else a few.
+    /// The number of stores that may take the slow half of the barrier until the next young collection. If the last one was
+    /// profitable, these stores may take as long as a full collection in its place would; else there are few.
     pub fn most_stores(&self) -> u64 {
         if self.option == Generational::Always {
             return u64::MAX;
         }
         let worth = self.full.filter(|_| self.paid).map_or(0, |full| {
-            // One that freed little says little of what the next frees, but comes no more often.
+            // A full collection that freed little says little of the next, but comes no more often.
             let per = full.freed.max(full.allocated).max(1);
             (self.size as u128 * full.ns as u128 / per as u128) as u64 / STORE_NS
         });
         worth.max((self.size / BYTES_A_STORE) as u64)
     }
 
-    /// How long a young collection may take, if so many nanoseconds have passed since the last.
+    /// The time that a young collection may take, in nanoseconds; `since` is the time since the last collection.
     pub fn most_time(&self, since: u64) -> u64 {
-        // Where they need not pay, as in tests, what they find does not depend on the machine's load.
+        // In tests, where they need not be profitable, the machine's load does not change what they find.
         if self.option == Generational::Always {
             return u64::MAX / 2;
         }
         (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
     }
 
-    /// How many bytes may be allocated before the next collection in a heap of `size` bytes.
+    /// The budget: bytes that may be allocated before the next collection, in a heap of `size` bytes.
     pub fn budget(&mut self, size: usize, goal: usize) -> usize {
         let room = goal.saturating_sub(size);
         let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
@@ -159,7 +159,7 @@ impl Nursery {
         }
     }
 
-    /// All that exists counts as old, unseen; because the remembered set had `overflowed`, or at the end of a rest.
+    /// Everything was promoted unseen, because the remembered set had `overflowed`, or at the end of a backoff.
     pub fn after_promotion(&mut self, overflowed: bool) {
         if overflowed {
             self.back_off();
@@ -169,11 +169,11 @@ impl Nursery {
     }
 
     fn try_again(&mut self) {
-        // One that fails is the last for a while.
+        // One failure ends the try.
         (self.on, self.tries, self.misses, self.backoff) = (true, true, MISSES - 1, 0);
     }
 
-    /// A young collection has ended, before which so many stores took the slow half of the barrier.
+    /// A young collection has ended; since the one before, `stores` stores took the slow half of the barrier.
     pub fn after_young(&mut self, young: Efficiency, stores: u64) {
         let survived = young.allocated.saturating_sub(young.freed);
         let cost = young.ns + stores * STORE_NS;
@@ -183,7 +183,7 @@ impl Nursery {
         } else if survived < young.allocated / HALVE && !share(LITTLE_TIME) {
             self.size = (self.size / 2).max(LEAST);
         }
-        // Before the first full one: of what it would look at, half is free.
+        // Before the first full collection: assume that it frees half of what it looks at.
         let least = self.full.unwrap_or(Efficiency { freed: young.allocated / 2, ns: cost, ..young });
         self.paid = Efficiency { ns: cost, ..young }.is_profitable(least);
         if self.paid {
@@ -196,7 +196,7 @@ impl Nursery {
         }
     }
 
-    /// There are no young collections for a while.
+    /// Switches young collections off for a backoff.
     fn back_off(&mut self) {
         if self.option == Generational::Auto {
             (self.on, self.paid) = (false, false);
@@ -215,7 +215,7 @@ mod tests {
     const FULL: Efficiency =
         Efficiency { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000 };
 
-    /// A young collection after which so many hundredths of the nursery survive, each MiB of which takes a millisecond.
+    /// A young collection after which N hundredths of the nursery survive, each MiB of which takes a millisecond.
     fn young(nursery: &Nursery, percent: usize) -> Efficiency {
         let allocated = nursery.size;
         let survived = allocated / 100 * percent;

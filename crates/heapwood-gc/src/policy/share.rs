@@ -1,25 +1,25 @@
-//! The collector's share of the time of a heap that is near its limit, where each collection finds little: at most half.
-//! Invariant: what is owed is never more than what can be saved and a collection.
+//! The share of the time that collections may take in a heap near its limit, where each frees little: at most half.
+//! Invariant: the debt never exceeds the most credit and one collection.
 
 use super::tunables::share::*;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-/// The share, kept as credit, in nanoseconds, as Go's limiter keeps its bucket: the program earns what it runs, up to a
-/// twentieth of a second, and a collection costs what it takes. Without credit a collection that would find little is put
-/// off, until nothing fits any more; what then is refused, is refused without collecting first. But who was refused may
-/// have dropped something before trying again: that one may collect on credit, up to as much and a collection of it.
+/// The share, kept as credit in nanoseconds, as Go's limiter keeps its bucket. The program earns the time that it runs, up to a
+/// twentieth of a second, and a collection costs what it takes. Without credit a collection is put off until nothing fits any
+/// more, and an allocation that then fails is rejected without collecting first. A thread whose allocation was rejected may have
+/// dropped something before it tries again: it may collect on credit, up to the same amount and one collection.
 #[derive(Debug)]
 pub(crate) struct CollectorShare {
     credit: AtomicI64,
-    /// When the credit was last put right.
+    /// The time up to which the credit is computed.
     as_of: AtomicU64,
-    /// What the last collection took.
+    /// The time of the last collection.
     last: AtomicU64,
     second_chance: AtomicBool,
 }
 
 impl CollectorShare {
-    /// All credit, from now on.
+    /// Full credit at this time.
     pub(crate) fn new(now: u64) -> Self {
         CollectorShare {
             credit: AtomicI64::new(MOST_CREDIT_NS),

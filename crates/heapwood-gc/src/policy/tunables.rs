@@ -74,7 +74,7 @@ pub(super) mod share {
 pub(super) mod help {
     /// A marking that takes one thread this many nanoseconds may have help.
     pub(in crate::policy) const LEAST_HELPED_NS: u64 = 8_000_000;
-    /// The first marking has help if so many bytes are in use.
+    /// The first marking has help if N bytes are in use.
     pub(in crate::policy) const FIRST_HELP_BYTES: usize = 256 << 20;
     /// Help must make a marking this much faster, for all threads together take more: two that are half as fast again as one
     /// take a third more CPU time.

@@ -12,7 +12,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// How many pieces of data are listed at most; most libraries have one.
 const MOST: usize = 1 << 14;
 
-/// Something at an address of whoever this code was linked into.
+/// Something at an address of the thread that this code was linked into.
 static OURS: u8 = 0;
 
 /// A piece of a library's data; of one that has none, an empty one.

@@ -1,5 +1,5 @@
 //! A thread that asks the dynamic loader what is loaded, for a collector that must not: while threads are stopped one of them
-//! may hold the loader's lock, and whoever waits for that waits for good. The collector waits for this thread instead, for a
+//! may hold the loader's lock, and the thread that waits for that waits for good. The collector waits for this thread instead, for a
 //! while; if there is no answer it lets the others go, so that it comes. Between collections it sleeps.
 //!
 //! Invariants: the list is this thread's from a question to its answer, and the collector's else; the thread ends before what

@@ -15,7 +15,7 @@
 //! | `visitor` | the walk over all of them |
 //! | `scan_roots` | what takes them |
 //!
-//! Frames and stacks are parts of a mutator; whoever walks brings them. Invariant: nothing outside these files reads a root.
+//! Frames and stacks are parts of a mutator; the thread that walks brings them. Invariant: nothing outside these files reads a root.
 
 mod changed_handles;
 mod frames;
@@ -62,7 +62,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// No roots, and room for so many handles.
+    /// No roots, and room for N handles.
     pub(crate) fn new(kernel: KernelRef, handles: usize) -> Result<Self, OsError> {
         let handles = Handles::new(kernel, handles)?;
         Ok(Roots {

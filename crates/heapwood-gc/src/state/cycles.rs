@@ -44,7 +44,7 @@ impl Cycles {
         self.full_collections.load(Ordering::Acquire)
     }
 
-    /// A collection ends, before which so many bytes had been handed out since the one before.
+    /// A collection ends, before which N bytes had been handed out since the one before.
     pub(crate) fn count_collection(&self, kind: Collection, handed_out: usize) {
         match kind {
             Collection::Full => {
@@ -81,7 +81,7 @@ impl Cycles {
         &self.goal
     }
 
-    /// A marking has found so many bytes alive, and sets this goal.
+    /// A marking has found N bytes alive, and sets this goal.
     pub(crate) fn set_sizes(&self, live: usize, goal: usize) {
         self.live.store(live, Ordering::Relaxed);
         self.goal.store(goal, Ordering::Relaxed);

@@ -57,7 +57,7 @@ impl Interruptions {
         let ring = self.ring.load(Ordering::Acquire);
         if !ring.is_null() {
             let line = self.noted.fetch_add(1, Ordering::AcqRel) % self.words.load(Ordering::Relaxed);
-            // SAFETY: the ring has so many words, and stays.
+            // SAFETY: the ring has N words, and stays.
             unsafe { &*ring.add(line) }
                 .store(instruction << Interruption::BITS | what as usize, Ordering::Release);
         }

@@ -101,7 +101,7 @@ impl MarkingLog {
 }
 
 impl MarkingLog {
-    /// A marking begins: there are lists of so many objects.
+    /// A marking begins: there are lists of N objects.
     pub(crate) fn begin(&self, kernel: KernelRef, shaded: usize, freed: usize) -> Result<(), OsError> {
         let lists = LogLists { shaded: LogList::new(kernel, shaded)?, freed: LogList::new(kernel, freed)? };
         *self.lists.lock() = Some(lists);

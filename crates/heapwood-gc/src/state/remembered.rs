@@ -11,7 +11,7 @@ use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
 const WORDS: usize = 512;
-/// The most chunks (16 MiB), and one for so many bytes of the window where that is less.
+/// The most chunks (16 MiB), and one for N bytes of the window where that is less.
 const MOST: usize = 4096;
 const WINDOW_BYTES_A_CHUNK: usize = 4 << 20;
 /// Chunks that stay in memory between collections.
@@ -63,7 +63,7 @@ pub(crate) struct RememberedSet {
 }
 
 impl RememberedSet {
-    /// An empty one for a heap with so many bytes of window.
+    /// An empty one for a heap with N bytes of window.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let most = (window / WINDOW_BYTES_A_CHUNK).clamp(KEEP, MOST);
         Ok(RememberedSet {
@@ -146,7 +146,7 @@ impl RememberedSet {
         }
     }
 
-    /// Forgets all; from now on it may take up so many bytes. All mutators have stopped, and have no chunk.
+    /// Forgets all; from now on it may take up N bytes. All mutators have stopped, and have no chunk.
     pub(crate) fn clear(&self, most: usize) {
         let mut used = self.used.lock();
         used.0 = 0;

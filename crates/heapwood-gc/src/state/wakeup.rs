@@ -80,7 +80,7 @@ impl Wakeup {
         }
     }
 
-    /// The thread looks no more, as nothing was left a moment ago; whoever closes an arena tells it again.
+    /// The thread looks no more, as nothing was left a moment ago; the thread that closes an arena tells it again.
     pub(crate) fn forget_arenas(&self) {
         self.looks_after_arenas.store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);

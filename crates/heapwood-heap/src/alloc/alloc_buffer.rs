@@ -3,9 +3,9 @@
 //! Allocation takes the cell at the cursor if it ends at or below the limit; storing the advanced cursor is the
 //! one store that commits. `cursor..limit` is a run of free cells of one span, zeroed where they may hold
 //! pointers unless their mutator writes values whole (see `owner`); or one cell of a span that the layout shares (see
-//! `demand`), and then the bump has no span. A bump without a run has cursor and limit 0, which sends every request to the
+//! `demand`), and then the allocation buffer has no span. An allocation buffer without a run has cursor and limit 0, which sends every request to the
 //! slow path.
-//! Invariant: only the owning thread changes a bump, except while it is stopped at a safepoint. What else a mutator keeps of a
+//! Invariant: only the owning thread changes an allocation buffer, except while it is stopped at a safepoint. What else a mutator keeps of a
 //! shape is beside it (`cached`).
 
 use crate::publication;
@@ -38,7 +38,7 @@ const _: () = assert!(core::mem::offset_of!(AllocBuffer, cursor) == 0);
 const _: () = assert!(core::mem::offset_of!(AllocBuffer, limit) == 8);
 const _: () = assert!(core::mem::offset_of!(AllocBuffer, cell_size) == 16);
 
-// SAFETY: all-zero bytes are a bump without a run; it holds plain numbers.
+// SAFETY: all-zero bytes are an allocation buffer without a run; it holds plain numbers.
 unsafe impl Zeroed for AllocBuffer {}
 
 impl AllocBuffer {
@@ -49,14 +49,14 @@ impl AllocBuffer {
         if cursor + size > self.limit.get() {
             return None;
         }
-        // SAFETY: the limit of a bump without a run is 0, so here it has one, and no run starts at address 0.
+        // SAFETY: the limit of an allocation buffer without a run is 0, so here it has one, and no run starts at address 0.
         Some(unsafe { NonNull::new_unchecked(cursor as *mut u8) })
     }
 
     /// Takes the cell that [`AllocBuffer::peek`] showed: from this store on it exists.
     ///
     /// # Safety
-    /// 1. `cell` is what `peek` of this bump returned for `size`, the cell size of its shape, since it was last refilled and
+    /// 1. `cell` is what `peek` of this allocation buffer returned for `size`, the cell size of its shape, since it was last refilled and
     ///    since the last commit; or `size` is several cells', or all the [`room`](Self::room) that the run has.
     /// 2. What a collection may read of it is written: pointers that it may follow, or zeros.
     #[inline(always)]
@@ -110,7 +110,7 @@ impl AllocBuffer {
         self.left() + self.dead.get() as usize
     }
 
-    /// Its span has so many bytes of free cells from the cursor on, and so many of dead ones below.
+    /// Its span has N bytes of free cells from the cursor on, and so many of dead ones below.
     pub(crate) fn set_unused(&self, left: usize, dead: usize) {
         self.beyond.set(left.saturating_sub(self.room()) as u32);
         self.dead.set(dead as u32);
@@ -136,7 +136,7 @@ impl AllocBuffer {
         self.set_run(cell..cell + size);
     }
 
-    /// It has a span now, from whose frontier on runs are to be looked for, with so many bytes of free cells.
+    /// It has a span now, from whose frontier on runs are to be looked for, with N bytes of free cells.
     pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize, free: usize) {
         self.cell_size.set(cell as u32);
         self.span.set(page.0 as u32);

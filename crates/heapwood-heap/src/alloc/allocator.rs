@@ -1,5 +1,5 @@
-//! What all mutators of a heap allocate from: spans that are swept, and shapes. Invariant: a span that a bump has is of the
-//! bump's shape, swept, and on no list.
+//! What all mutators of a heap allocate from: spans that are swept, and shapes. Invariant: a span that an allocation buffer has is of the
+//! allocation buffer's shape, swept, and on no list.
 
 use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::runs::free_run;

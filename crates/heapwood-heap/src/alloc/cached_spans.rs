@@ -1,8 +1,8 @@
-//! What a mutator keeps of each shape beside its bump: swept spans that wait to be allocated from, spans that are used
-//! up and wait to be handed in, cells that the program freed, and how many spans the next visit may bring: no more than
+//! What a mutator keeps of each shape beside its allocation buffer: swept spans that wait to be allocated from, spans that are used
+//! up and wait to be handed in, cells that the program freed, and how many spans the next central refill may bring: no more than
 //! twice the last, and as many as the shape is expected to use up before the mutator's room is. Elsewhere such a thing is the
 //! thread's cache of a size class, whose length follows demand as tcmalloc's do. Invariant: spans here are the mutator's and
-//! were swept in this cycle; the owner's thread changes them, or whoever has stopped it.
+//! were swept in this cycle; the owner's thread changes them, or the thread that has stopped it.
 
 #[cfg(doc)]
 use crate::alloc::thread_cache::ThreadCache;
@@ -13,9 +13,9 @@ use core::cell::Cell;
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// The most spans that a visit brings: with 8 KiB each, a MiB.
+/// The most spans that a central refill brings: with 8 KiB each, a MiB.
 pub(crate) const MOST_SPANS: u32 = 128;
-/// A visit was worth it if what it brought had room for so many objects.
+/// A visit was worth it if what it brought had room for N objects.
 const WORTH_IT: u32 = 64;
 
 /// One shape's.
@@ -26,21 +26,21 @@ pub(crate) struct CachedSpans {
     /// Spans without.
     pub(super) used: Cell<SpanList>,
     pub(super) freed: Cell<FreedCells>,
-    /// How many spans the last visit might bring, and in which cycle that was.
+    /// How many spans the last central refill might bring, and in which cycle that was.
     batch: Cell<u16>,
     /// How many objects the spans had room for that were opened since.
     room: Cell<u16>,
     batch_in: Cell<u32>,
-    /// Bytes of the bump's span that no object has, as the mutator's account has them.
+    /// Bytes of the allocation buffer's span that no object has, as the mutator's account has them.
     held: Cell<u32>,
-    /// Pages of the spans that its bump was given lately: a part of the mutator's demand ([`ThreadCache`]).
+    /// Pages of the spans that its allocation buffer was given lately: a part of the mutator's demand ([`ThreadCache`]).
     demand: Cell<u16>,
 }
 
 // There is one for each shape in each mutator, next to the others that the program uses.
 const _: () = assert!(size_of::<CachedSpans>() == 64);
 
-/// What a mutator expects of its shapes until its next visit: all together use up `room` bytes, each its part of the `demand`.
+/// What a mutator expects of its shapes until its next central refill: all together use up `room` bytes, each its part of the `demand`.
 #[derive(Clone, Copy)]
 pub(super) struct Forecast {
     pub(super) room: usize,
@@ -51,7 +51,7 @@ pub(super) struct Forecast {
 unsafe impl Zeroed for CachedSpans {}
 
 impl CachedSpans {
-    /// How many spans a visit in this cycle may bring: twice as many as the last, as many at first as the last of the cycle
+    /// How many spans a central refill in this cycle may bring: twice as many as the last, as many at first as the last of the cycle
     /// before, and one if there was none in that.
     pub(super) fn next_batch(&self, cycle: u32) -> u32 {
         let (last, last_in) = (self.batch.get() as u32, self.batch_in.replace(cycle));
@@ -66,31 +66,31 @@ impl CachedSpans {
         next
     }
 
-    /// Whether a visit in this cycle is expected to bring spans with room: the first is, and every one after one that did. Without
+    /// Whether a central refill in this cycle is expected to bring spans with room: the first is, and every one after one that did. Without
     /// the others a program whose survivors lie scattered takes new pages while most of its spans are nearly empty; and
     /// without an end to them one whose spans are nearly full takes the lock for every few objects.
     pub(super) fn is_refill_worthwhile(&self, cycle: u32) -> bool {
         self.batch_in.get() != cycle || self.room.get() as u32 >= WORTH_IT
     }
 
-    /// A span of those that were brought is allocated from next, with room for so many objects.
+    /// A span of those that were brought is allocated from next, with room for N objects.
     pub(super) fn note_room(&self, objects: usize) {
         self.room.set(self.room.get().saturating_add(objects as u16));
     }
 
-    /// How many spans of so many bytes it is expected to need beside those that it has, when its bump has so many bytes left.
+    /// How many spans of N bytes it is expected to need beside those that it has, when its allocation buffer has N bytes left.
     pub(super) fn expected(&self, forecast: Forecast, left: usize, span_bytes: usize) -> u32 {
         let part = forecast.room * self.demand.get() as usize / forecast.demand.0.max(1);
         let has = left + self.spans.get().len() as usize * span_bytes;
         part.saturating_sub(has).div_ceil(span_bytes) as u32
     }
 
-    /// How many spans the last visit might bring.
+    /// How many spans the last central refill might bring.
     pub(super) fn last_batch(&self) -> u32 {
         self.batch.get().max(1) as u32
     }
 
-    /// Its bump got a span of so many pages.
+    /// Its allocation buffer got a span of N pages.
     pub(super) fn note_demand(&self, pages: PageCount) {
         self.demand.set(self.demand.get().saturating_add(pages.0 as u16));
     }
@@ -103,12 +103,12 @@ impl CachedSpans {
         PageCount(self.demand.get() as usize)
     }
 
-    /// Bytes that the account has for the bump's span; they are so many from now on.
+    /// Bytes that the account has for the allocation buffer's span; they are so many from now on.
     pub(super) fn replace_held(&self, bytes: usize) -> usize {
         self.held.replace(bytes as u32) as usize
     }
 
-    /// Its thread leaves, or does something else: the next visit is the first.
+    /// Its thread leaves, or does something else: the next central refill is the first.
     pub(super) fn forget_refills(&self) {
         self.batch_in.set(0);
     }

@@ -1,8 +1,8 @@
 //! The visit to what mutators share: one lock acquisition settles the account, hands in what is used up, brings spans of
 //! the shape that is needed and of those that will soon be, the right to so many new ones, and a share of what is to be swept
 //! for everyone. What it brings is swept afterwards, without the lock. How many spans a shape gets follows from how many
-//! its bump was given lately, and what that has left: shapes that use up little get none, or what they have waiting would leave
-//! no room for the others. Invariant: what a mutator takes into its hands stays within the share that its last visit told, but for
+//! its allocation buffer was given lately, and what that has left: shapes that use up little get none, or what they have waiting would leave
+//! no room for the others. Invariant: what a mutator takes into its hands stays within the share that its last central refill told, but for
 //! a span.
 
 use super::cached_spans::Forecast;
@@ -15,13 +15,13 @@ use crate::spans::span_list::SpanList;
 use heapwood_os::timed_lock::ticks;
 use heapwood_pages::PageCount;
 
-/// The most pages that a mutator may take for new spans after a visit: 4 MiB.
+/// The most pages that a mutator may take for new spans after a central refill: 4 MiB.
 const MOST_NEW: u32 = 512;
-/// So many shapes get spans in one visit, beside the one that needs one.
+/// So many shapes get spans in one central refill, beside the one that needs one.
 const MOST_OTHERS: usize = 32;
-/// When so many pages of spans were given to bumps, what was counted of them before counts half: 4 MiB.
+/// When N pages of spans were given to allocation buffers, what was counted of them before counts half: 4 MiB.
 const DEMAND_AGES: PageCount = PageCount(512);
-/// So many bytes that arenas have left to the collector are told before the next visit.
+/// So many bytes that arenas have left to the collector are told before the next central refill.
 const MUCH_IN_ARENAS: usize = 64 << 10;
 /// So many cells that were freed stay with the mutator that frees them; with more, all are for everyone.
 pub(super) const MOST_FREED: u32 = 64;
@@ -64,13 +64,13 @@ impl Owner<'_> {
         let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);
         let (RefillResult { spans, swept }, freed) = self.take_for_refill(&mut central, request.id, most);
-        // Where cells are freed and come back no new spans are made before the next visit.
+        // Where cells are freed and come back no new spans are made before the next central refill.
         let come_back = freed.len(self.full_cycle()) != 0 && !request.id.is_shared();
         self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
         let others = self.take_for_others(&mut central, others);
         let brings = if spans.is_empty() { credit } else { spans.len() * request.span_pages().0 as u32 };
-        // Under a limit whoever finds no page must know that somebody sweeps, and nobody counts what is swept here.
+        // Under a limit the thread that finds no page must know that somebody sweeps, and nobody counts what is swept here.
         let due = match self.heap().is_limited() {
             true => 0,
             false => central.share_of_sweeping(brings).saturating_sub(if swept { 0 } else { spans.len() }),
@@ -88,7 +88,7 @@ impl Owner<'_> {
             let (result, swept) = self.sweeper().sweep(sweep_batch);
             self.cache().note_swept(swept);
             self.cache().swept_spans().set(result);
-            // It waits for the next visit, unless that is too much to wait.
+            // It waits for the next central refill, unless that is too much to wait.
             if self.held_bytes() > self.cache().share().bytes {
                 let mut central = self.sweeper().lock();
                 self.sweeper().return_swept(&mut central, self.cache().swept_spans().take());
@@ -100,7 +100,7 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Finds out how much of their spans the bumps have used, and lets demand age.
+    /// Finds out how much of their spans the allocation buffers have used, and lets demand age.
     fn measure_buffers(&self) {
         let cache = self.cache();
         let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);
@@ -111,7 +111,7 @@ impl Owner<'_> {
         cache.set_demand(PageCount(demand));
     }
 
-    /// Finds out how much of its span a bump has used.
+    /// Finds out how much of its span an allocation buffer has used.
     pub(super) fn look_at(&self, id: ShapeId) {
         let buffer = self.buffer(id);
         if buffer.span().is_some() {
@@ -119,7 +119,7 @@ impl Owner<'_> {
         }
     }
 
-    /// What is expected until the next visit, as far as the last one told. A mutator that lacks room gives back what its other shapes
+    /// What is expected until the next central refill, as far as the last one told. A mutator that lacks room gives back what its other shapes
     /// have, and takes nothing for them.
     fn forecast(&self, lacks_room: bool) -> Forecast {
         let room = match lacks_room {
@@ -129,7 +129,7 @@ impl Owner<'_> {
         Forecast { room, demand: self.cache().demand() }
     }
 
-    /// What shapes other than the one that needs a span are expected to need, beside so many bytes for that.
+    /// What shapes other than the one that needs a span are expected to need, beside N bytes for that.
     fn expected_of_others(
         &self,
         request: ShapeId,
@@ -167,7 +167,7 @@ impl Owner<'_> {
         (refill, freed)
     }
 
-    /// Takes spans for the mutator's other shapes: they would soon need a visit of their own.
+    /// Takes spans for the mutator's other shapes: they would soon need a central refill of their own.
     fn take_for_others<'m>(
         &'m self,
         central: &mut Central,
@@ -220,7 +220,7 @@ impl Owner<'_> {
         self.cache().activate(request.id);
     }
 
-    /// Says what was taken since the last visit, and hands in what was swept for others.
+    /// Says what was taken since the last central refill, and hands in what was swept for others.
     pub(crate) fn announce(&self, central: &mut Central) {
         if !self.cache().refills_in(self.cycle()) {
             central.note_refilling_mutator();

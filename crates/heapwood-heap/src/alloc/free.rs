@@ -1,7 +1,7 @@
 //! Objects that the program frees itself. A small object's cell gets a bit, which makes it no object at once and by which a
 //! second free is noticed, and waits in a chain until its shape needs a cell: with the mutator that freed it, or if it has
 //! many, for everyone. So nothing of another mutator's is touched, whoever's span the cell lies in. A large object's pages go
-//! back right away. Invariant: a cell is in a chain once, and whoever takes it out alone uses it.
+//! back right away. Invariant: a cell is in a chain once, and the thread that takes it out alone uses it.
 
 use super::central_refill::MOST_FREED;
 use super::owner::{Owner, RefillRequest};
@@ -29,7 +29,7 @@ impl Owner<'_> {
         }
         match self.sweeper().free_large(spans.page_of(object.get())) {
             Some(pages) => {
-                // At once: whoever frees large objects only may not come by for long.
+                // At once: the thread that frees large objects only may not come by for long.
                 self.cache().note_freed(pages.bytes());
                 self.announce(&mut self.sweeper().lock());
                 Ok(())
@@ -38,7 +38,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Frees an object beside a full marking that may have to look at it: it is no object any more, but its words and its memory
+    /// Frees an object during a concurrent marking that may have to look at it: it is no object any more, but its words and its memory
     /// stay until the marking's end [forgets](crate::Stopped::forget_freed) it.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// A cell of the bump's shape that was freed since the last full collection, its bit still set.
+    /// A cell of the allocation buffer's shape that was freed since the last full collection, its bit still set.
     pub(super) fn next_freed(&self, request: RefillRequest<'_>) -> Option<usize> {
         let (heap, cached, cycle) = (self.heap(), self.cache().cached(request.id), self.full_cycle());
         let mut chain = cached.freed.get();

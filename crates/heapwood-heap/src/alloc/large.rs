@@ -3,7 +3,7 @@
 //! touches them: memory that was in use before is given back instead of zeroed, and they do without huge pages, of which
 //! one would be behind every page that is touched.
 //!
-//! A mutator takes them on credit, and their pages out of those that it has set aside: so most are made without a lock. When
+//! A mutator takes them on credit, and their pages out of those that it has cached: so most are made without a lock. When
 //! the credit is used up it visits what mutators share, which settles its account and tells whether a collection is due.
 //! Invariants: pages between the first step and the last are in use, in no span, and counted as unfinished if a stop may
 //! come between; what mutators take on credit is together about what is left of the budget, but for threads that come in their
@@ -23,7 +23,7 @@ use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
-/// Pages are set aside if there may be so many runs of them.
+/// Pages are cached if there may be N runs of them.
 const WORTH: usize = 4;
 
 /// Pages that were taken for a large object and are not yet one.
@@ -77,7 +77,7 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
-    /// What it may take on credit after a visit. Under a limit a large object is told at once, like every page.
+    /// What it may take on credit after a central refill. Under a limit a large object is told at once, like every page.
     pub(super) fn large_credit(&self, central: &Central) -> usize {
         if self.heap().is_limited() { 0 } else { central.large_credit() }
     }

@@ -8,7 +8,7 @@
 //! | `runs` | where the next free cells of a span lie |
 //! | `allocator` | the floor that all this stands on: spans that are swept, and shapes |
 //! | `owner` | the slow path: next run, next span |
-//! | `refill_from_central` | the visit to what is shared, for several spans at once |
+//! | `refill_from_central` | the central refill to what is shared, for several spans at once |
 //! | `return_spans` | what happens to a mutator's spans when a cycle ends, and when it gives all back |
 //! | `promote` | how a young collection is ended before it has looked at everything |
 //! | `free` | objects that the program frees itself |

@@ -1,9 +1,9 @@
-//! The slow path of allocation, and who may take it. A bump first moves to the next run of free cells in its span; when the
-//! span is exhausted it gets another one of its shape: of those at home, or new pages out of those that its mutator has set
+//! The slow path of allocation, and who may take it. An allocation buffer first moves to the next run of free cells in its span; when the
+//! span is exhausted it gets another one of its shape: of those in the cache, or new pages out of those that its mutator has set
 //! aside, or a cell that the program has freed. None needs a lock. What mutators share is visited for more (`refill_from_central`).
 //!
-//! Who may do that is the thread that the mutator is of, or whoever has stopped it: a token says so. Invariant: the spans in
-//! the bumps are those of the token's heap.
+//! Who may do that is the thread that the mutator is of, or the thread that has stopped it: a token says so. Invariant: the spans in
+//! the allocation buffers are those of the token's heap.
 
 use crate::address::Address;
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -21,7 +21,7 @@ use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
-/// The right to allocate from a mutator's bumps and to take their spans away ([`Space::owner`](crate::Space::owner)).
+/// The right to allocate from a mutator's allocation buffers and to take their spans away ([`Space::owner`](crate::Space::owner)).
 pub struct Owner<'m> {
     allocator: &'m Allocator,
     buffers: NonNull<AllocBuffer>,
@@ -30,7 +30,7 @@ pub struct Owner<'m> {
     keeps_runs: bool,
 }
 
-/// A bump that needs a span, and what of.
+/// An allocation buffer that needs a span, and what of.
 #[derive(Clone, Copy)]
 pub(super) struct RefillRequest<'m> {
     pub(super) buffer: &'m AllocBuffer,
@@ -38,7 +38,7 @@ pub(super) struct RefillRequest<'m> {
     pub(super) shape: SmallShape<'m>,
 }
 
-/// What a bump got.
+/// What an allocation buffer got.
 #[derive(PartialEq, Eq)]
 enum TakenSpan {
     /// A span, in which the next run is to be found.
@@ -60,7 +60,7 @@ impl RefillRequest<'_> {
 }
 
 impl<'m> Owner<'m> {
-    /// The owner of the bumps from `buffers` on, as many as a heap can have shapes.
+    /// The owner of the allocation buffers from `buffers` on, as many as a heap can have shapes.
     ///
     /// # Safety
     /// As [`Space::owner`](crate::Space::owner)'s.
@@ -73,7 +73,7 @@ impl<'m> Owner<'m> {
         Owner { allocator, buffers, cache, keeps_runs: false }
     }
 
-    /// The same; if `keeps`, its thread was stopped between any two instructions and keeps the runs and cells that its bumps
+    /// The same; if `keeps`, its thread was stopped between any two instructions and keeps the runs and cells that its allocation buffers
     /// have.
     pub fn keeping_runs(self, keeps: bool) -> Self {
         Owner { keeps_runs: keeps, ..self }
@@ -84,14 +84,14 @@ impl<'m> Owner<'m> {
         self.keeps_runs
     }
 
-    /// The bump of `shape`.
+    /// The allocation buffer of `shape`.
     #[inline(always)]
     pub fn buffer(&self, shape: ShapeId) -> &'m AllocBuffer {
         // SAFETY: shape numbers are below MAX_SHAPES (their invariant), and the array is that long (contract of `new`).
         unsafe { &*self.buffers.as_ptr().add(shape.index()) }
     }
 
-    /// What the mutator keeps beside its bumps.
+    /// What the mutator keeps beside its allocation buffers.
     pub(crate) fn cache(&self) -> &'m ThreadCache {
         self.cache
     }
@@ -122,7 +122,7 @@ impl<'m> Owner<'m> {
         self.heap().marks().full_cycle()
     }
 
-    /// Gives the bump for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
+    /// Gives the allocation buffer for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
     /// `whole` promises that each will be written as a whole before it is committed: then those of masks and programs
     /// are not, since only the words of the value itself will ever be read as pointers.
     ///
@@ -142,7 +142,7 @@ impl<'m> Owner<'m> {
         self.refill_from_own(request, whole)
     }
 
-    /// Gives the bump the next run of the span that it has, as a refill would; false if it has none, or no more of them.
+    /// Gives the allocation buffer the next run of the span that it has, as a refill would; false if it has none, or no more of them.
     /// Most refills of a fragmented heap need no more than this.
     #[inline]
     pub fn continue_run(&self, id: ShapeId, whole: bool) -> bool {
@@ -151,7 +151,7 @@ impl<'m> Owner<'m> {
         if self.allocator.has_single_cells() {
             return false;
         }
-        // SAFETY: the bump has a span, so it was refilled, and the shape is this heap's.
+        // SAFETY: the allocation buffer has a span, so it was refilled, and the shape is this heap's.
         let shape = unsafe { self.allocator.shapes().get_unchecked(id) };
         shape.small().is_some_and(|shape| self.allocator.next_run(buffer, page, shape, whole))
     }
@@ -172,7 +172,7 @@ impl<'m> Owner<'m> {
         }
     }
 
-    /// Gives the bump of a layout without spans of its own one cell of a shared span, zero and with its layout written. The
+    /// Gives the allocation buffer of a layout without spans of its own one cell of a shared span, zero and with its layout written. The
     /// cell counts as an object from now on, one of zeros until it is used.
     fn refill_from_central_list(
         &self,
@@ -209,9 +209,9 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
-    /// The shape of an active bump.
+    /// The shape of an active allocation buffer.
     pub(super) fn small_shape(&self, id: ShapeId) -> SmallShape<'m> {
-        // SAFETY: active bumps are of shapes of this heap.
+        // SAFETY: active allocation buffers are of shapes of this heap.
         unsafe { self.allocator.shapes().get_unchecked(id) }
             .small()
             .expect("bumps are of shapes with a size class")
@@ -234,7 +234,7 @@ impl<'m> Owner<'m> {
                 let comes_first = self.sweeper().has_some(request.id)
                     && self.cache.cached(request.id).is_refill_worthwhile(self.cycle());
                 let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
-                // What a visit leaves is room enough, if only for this one.
+                // What a central refill leaves is room enough, if only for this one.
                 let may_take = || visited || self.has_room(request);
                 if at_hand.is_some() || !self.sweeper().has_some(request.id) && may_take() {
                     self.cache.use_credit(pages);
@@ -250,7 +250,7 @@ impl<'m> Owner<'m> {
             visited = true;
             let note_cached = !self.cache.cached(request.id).spans.get().is_empty();
             if is_near_limit && !note_cached && !self.sweeper().has_some(request.id) {
-                // No page is set aside.
+                // No page is cached.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
                 let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
@@ -265,7 +265,7 @@ impl<'m> Owner<'m> {
         self.take_pages_aside(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
-    /// Takes pages; if there are none, what was set aside goes back first, for it may be what is missing.
+    /// Takes pages; if there are none, what was cached goes back first, for it may be what is missing.
     pub(super) fn take_pages_aside(&self, aside: Aside<'_>, pages: PageCount) -> Result<PageRun, SpaceError> {
         let taken = self.sweeper().take_pages(aside, pages);
         if taken.is_ok() || self.cache.pages().is_empty() {
@@ -275,14 +275,14 @@ impl<'m> Owner<'m> {
         self.sweeper().take_pages(Aside::Nothing, pages)
     }
 
-    /// How many pages may be set aside: those that it may take for new spans, as far as its share goes.
+    /// How many pages may be cached: those that it may take for new spans, as far as its share goes.
     fn pages_ahead(&self, pages: PageCount) -> PageCount {
         let wanted = self.cache.credit() as usize;
         let room = self.cache.share().bytes.saturating_sub(self.cache.held_bytes() + pages.bytes());
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }
 
-    /// Gives `buffer` a span out of those at home, if there is one.
+    /// Gives `buffer` a span out of those in the cache, if there is one.
     fn open_cached(&self, request: RefillRequest<'_>) -> bool {
         let (heap, cached) = (self.heap(), self.cache.cached(request.id));
         let mut spans = cached.spans.get();
@@ -301,7 +301,7 @@ impl<'m> Owner<'m> {
         true
     }
 
-    /// Gives the bump a new span in pages that were taken for it.
+    /// Gives the allocation buffer a new span in pages that were taken for it.
     fn make_span(&self, request: RefillRequest<'_>, run: PageRun) {
         let (heap, cell) = (self.heap(), request.shape.size_class().cell_size());
         // What is not resident will read as zeros.
@@ -316,7 +316,7 @@ impl<'m> Owner<'m> {
         self.open(request, run.first, span.cells() * cell);
     }
 
-    /// The bump allocates from a span that has so many bytes of free cells.
+    /// The allocation buffer allocates from a span that has N bytes of free cells.
     fn open(&self, request: RefillRequest<'_>, page: PageIndex, free: usize) {
         let (span, cached) = (self.heap().spans().own(page), self.cache.cached(request.id));
         span.set_held(true);
@@ -325,7 +325,7 @@ impl<'m> Owner<'m> {
         self.cache.hold(request.id, free);
     }
 
-    /// Takes the span away from the bump: all its cells up to the cursor exist, and none is free. The cell of a shared span
+    /// Takes the span away from the allocation buffer: all its cells up to the cursor exist, and none is free. The cell of a shared span
     /// is no more than forgotten: it exists already, and is garbage.
     fn retire(&self, request: RefillRequest<'_>) {
         if let Some(page) = request.buffer.span() {
@@ -338,7 +338,7 @@ impl<'m> Owner<'m> {
         request.buffer.reset();
     }
 
-    /// Gives the bump a cell that the program has freed, if there is one of its shape.
+    /// Gives the allocation buffer a cell that the program has freed, if there is one of its shape.
     fn reuse_freed(&self, request: RefillRequest<'_>) -> bool {
         let Some(cell) = self.next_freed(request) else { return false };
         self.put_to_use(request, cell);

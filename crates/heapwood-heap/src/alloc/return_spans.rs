@@ -1,8 +1,8 @@
 //! What becomes of a mutator's spans when the world stops, when a cycle ends, and when it gives all back. At a stop they
 //! learn how far they have been used, and stay where they are. When a cycle ends, spans that wait go back to the shared
-//! lists, by the pack, and those that bumps have allocated from stay: their windows begin anew. Only a mutator that leaves or is
+//! lists, by the batch, and those that allocation buffers have allocated from stay: their windows begin anew. Only a mutator that leaves or is
 //! idle, or has too much, gives everything back. A mutator whose thread was stopped by a signal keeps its runs as they are, used or
-//! not, and a cell that waits for its object. Invariant: what a stop costs depends on how many bumps are active,
+//! not, and a cell that waits for its object. Invariant: what a stop costs depends on how many allocation buffers are active,
 //! not on how many shapes there are or how large the heap is.
 
 use super::owner::Owner;
@@ -33,7 +33,7 @@ impl Owner<'_> {
         });
     }
 
-    /// A cell that waits for its object in a bump without a span goes back to the chain that it came from, if it did: its bit
+    /// A cell that waits for its object in an allocation buffer without a span goes back to the chain that it came from, if it did: its bit
     /// tells.
     fn put_back_freed(&self, buffer: &AllocBuffer) {
         let (heap, cell) = (self.heap(), buffer.cursor());
@@ -96,9 +96,9 @@ impl Owner<'_> {
         });
     }
 
-    /// Calls `f` with the words that the cells in its bumps keep alive, which its thread, stopped between two instructions, may be
-    /// writing. A cell of the bump's own span does not exist yet, and what is written in it counts. One without a span exists,
-    /// and waits in the bump: of that the cursor is the word.
+    /// Calls `f` with the words that the cells in its allocation buffers keep alive, which its thread, stopped between two instructions, may be
+    /// writing. A cell of the allocation buffer's own span does not exist yet, and what is written in it counts. One without a span exists,
+    /// and waits in the allocation buffer: of that the cursor is the word.
     pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
         self.for_each_arena_cell_in_hand(&mut f);
         self.cache().for_each_active(|id| {
@@ -122,12 +122,12 @@ impl Owner<'_> {
         self.cache().cached(id).freed.get().len(self.full_cycle()) != 0
     }
 
-    /// Whether the bump has allocated from its span in this cycle.
+    /// Whether the allocation buffer has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
         self.heap().spans().own(page).start_of_window() != cursor
     }
 
-    /// The bump has a span no more.
+    /// The allocation buffer has a span no more.
     fn forget(&self, buffer: &AllocBuffer, page: PageIndex) {
         let span = self.heap().spans().own(page);
         span.set_held(false);
@@ -135,7 +135,7 @@ impl Owner<'_> {
         buffer.reset();
     }
 
-    /// The bump goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
+    /// The allocation buffer goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
     fn begin_window(&self, buffer: &AllocBuffer, page: PageIndex) {
         let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
         let span = heap.spans().own(page);
@@ -158,7 +158,7 @@ impl Owner<'_> {
         !self.cache().is_empty()
     }
 
-    /// Takes all spans and pages away from the mutator. Cells that it has not used stay free, and whoever needs some of
+    /// Takes all spans and pages away from the mutator. Cells that it has not used stay free, and the thread that needs some of
     /// their shape next gets them; they are no longer charged.
     pub fn flush(&self) {
         self.cache().end_credit();
@@ -169,7 +169,7 @@ impl Owner<'_> {
         self.cache().pages().flush(self.heap().pages());
     }
 
-    /// Gives back all spans, those that bumps have, too.
+    /// Gives back all spans, those that allocation buffers have, too.
     pub(super) fn return_all_spans(&self, central: &mut Central) {
         self.cache().retain_active(|id| {
             self.give_back(central, id);
@@ -248,7 +248,7 @@ impl Owner<'_> {
         bytes
     }
 
-    /// How many pages it has set aside.
+    /// How many pages it has cached.
     pub(crate) fn pages_aside(&self) -> PageCount {
         self.cache().pages().count()
     }

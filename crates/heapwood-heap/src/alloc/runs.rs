@@ -1,4 +1,4 @@
-//! Runs: where in a span the next free cells lie, one behind the other, for a bump to take. Small cells are found by
+//! Runs: where in a span the next free cells lie, one behind the other, for an allocation buffer to take. Small cells are found by
 //! words of the allocation bits: a table says for each class where in a page cells begin, and what begins there without
 //! a bit is free. Invariant: classes with a pattern have spans of one page, so that one pattern fits them all; larger
 //! cells are few, and are looked at one by one.

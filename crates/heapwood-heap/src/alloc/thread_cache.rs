@@ -1,6 +1,6 @@
-//! What a mutator keeps beside its bumps, so that most spans come without a lock: pages, an account of what it has taken
-//! since it last visited what is shared, how much it may have, what it swept for others, and which of its thousands of bumps
-//! hold anything at all. Invariant: what it owes to the account is what the last visit allowed; a bump that is not active has
+//! What a mutator keeps beside its allocation buffers, so that most spans come without a lock: pages, an account of what it has taken
+//! since it last visited what is shared, how much it may have, what it swept for others, and which of its thousands of allocation buffers
+//! hold anything at all. Invariant: what it owes to the account is what the last central refill allowed; an allocation buffer that is not active has
 //! no run and no span, and its home is empty.
 
 use crate::alloc::cached_spans::CachedSpans;
@@ -13,7 +13,7 @@ use core::cell::Cell;
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// A mutator's own, beside its bumps.
+/// A mutator's own, beside its allocation buffers.
 pub struct ThreadCache {
     pages: PageBlocks,
     account: Cell<Account>,
@@ -22,12 +22,12 @@ pub struct ThreadCache {
     credit: Cell<u32>,
     /// How many bytes of large objects it may still take.
     large_credit: Cell<usize>,
-    /// Bytes of the spans at home; and of the free cells of those that bumps have, as of when each was last looked at.
+    /// Bytes of the spans in the cache; and of the free cells of those that allocation buffers have, as of when each was last looked at.
     cached_bytes: Cell<usize>,
     open_bytes: Cell<usize>,
-    /// Pages of the spans that bumps were given lately.
+    /// Pages of the spans that allocation buffers were given lately.
     demand: Cell<PageCount>,
-    /// The cycle of its last visit.
+    /// The cycle of its last central refill.
     refilled_in: Cell<u32>,
     swept_spans: Cell<SweptSpans>,
     /// Spans that it owes to sweep for everyone.
@@ -50,7 +50,7 @@ struct ActiveBuffers {
 }
 
 impl ThreadCache {
-    /// The pages that it has set aside.
+    /// The pages that it has cached.
     #[inline]
     pub(super) fn pages(&self) -> &PageBlocks {
         &self.pages
@@ -62,7 +62,7 @@ impl ThreadCache {
         &self.arenas
     }
 
-    /// What it keeps of a shape beside the bump.
+    /// What it keeps of a shape beside the allocation buffer.
     #[inline]
     pub(super) fn cached(&self, shape: ShapeId) -> &CachedSpans {
         &self.cached_spans[shape.index()]
@@ -75,7 +75,7 @@ impl ThreadCache {
         self.pages.count().bytes() + self.cached_bytes.get() + self.open_bytes.get() + swept
     }
 
-    /// How many pages of spans its bumps were given lately.
+    /// How many pages of spans its allocation buffers were given lately.
     pub(super) fn demand(&self) -> PageCount {
         self.demand.get()
     }
@@ -101,7 +101,7 @@ impl ThreadCache {
         self.large_credit.set(bytes);
     }
 
-    /// It may take no new span, and no large object, before its next visit.
+    /// It may take no new span, and no large object, before its next central refill.
     pub(super) fn end_credit(&self) {
         self.credit.set(0);
         self.large_credit.set(0);
@@ -113,7 +113,7 @@ impl ThreadCache {
         self.large_credit.get()
     }
 
-    /// It has taken a large object of so many bytes, no more than it may.
+    /// It has taken a large object of N bytes, no more than it may.
     #[inline]
     pub(super) fn charge_large(&self, bytes: usize) {
         self.large_credit.set(self.large_credit.get() - bytes);
@@ -125,12 +125,12 @@ impl ThreadCache {
         self.update(|a| Account { large_page_locks: a.large_page_locks + 1, ..a });
     }
 
-    /// Spans of so many bytes have come home, or none is left there.
+    /// Spans of N bytes have come home, or none is left there.
     pub(super) fn note_cached(&self, bytes: usize) {
         self.cached_bytes.set(self.cached_bytes.get() + bytes);
     }
 
-    /// A bump has a span of so many pages, which was at home or not, and gives so many bytes.
+    /// An allocation buffer has a span of N pages, which was in the cache or not, and gives N bytes.
     pub(super) fn opened(&self, pages: PageCount, was_cached: bool, gives: usize) {
         if was_cached {
             self.note_uncached(pages.bytes());
@@ -139,13 +139,13 @@ impl ThreadCache {
         self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
     }
 
-    /// Of the span that the bump of a shape has so many bytes are free.
+    /// Of the span that the allocation buffer of a shape has N bytes are free.
     pub(super) fn hold(&self, shape: ShapeId, bytes: usize) {
         let before = self.cached(shape).replace_held(bytes);
         self.open_bytes.set((self.open_bytes.get() + bytes).saturating_sub(before));
     }
 
-    /// Spans of so many bytes are no longer at home.
+    /// Spans of N bytes are no longer in the cache.
     pub(super) fn note_uncached(&self, bytes: usize) {
         self.cached_bytes.set(self.cached_bytes.get().saturating_sub(bytes));
     }
@@ -154,7 +154,7 @@ impl ThreadCache {
         self.account.set(f(self.account.get()));
     }
 
-    /// A freed cell of so many bytes is used again.
+    /// A freed cell of N bytes is used again.
     pub(super) fn charge(&self, bytes: usize) {
         self.update(|a| Account { owed: a.owed + bytes, ..a });
     }
@@ -164,12 +164,12 @@ impl ThreadCache {
         self.update(|a| Account { returned: a.returned + bytes, ..a });
     }
 
-    /// The program has freed an object of so many bytes.
+    /// The program has freed an object of N bytes.
     pub(super) fn note_freed(&self, bytes: usize) {
         self.update(|a| Account { freed: a.freed + bytes, ..a });
     }
 
-    /// An arena has left so many bytes to the collector.
+    /// An arena has left N bytes to the collector.
     pub(crate) fn note_left_by_arena(&self, bytes: usize) {
         self.update(|a| Account { left_by_arenas: a.left_by_arenas + bytes, ..a });
     }
@@ -189,7 +189,7 @@ impl ThreadCache {
         self.update(|a| Account { starved: a.starved + ticks, ..a });
     }
 
-    /// A bump was refilled.
+    /// An allocation buffer was refilled.
     #[inline]
     pub(super) fn note_refill(&self) {
         self.update(|a| Account { refills: a.refills + 1, ..a });
@@ -210,7 +210,7 @@ impl ThreadCache {
         &self.swept_spans
     }
 
-    /// It owes to sweep so many spans more; how many it sweeps now. Each chore takes the page allocator's lock, so fewer than
+    /// It owes to sweep N spans more; how many it sweeps now. Each sweep batch takes the page allocator's lock, so fewer than
     /// `least` are not swept before there are more.
     pub(super) fn sweep_batch(&self, more: u32, least: u32) -> u32 {
         let due = self.due.get().saturating_add(more);
@@ -219,7 +219,7 @@ impl ThreadCache {
         now
     }
 
-    /// It takes a new span of so many pages.
+    /// It takes a new span of N pages.
     pub(super) fn use_credit(&self, pages: PageCount) {
         self.credit.set(self.credit.get().saturating_sub(pages.0 as u32));
     }
@@ -229,7 +229,7 @@ impl ThreadCache {
         self.credit.get()
     }
 
-    /// The bump of this shape, or its home, may hold something from now on.
+    /// The allocation buffer of this shape, or its home, may hold something from now on.
     pub(super) fn activate(&self, shape: ShapeId) {
         let word = shape.index() / 64;
         let (bits, words) = (&self.active.bits[word], &self.active.words[word / 64]);

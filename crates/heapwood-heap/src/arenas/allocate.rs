@@ -1,4 +1,4 @@
-//! The slow path of an arena: another run, more room in the piece, another piece. Invariant: pointer bits are written for whole runs,
+//! The slow path of an arena: another run, more room in the chunk, another chunk. Invariant: pointer bits are written for whole runs,
 //! before the run's layout is forgotten, and before a marking reads them.
 
 use super::chunk::{ArenaChunk, CHUNK, MOST_IN_ARENA, pages_of};
@@ -25,7 +25,7 @@ impl Owner<'_> {
     /// values, then [commit](ArenaHeader::commit). `key` is not 0, and the same for no other layout.
     ///
     /// # Errors
-    /// There is no memory for another piece.
+    /// There is no memory for another chunk.
     ///
     /// # Safety
     /// 1. The arena is an open one of this mutator's.
@@ -45,7 +45,7 @@ impl Owner<'_> {
         Ok(arena.cursor())
     }
 
-    /// The same, if the piece that the arena has has room: as where values of many types take turns.
+    /// The same, if the chunk that the arena has has room: as where values of many types take turns.
     ///
     /// # Safety
     /// As [`reserve_in_arena`](Owner::reserve_in_arena)'s.
@@ -72,7 +72,7 @@ impl Owner<'_> {
     /// Room for a value of `bytes` bytes without pointers; `align` is a power of two, at most 16.
     ///
     /// # Errors
-    /// There is no memory for another piece.
+    /// There is no memory for another chunk.
     ///
     /// # Safety
     /// 1. The arena is an open one of this mutator's.
@@ -106,12 +106,12 @@ impl Owner<'_> {
         }
     }
 
-    /// How many bytes of the piece are left to neither kind of values.
+    /// How many bytes of the chunk are left to neither kind of values.
     fn gap_of(&self, arena: &ArenaHeader) -> usize {
         if arena.newest.get() == 0 { 0 } else { arena.floor.get() - arena.real_limit.get() }
     }
 
-    /// Makes room for so many bytes of the run, of the gap if that is needed; false if that does not suffice.
+    /// Makes room for N bytes of the run, of the gap if that is needed; false if that does not suffice.
     fn extends_run(&self, arena: &ArenaHeader, bytes: usize) -> bool {
         let (limit, gap) = (arena.real_limit.get(), self.gap_of(arena));
         let need = (arena.cursor() + bytes).saturating_sub(limit).next_multiple_of(GRANULE);
@@ -143,7 +143,7 @@ impl Owner<'_> {
         self.hands_out_single_cells() || arena.has(SINGLE)
     }
 
-    /// The piece that an arena allocates from.
+    /// The chunk that an arena allocates from.
     fn piece_of(&self, arena: &ArenaHeader) -> ArenaChunk<'_> {
         ArenaChunk::of(self.span_at(arena.newest.get()))
     }
@@ -153,7 +153,7 @@ impl Owner<'_> {
         spans.at(spans.page_of(address))
     }
 
-    /// Goes on in a new piece, with room for so many bytes. Each is four times as long as the one before, up to a chunk; and an arena
+    /// Goes on in a new chunk, with room for N bytes. Each is four times as long as the one before, up to a chunk; and an arena
     /// that is not small gets a chunk at once, if one lies ready.
     fn take_next_chunk(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
         // Before it has another: what it goes on in is the newest that is old.
@@ -189,7 +189,7 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Nothing more is put into the piece that an arena allocates from.
+    /// Nothing more is put into the chunk that an arena allocates from.
     fn close_piece(&self, arena: &ArenaHeader) {
         if arena.newest.get() != 0 {
             self.publish_arena(arena);

@@ -1,5 +1,5 @@
-//! Pieces: the runs of pages that arenas are made of. A piece has the descriptor of a large object, and more in it: how far objects
-//! with pointers reach, how far the last collection saw them, and the next piece of the arena's ring.
+//! Pieces: the runs of pages that arenas are made of. A chunk has the descriptor of a large object, and more in it: how far objects
+//! with pointers reach, how far the last collection saw them, and the next chunk of the arena's ring.
 //!
 //! ```text
 //!   free pages --take--> IN USE (an arena) --close, sweep--> FREE (for the next arena) --idle--> free pages
@@ -8,15 +8,15 @@
 //!                                             +--> RESTING (addresses without memory)
 //! ```
 //!
-//! Invariants: in use, a piece is in one ring, and exists as an object; else it does not. What lies in a page has the kind of a piece
-//! until a full marking has met no pointer into it, so a pointer that was left somewhere leads to a piece, whatever became of it.
+//! Invariants: in use, a chunk is in one ring, and exists as an object; else it does not. What lies in a page has the kind of a chunk
+//! until a full marking has met no pointer into it, so a pointer that was left somewhere leads to a chunk, whatever became of it.
 
 use crate::spans::span::Span;
 use core::sync::atomic::Ordering;
 use heapwood_os::HUGE_PAGE;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// How many sizes of pieces there are.
+/// How many sizes of chunks there are.
 pub(crate) const SIZES: usize = 5;
 /// The last: a chunk with a huge page.
 pub(crate) const CHUNK: usize = SIZES - 1;
@@ -24,14 +24,14 @@ pub(crate) const CHUNK: usize = SIZES - 1;
 /// The size below, of which a chunk makes four: an arena that gets one is no small one any more, and so has a huge page behind it.
 pub(crate) const QUARTER: usize = CHUNK - 1;
 
-/// The pages of a piece: each size has four times as many as the one before.
+/// The pages of a chunk: each size has four times as many as the one before.
 pub(crate) const fn pages_of(size: usize) -> PageCount {
     PageCount(1 << (2 * size))
 }
 
 const _: () = assert!(pages_of(CHUNK).0 * PAGE_SIZE == HUGE_PAGE);
 
-/// The size of a piece of so many pages.
+/// The size of a chunk of N pages.
 pub(crate) fn size_of_pages(pages: PageCount) -> usize {
     pages.0.trailing_zeros() as usize / 2
 }
@@ -39,7 +39,7 @@ pub(crate) fn size_of_pages(pages: PageCount) -> usize {
 /// What is longer is passed to the heap: a quarter of a chunk, so that no chunk loses more than that at its end.
 pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
 
-/// How it stands with a piece.
+/// How it stands with a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ArenaChunkState {
@@ -51,19 +51,19 @@ pub(crate) enum ArenaChunkState {
     Quarantined = 3,
 }
 
-/// The flags of a piece: a marking has met a pointer into it that is not used any more; it has marks of its inside; it was given up
-/// with the promise that nothing refers to it; it was given up beside a marking, which does not look at what leads there.
+/// The flags of a chunk: a marking has met a pointer into it that is not used any more; it has marks of its inside; it was given up
+/// with the promise that nothing refers to it; it was given up during a concurrent marking, which does not look at what leads there.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
 const GIVEN_UP: u8 = 8;
 
-/// A piece, by its descriptor. Where a span of cells has links to packs, it has how far it is used.
+/// A chunk, by its descriptor. Where a span of cells has links to batches, it has how far it is used.
 #[derive(Clone, Copy)]
 pub(crate) struct ArenaChunk<'s>(&'s Span);
 
 impl<'s> ArenaChunk<'s> {
-    /// The piece whose descriptor this is.
+    /// The chunk whose descriptor this is.
     pub(crate) fn of(span: &'s Span) -> Self {
         ArenaChunk(span)
     }
@@ -113,7 +113,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.link(1).store((at - self.start()) as u32, Ordering::Relaxed);
     }
 
-    /// The first page of the next piece of the ring, or of the next that is free.
+    /// The first page of the next chunk of the ring, or of the next that is free.
     pub(crate) fn next(self) -> u32 {
         self.0.next()
     }
@@ -154,7 +154,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.flags().load(Ordering::Relaxed) & PROMISED != 0
     }
 
-    /// Its arena was closed or emptied beside a marking that had begun before the piece was made.
+    /// Its arena was closed or emptied during a concurrent marking that had begun before the chunk was made.
     pub(super) fn note_given_up(self) {
         self.set_flag(GIVEN_UP);
     }

@@ -7,7 +7,7 @@ use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-/// Free pieces, by size, and those that rest.
+/// Free chunks, by size, and those that rest.
 pub(crate) struct ArenaChunkPool {
     pub(super) free: [Stack; SIZES],
     pub(super) quarantined: Stack,
@@ -15,10 +15,10 @@ pub(crate) struct ArenaChunkPool {
     arenas: u64,
     /// Whether one was ever closed or emptied with the promise that nothing refers to it.
     pub(super) promised: bool,
-    /// Pages of pieces in use, and of all.
+    /// Pages of chunks in use, and of all.
     pub(super) in_use: usize,
     pub(super) all: usize,
-    /// Pages of pieces that a sweep finds dead go back, as the heap has no room.
+    /// Pages of chunks that a sweep finds dead go back, as the heap has no room.
     pub(super) wanted: bool,
 }
 
@@ -38,13 +38,13 @@ pub(super) struct Stack {
 pub struct ArenaBytes {
     /// In arenas.
     pub in_use: usize,
-    /// In pieces for the next arenas, with memory behind them or not.
+    /// In chunks for the next arenas, with memory behind them or not.
     pub free: usize,
-    /// In pieces whose addresses rest, without memory.
+    /// In chunks whose addresses rest, without memory.
     pub quarantined: usize,
 }
 
-/// The pages of a piece that no arena has, if they have no memory. (Those of a chunk that was split for one of its quarters may have:
+/// The pages of a chunk that no arena has, if they have no memory. (Those of a chunk that was split for one of its quarters may have:
 /// three at most.)
 fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
     let span = spans.at(page);
@@ -117,17 +117,17 @@ impl ArenaChunkPool {
         self.arenas
     }
 
-    /// Whether a piece of a size can be had at once.
+    /// Whether a chunk of a size can be had at once.
     pub(super) fn has(&self, size: usize) -> bool {
         self.free[size].len > 0
     }
 
-    /// The bytes of all pieces, whatever is behind them.
+    /// The bytes of all chunks, whatever is behind them.
     pub(crate) fn all_bytes(&self) -> usize {
         self.all * PAGE_SIZE
     }
 
-    /// The bytes of pieces without memory behind them, whose pages are in use: those that rest, or were given back.
+    /// The bytes of chunks without memory behind them, whose pages are in use: those that rest, or were given back.
     pub(crate) fn bytes_without_memory(&self) -> usize {
         let pages =
             self.free.iter().chain([&self.quarantined]).map(|stack| stack.without_memory).sum::<usize>();
@@ -141,7 +141,7 @@ impl ArenaChunkPool {
         ArenaBytes { in_use: self.in_use * PAGE_SIZE, free, quarantined }
     }
 
-    /// Calls `f` with the first page of each piece that no arena has, and whether it should be free or resting.
+    /// Calls `f` with the first page of each chunk that no arena has, and whether it should be free or resting.
     pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, ArenaChunkState)) {
         for stack in &self.free {
             stack.pages(spans).for_each(|page| f(page, ArenaChunkState::Free));

@@ -1,4 +1,4 @@
-//! From an address to an arena. Invariant: the answer is by the page's entry and the piece's descriptor alone.
+//! From an address to an arena. Invariant: the answer is by the page's entry and the chunk's descriptor alone.
 
 use super::chunk::{ArenaChunk, ArenaChunkState};
 use crate::address::Address;
@@ -16,16 +16,16 @@ pub struct ArenaPlace {
     pub is_there: bool,
     /// It was given up with the promise that nothing refers to it.
     pub is_promised: bool,
-    /// The first byte of its piece, and one past the last.
+    /// The first byte of its chunk, and one past the last.
     pub chunk: (usize, usize),
 }
 
-/// The piece of a page, which is one, for a marker.
+/// The chunk of a page, which is one, for a marker.
 #[derive(Clone, Copy)]
 pub struct MarkedArenaChunk<'s>(ArenaChunk<'s>, &'s AtomicBool);
 
 impl<'s> MarkedArenaChunk<'s> {
-    /// The flag says that pieces of no arena may have marks.
+    /// The flag says that chunks of no arena may have marks.
     pub(crate) fn new(chunk: ArenaChunk<'s>, stray: &'s AtomicBool) -> Self {
         MarkedArenaChunk(chunk, stray)
     }
@@ -60,7 +60,7 @@ impl<'s> MarkedArenaChunk<'s> {
         PageIndex(self.0.next() as usize)
     }
 
-    /// Whether its arena gave it up beside a marking that does not look for pointers into it, so that some may be left.
+    /// Whether its arena gave it up during a concurrent marking that does not look for pointers into it, so that some may be left.
     pub fn is_given_up(self) -> bool {
         self.0.is_given_up()
     }
@@ -72,7 +72,7 @@ impl<'s> MarkedArenaChunk<'s> {
 }
 
 impl PageHeap {
-    /// The piece that an address lies in.
+    /// The chunk that an address lies in.
     pub(crate) fn find_arena_chunk(&self, address: Address) -> Option<ArenaChunk<'_>> {
         let spans = self.spans();
         if !spans.contains(address) {

@@ -2,7 +2,7 @@
 //! which its mutator's list keeps alive while the arena is open; so an old handle that a collector can see leads to a header that
 //! says so, never to another arena's.
 //!
-//! In the piece that is allocated from lie, one behind the other: objects with pointers up to the cursor, room for more up to the
+//! In the chunk that is allocated from lie, one behind the other: objects with pointers up to the cursor, room for more up to the
 //! limit, a gap, and from the floor on blocks of values without pointers, of which the lowest has room from the data cursor up to the
 //! data limit. The slow path takes from the gap, on either side. Both kinds ascend, as processors like to fetch.
 //! Invariants: cursor, limit, floor, data and data limit are in this order; objects from the start of the run up to the cursor are of the
@@ -20,7 +20,7 @@ use heapwood_layout::WORD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ArenaKind {
-    /// Nothing outside points into it by then, as lifetimes promise: its pieces may be another arena's at once.
+    /// Nothing outside points into it by then, as lifetimes promise: its chunks may be another arena's at once.
     Borrowed = 1,
     /// Pointers into it may be left somewhere: its memory goes back, and its addresses are nobody's before a collection has seen
     /// none.
@@ -42,7 +42,7 @@ pub enum ArenaState {
     Left = 3,
 }
 
-/// Where the next value without pointers goes in an arena without a piece, if it has no size.
+/// Where the next value without pointers goes in an arena without a chunk, if it has no size.
 pub(super) const NOWHERE: usize = GRANULE;
 
 const MAGIC: u32 = 0x4152_4E41;
@@ -53,7 +53,7 @@ pub struct ArenaHeader {
     // The part that inline code uses.
     cursor: AtomicUsize,
     limit: AtomicUsize,
-    /// What the objects of the run are to whoever allocates; 0 if there is none.
+    /// What the objects of the run are to the thread that allocates; 0 if there is none.
     run: AtomicUsize,
     /// The bytes of each.
     step: AtomicUsize,
@@ -66,12 +66,12 @@ pub struct ArenaHeader {
     kind: Cell<u32>,
     state: Cell<u32>,
     pub(super) flags: Cell<u32>,
-    /// The addresses of this and of the newest piece, two slots that are roots while the arena is open; and of the oldest piece,
+    /// The addresses of this and of the newest chunk, two slots that are roots while the arena is open; and of the oldest chunk,
     /// which the newest comes behind in the ring.
     pub(super) this: Cell<usize>,
     pub(super) newest: Cell<usize>,
     pub(super) oldest: Cell<usize>,
-    /// The old piece, if any, that it went on in after the last collection.
+    /// The old chunk, if any, that it went on in after the last collection.
     pub(super) resumed: Cell<usize>,
     /// Where the run starts.
     pub(super) run_start: Cell<usize>,
@@ -81,7 +81,7 @@ pub struct ArenaHeader {
     /// Values without pointers lie from here on.
     pub(super) floor: Cell<usize>,
     pub(super) number: Cell<u64>,
-    /// Bytes of its pieces.
+    /// Bytes of its chunks.
     pub(super) bytes: Cell<usize>,
     /// Values that live in the heap: the newest of a list of cells in the arena.
     pub(super) passed: Cell<usize>,
@@ -119,7 +119,7 @@ impl ArenaHeader {
     /// Offset of one past the room for those.
     pub const DATA_LIMIT_OFFSET: usize = offset_of!(ArenaHeader, data_limit);
 
-    /// An arena without a piece.
+    /// An arena without a chunk.
     pub(super) fn new(this: usize, kind: ArenaKind, zeroes: bool, number: u64) -> Self {
         let nothing = || Cell::new(0);
         ArenaHeader {
@@ -212,7 +212,7 @@ impl ArenaHeader {
         (fits && self.run.load(Ordering::Relaxed) == key).then_some(cursor)
     }
 
-    /// The object that was peeked at, of so many bytes, exists from now on.
+    /// The object that was peeked at, of N bytes, exists from now on.
     #[inline(always)]
     pub fn commit(&self, object: usize, bytes: usize) {
         publication::publish_object();

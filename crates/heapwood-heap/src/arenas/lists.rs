@@ -1,5 +1,5 @@
 //! A mutator's arenas: those that are open, those that were used since the last collection, and the headers of some that were closed.
-//! Invariant: an arena on one of the first two lists keeps its header alive, and if it is open its pieces; no header is on the last when
+//! Invariant: an arena on one of the first two lists keeps its header alive, and if it is open its chunks; no header is on the last when
 //! a collection marks.
 
 use super::header::{ACTIVE, ArenaHeader};

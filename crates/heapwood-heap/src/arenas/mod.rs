@@ -1,7 +1,7 @@
-//! Arenas: memory for what dies together. An arena takes pieces, runs of pages from 8 KiB to 2 MiB, and hands out what lies in them
+//! Arenas: memory for what dies together. An arena takes chunks, runs of pages from 8 KiB to 2 MiB, and hands out what lies in them
 //! one value after the other: those with pointers from below, those without from above. All of it is given back at once.
 //!
-//! To a collector a piece is one large object, and the pieces of an arena are a ring, each of which leads to the next: so an arena
+//! To a collector a chunk is one large object, and the chunks of an arena are a ring, each of which leads to the next: so an arena
 //! lives as a unit, as long as its handle is open or anything points into it. Where its pointers are is told by bits beside the heap,
 //! written a run of equal objects at a time.
 //!
@@ -9,11 +9,11 @@
 //! |---|---|
 //! | `layout` | what an arena is told of a type |
 //! | `header` | an arena's cursors, its place among its mutator's others |
-//! | `chunk` | how large pieces are; what the descriptor of one says |
-//! | `chunks` | pieces that no arena has |
-//! | `supply` | where pieces come from; when their memory, their addresses and their pages go back |
+//! | `chunk` | how large chunks are; what the descriptor of one says |
+//! | `chunks` | chunks that no arena has |
+//! | `supply` | where chunks come from; when their memory, their addresses and their pages go back |
 //! | `lists` | a mutator's arenas |
-//! | `allocate` | values, runs, and pieces for them |
+//! | `allocate` | values, runs, and chunks for them |
 //! | `open` | arenas are opened, emptied and closed |
 //! | `visit` | what a collection does with a mutator's arenas |
 //! | `find` | from an address to an arena |

@@ -86,7 +86,7 @@ impl Owner<'_> {
         arena.set_data(NOWHERE, NOWHERE);
     }
 
-    /// Of an arena that a marking may go through, given up, the pieces from `newest` on that are new are not looked at by it: a young
+    /// Of an arena that a marking may go through, given up, the chunks from `newest` on that are new are not looked at by it: a young
     /// collection frees them. The others, of which `oldest` is the last, no longer lead there.
     fn give_up_new_pieces(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());

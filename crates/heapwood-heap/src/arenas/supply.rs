@@ -1,6 +1,6 @@
-//! Where arenas get pieces, and what becomes of those that they give up: a piece that no arena has, or pages of the heap's; back into
+//! Where arenas get chunks, and what becomes of those that they give up: a chunk that no arena has, or pages of the heap's; back into
 //! the stacks, or to rest. Memory of what is idle goes back, and after a full marking that has met no pointer into it, its pages,
-//! too. Invariant: pages of pieces go back from here alone, and as long as they have not, their kind is a piece's.
+//! too. Invariant: pages of chunks go back from here alone, and as long as they have not, their kind is a chunk's.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
 use super::chunk_pool::Stack;
@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 impl Sweeper {
-    /// A piece of a size for an arena, in its ring alone.
+    /// A chunk of a size for an arena, in its ring alone.
     pub(super) fn take_piece(&self, size: usize, arena: u64) -> Result<PageIndex, SpaceError> {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let reused = loop {
@@ -59,7 +59,7 @@ impl Sweeper {
         Ok(page)
     }
 
-    /// Makes free pieces of a new chunk, with a huge page behind the four.
+    /// Makes free chunks of a new chunk, with a huge page behind the four.
     fn split_chunk(&self) -> Result<(), SpaceError> {
         let (heap, spans, count) = (self.heap(), self.heap().spans(), pages_of(QUARTER));
         let run = self.take_chunk_pages(CHUNK)?;
@@ -87,7 +87,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Pages for a piece; those of a chunk fill a huge page, if there are such.
+    /// Pages for a chunk; those of a chunk fill a huge page, if there are such.
     fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
         let (heap, count) = (self.heap(), pages_of(size));
         if size != CHUNK {
@@ -115,9 +115,9 @@ impl Sweeper {
         }
     }
 
-    /// A sweep has found a piece dead. After a full marking, which has met no pointer into it, it is the next arena's, or free pages,
-    /// so many, that whoever sweeps gives back. A young one has not looked at what is old, nor one beside the program for what leads to a
-    /// piece that was made and given up meanwhile: then its addresses rest.
+    /// A sweep has found a chunk dead. After a full marking, which has met no pointer into it, it is the next arena's, or free pages,
+    /// so many, that the thread that sweeps gives back. A young one has not looked at what is old, nor one beside the program for what leads to a
+    /// chunk that was made and given up meanwhile: then its addresses rest.
     pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let rests = self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
@@ -134,7 +134,7 @@ impl Sweeper {
         Some(count)
     }
 
-    /// An arena gives up a piece, which no sweep will find any more; if its addresses are to `rest` its memory goes back at once.
+    /// An arena gives up a chunk, which no sweep will find any more; if its addresses are to `rest` its memory goes back at once.
     /// No marking is under way. It may be `promised` that nothing refers to it.
     pub(super) fn free_piece(&self, page: PageIndex, rests: bool, promised: bool) {
         if !self.take_large(page) {
@@ -153,14 +153,14 @@ impl Sweeper {
         if rests && heap.memory().rest(page, span.pages(), self.protects()) {
             span.set_fresh();
             if span.pages() == pages_of(CHUNK) {
-                // SAFETY: the piece is nobody's, and in no stack yet; no marking is under way that writes there.
+                // SAFETY: the chunk is nobody's, and in no stack yet; no marking is under way that writes there.
                 unsafe { heap.give_tables_back(page, span.pages()) };
             }
         }
         self.put_piece(page, rests);
     }
 
-    /// A marking is over, and the space still stands still: what it marked at pointers into pieces that no arena has is forgotten.
+    /// A marking is over, and the space still stands still: what it marked at pointers into chunks that no arena has is forgotten.
     pub(crate) fn forget_dangling_marks(&self) {
         if !self.dangling_marks().swap(false, Ordering::Relaxed) {
             return;
@@ -169,7 +169,7 @@ impl Sweeper {
         self.chunks().lock().for_each(spans, |page, _| {
             let chunk = ArenaChunk::of(spans.at(page));
             if chunk.was_met() {
-                // SAFETY: the piece is nobody's, and no marking is under way.
+                // SAFETY: the chunk is nobody's, and no marking is under way.
                 unsafe { marks.clear_both(chunk.start(), chunk.end()) };
             }
         });
@@ -182,7 +182,7 @@ impl Sweeper {
         let (start, end) = (chunk.start(), chunk.end());
         // One that was made since the last collection has no bit anywhere.
         let is_new = spans.at(page).is_swept_in(marks.cycle()) && !spans.at(page).has_survived();
-        // SAFETY: the piece was taken by this thread, and no marking is under way that looks at it. The memory is nobody's.
+        // SAFETY: the chunk was taken by this thread, and no marking is under way that looks at it. The memory is nobody's.
         unsafe {
             if chunk.has_marks_inside() {
                 marks.clear_both(start, end);
@@ -212,7 +212,7 @@ impl Sweeper {
         }
     }
 
-    /// After a full marking: pieces into which it has met no pointer rest no longer, and go back as pages if they are idle, or in
+    /// After a full marking: chunks into which it has met no pointer rest no longer, and go back as pages if they are idle, or in
     /// any case where pages are `wanted`.
     pub(crate) fn release_chunks(&self, wanted: bool) {
         let (heap, spans) = (self.heap(), self.heap().spans());
@@ -263,7 +263,7 @@ impl Sweeper {
         }
     }
 
-    /// Gives the memory of free pieces back that were not needed since the last call; returns how many bytes may have been resident.
+    /// Gives the memory of free chunks back that were not needed since the last call; returns how many bytes may have been resident.
     pub(crate) fn release_idle_pieces(&self, releases: bool) -> usize {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let (mut chunks, mut released) = (self.chunks().lock(), 0);
@@ -272,7 +272,7 @@ impl Sweeper {
             let skip = if releases { stack.len - stack.idle.min(stack.len) } else { stack.len };
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
-                // SAFETY: the piece is nobody's, as long as the lock is held.
+                // SAFETY: the chunk is nobody's, as long as the lock is held.
                 if !spans.at(page).is_fresh() && unsafe { heap.memory().give_back(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
                     stack.without_memory += pages_of(size).0;
@@ -283,15 +283,15 @@ impl Sweeper {
         released
     }
 
-    /// Whether free pieces have memory.
+    /// Whether free chunks have memory.
     pub(crate) fn has_free_pieces(&self) -> bool {
         let (spans, chunks) = (self.heap().spans(), self.chunks().lock());
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }
 
-    /// Takes what starts at a page, a piece in use, so that no sweep does.
+    /// Takes what starts at a page, a chunk in use, so that no sweep does.
     fn take_large(&self, page: PageIndex) -> bool {
-        // The span of a piece that rests is there still: where a collection has freed one that an arena has, which must not be, nobody
+        // The span of a chunk that rests is there still: where a collection has freed one that an arena has, which must not be, nobody
         // would put it back.
         let spans = self.heap().spans();
         spans.large().take(page)

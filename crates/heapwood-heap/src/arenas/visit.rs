@@ -1,5 +1,5 @@
 //! What a collection does with a stopped mutator's arenas: what they hold is published; those that are open are roots, and a young
-//! collection looks at those that were used since the last. Invariant: what lies between where the last collection saw an old piece
+//! collection looks at those that were used since the last. Invariant: what lies between where the last collection saw an old chunk
 //! end and where it ends now is looked at by the next, whatever becomes of the arena meanwhile.
 
 use super::chunk::ArenaChunk;
@@ -14,7 +14,7 @@ use heapwood_layout::WORD;
 pub enum ArenaWords {
     /// Slots, each of which holds the address of an object.
     Roots(Range<usize>),
-    /// Part of a piece: its pointers are told by bits.
+    /// Part of a chunk: its pointers are told by bits.
     Values(Range<usize>),
 }
 
@@ -51,7 +51,7 @@ impl Owner<'_> {
         }
     }
 
-    /// What an open arena's old piece was given since the last collection.
+    /// What an open arena's old chunk was given since the last collection.
     pub fn unseen_in_arena(&self, arena: &ArenaHeader) -> Range<usize> {
         self.publish_arena(arena);
         match arena.resumed.get() {

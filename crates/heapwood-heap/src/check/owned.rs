@@ -1,4 +1,4 @@
-//! What mutators own and do not use: free cells of the spans that they have taken, and pages that they have set aside. It is
+//! What mutators own and do not use: free cells of the spans that they have taken, and pages that they have cached. It is
 //! recomputed from what nobody owns, so that no mutator need be asked. Invariant: nothing of the heap changes.
 
 use crate::pages::page_heap::PageHeap;

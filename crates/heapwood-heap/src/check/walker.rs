@@ -138,7 +138,7 @@ impl<'h> Walker<'h> {
         result
     }
 
-    /// Whether the pieces of the arena that one is of are a ring of pieces in use.
+    /// Whether the chunks of the arena that one is of are a ring of chunks in use.
     fn ring(&self, page: PageIndex, chunk: ArenaChunk<'_>) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
         let next = PageIndex(chunk.next() as usize);
@@ -152,7 +152,7 @@ impl<'h> Walker<'h> {
         check(ordered, page, "a piece is used beyond its end")
     }
 
-    /// Follows a list through its packs.
+    /// Follows a list through its batches.
     fn list(
         &mut self,
         list: SpanList,

@@ -15,7 +15,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// Bytes of the heap that a word of bits is about.
 const BYTES: usize = 64 * WORD;
 
-/// Cells of so many bytes have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
+/// Cells of N bytes have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
 pub(crate) const ROOM_FOR_NUMBER: usize = 192;
 const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD + (8 * WORD - GRANULE));
 

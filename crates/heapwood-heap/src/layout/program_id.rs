@@ -24,5 +24,5 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 pub(crate) const MAX_NODES: usize = 1 << 17;
 /// A nest has at most so many nodes.
 pub const MOST_NODES: usize = 1 << 12;
-/// A program that would need more, or too many loops in each other, is unrolled if its type has at most so many words.
+/// A program that would need more, or too many loops in each other, is unrolled if its type has at most N words.
 pub const MOST_UNROLLED: usize = 64 * MOST_NODES;

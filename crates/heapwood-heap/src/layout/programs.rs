@@ -44,7 +44,7 @@ pub(crate) struct Programs {
     registering: Lock<Registering>,
 }
 
-/// What whoever registers a program needs.
+/// What the thread that registers a program needs.
 struct Registering {
     used: Used,
     /// Holds each program's number, plus 1.

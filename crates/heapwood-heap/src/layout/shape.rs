@@ -41,7 +41,7 @@ pub enum ScanKind {
     Program = 9,
     /// Each object has the number of its shape beside the heap.
     Numbered = 10,
-    /// A piece of an arena, in use or not: what lies in it has bits beside the heap.
+    /// A chunk of an arena, in use or not: what lies in it has bits beside the heap.
     Arena = 11,
 }
 

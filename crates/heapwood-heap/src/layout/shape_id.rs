@@ -60,7 +60,7 @@ impl ShapeId {
         self.0 >= FIRST_BITS && self.0 < ARENA
     }
 
-    /// That of pieces of arenas.
+    /// That of chunks of arenas.
     pub(crate) const ARENA: Self = ShapeId(ARENA);
 
     /// The shape with this number, which is below [`MAX_SHAPES`].

@@ -26,7 +26,7 @@ pub(crate) struct Shapes {
     registering: TimedLock<Registering>,
 }
 
-/// What whoever registers a shape needs.
+/// What the thread that registers a shape needs.
 struct Registering {
     index: MappedIndex,
     /// How many shapes are committed.

@@ -1,4 +1,4 @@
-//! What a new object rests on is seen by whoever meets a pointer to it: the product's refill, on a heap that has no span yet and must
+//! What a new object rests on is seen by the thread that meets a pointer to it: the product's refill, on a heap that has no span yet and must
 //! grow, raced against a thread that follows what the first has stored, as a marker does, or as a program's thread that then stores
 //! into the heap. loom tries every value that a weakly ordered machine may give a load; what each order is worth is shown by leaving
 //! it out. Invariant: who knows a pointer knows the page's span and that the page can be looked up.

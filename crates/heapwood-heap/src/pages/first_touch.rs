@@ -2,12 +2,12 @@
 //! and 512 small ones take four times as long. In a virtual machine that tells its host which memory is free (free page
 //! reporting) the host must find memory for each huge page that was not in use lately, which was seen to take 4 to 8 ms,
 //! while small ones are mostly such as the guest has still: a program that grew to 500 MiB spent two fifths of its time so
-//! (docs/results/young.md). So of a piece that the heap grows by one huge page is touched and timed, and where that takes too
+//! (docs/results/young.md). So of a chunk that the heap grows by one huge page is touched and timed, and where that takes too
 //! long it does without them until it is half as large again. Invariant: what is decided here is a matter of speed only.
 
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-/// A huge page may take so many nanoseconds of its thread: what 512 small ones take where those are cheap.
+/// A huge page may take N nanoseconds of its thread: what 512 small ones take where those are cheap.
 const WORTH: u64 = 1_000_000;
 /// A heap grows by so much at least (32 MiB) before the next is tried.
 const LEAST_REST: usize = (32 << 20) / PAGE_SIZE;

@@ -27,7 +27,7 @@ fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
 }
 
 impl Memory {
-    /// Reserves so many bytes, to have huge pages or not.
+    /// Reserves N bytes, to have huge pages or not.
     pub(crate) fn new(kernel: KernelRef, bytes: usize, huge_pages: bool) -> Result<Self, OsError> {
         Ok(Memory {
             reserved: Reservation::new(kernel, bytes, HUGE_PAGE)?,
@@ -83,7 +83,7 @@ impl Memory {
     fn touch_huge(&self, from: PageIndex, end: PageIndex) -> u64 {
         let count = PageCount(end.0 - from.0);
         let first = round_up(from.byte_offset(), HUGE_PAGE).unwrap_or(usize::MAX);
-        // Of a piece for an object that may be sparse little will be touched.
+        // Of a chunk for an object that may be sparse little will be touched.
         if count >= SPARSE || first.saturating_add(HUGE_PAGE) > end.byte_offset() {
             return 0;
         }
@@ -116,10 +116,10 @@ impl Memory {
         unsafe { byte.write_volatile(0) };
     }
 
-    /// The memory of a piece that an arena has given up goes back while its addresses rest; if that is to be `protected` nobody
+    /// The memory of a chunk that an arena has given up goes back while its addresses rest; if that is to be `protected` nobody
     /// can read there. Whether it reads as zeros afterwards: the kernel may refuse.
     pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
-        // SAFETY: the piece is nobody's.
+        // SAFETY: the chunk is nobody's.
         unsafe {
             let given = self.give_back(first, count);
             if protected {
@@ -134,7 +134,7 @@ impl Memory {
     pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         match protected {
             true => self.reserved.commit(bytes_of(first, count)).is_ok(),
-            // SAFETY: the piece is nobody's.
+            // SAFETY: the chunk is nobody's.
             false => unsafe { self.give_back(first, count) },
         }
     }

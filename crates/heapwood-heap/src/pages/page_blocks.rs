@@ -1,4 +1,4 @@
-//! Pages that a mutator has set aside, so that it takes the page allocator's lock once for many: a few blocks, each a page
+//! Pages that a mutator has cached, so that it takes the page allocator's lock once for many: a few blocks, each a page
 //! cache, and two caches for longer runs. Invariant: they count as in use in the allocator until they are given back.
 
 use core::cell::{Cell, UnsafeCell};
@@ -17,7 +17,7 @@ pub(crate) struct PageBlocks {
     long: UnsafeCell<[LongCache<Bits48>; LONG]>,
 }
 
-/// What is set aside of the pages that are taken: up to so many, for spans or for large objects.
+/// What is cached of the pages that are taken: up to so many, for spans or for large objects.
 #[derive(Clone, Copy)]
 pub(crate) enum Aside<'c> {
     Nothing,
@@ -26,7 +26,7 @@ pub(crate) enum Aside<'c> {
 }
 
 impl Aside<'_> {
-    /// How many pages may be set aside.
+    /// How many pages may be cached.
     pub(crate) fn most(self) -> PageCount {
         match self {
             Aside::Nothing => PageCount(0),
@@ -49,7 +49,7 @@ impl Aside<'_> {
 unsafe impl Zeroed for PageBlocks {}
 
 impl PageBlocks {
-    /// Takes pages that were set aside; none if there are none.
+    /// Takes pages that were cached; none if there are none.
     #[inline]
     pub(crate) fn take(&self, count: PageCount) -> Option<PageRun> {
         let run = self.blocks.iter().find_map(|block| {
@@ -61,7 +61,7 @@ impl PageBlocks {
         run.or_else(|| self.take_long(count))
     }
 
-    /// Takes a long run of pages that were set aside; none if there is none.
+    /// Takes a long run of pages that were cached; none if there is none.
     pub(crate) fn take_long(&self, count: PageCount) -> Option<PageRun> {
         self.with_long(|caches| caches.iter_mut().find_map(|cache| cache.allocate(count)))
     }
@@ -116,7 +116,7 @@ impl PageBlocks {
         f(unsafe { &mut *self.long.get() })
     }
 
-    /// How many are set aside.
+    /// How many are cached.
     pub(crate) fn count(&self) -> PageCount {
         let blocks: usize = self.blocks.iter().map(|block| block.get().pages().0).sum();
         PageCount(blocks + self.long_pages().0)

@@ -1,7 +1,7 @@
 //! The page heap: a page allocator over the reservation, and the tables beside it, committed up to where the heap has
 //! grown. Memory of free pages goes back to the kernel here, too: the page allocator says which and keeps them from being
 //! handed out meanwhile. Invariants: whatever lies below the extent can be looked up in every table; under a limit every
-//! page is counted before it is taken, by whoever holds [`Growth`].
+//! page is counted before it is taken, by the thread that holds [`Growth`].
 
 use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
@@ -23,7 +23,7 @@ use heapwood_pages::{
 
 /// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole,
 const GROWTH: usize = 512;
-/// by one part in so many of what it has, for each step costs half a dozen system calls,
+/// by one part in N of what it has, for each step costs half a dozen system calls,
 const GROWTH_SHARE: usize = 16;
 /// and by no more than this at a time unless it must (64 MiB).
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
@@ -33,7 +33,7 @@ const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
-/// Of a limit one part in so many is kept free of pages that are set aside.
+/// Of a limit one part in N is kept free of pages that are cached.
 const KEPT_FREE: usize = 8;
 /// How many runs a thread that allocates may release at a limit, however few pages it takes.
 const LEAST_AT_LIMIT: usize = 4;
@@ -165,15 +165,15 @@ impl PageHeap {
         }
     }
 
-    /// How many pages may be set aside beside `count` that are taken: all but the last eighth of the limit. What mutators have
-    /// set aside there would be missing where every page counts.
+    /// How many pages may be cached beside `count` that are taken: all but the last eighth of the limit. What mutators have
+    /// cached there would be missing where every page counts.
     pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
         let most = PageCount::from_bytes(limit - limit / KEPT_FREE).0;
         PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
     }
 
-    /// Whether the heap is so near its limit that no page is set aside.
+    /// Whether the heap is so near its limit that no page is cached.
     #[inline]
     pub(crate) fn is_near_limit(&self) -> bool {
         self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= limit - limit / KEPT_FREE)
@@ -298,7 +298,7 @@ impl PageHeap {
         self.pages.resident().bytes()
     }
 
-    /// After so many pages were taken: if more are resident now than the limit allows, free ones elsewhere give theirs
+    /// After N pages were taken: if more are resident now than the limit allows, free ones elsewhere give theirs
     /// back. This is the only release on a thread that allocates, and a bounded one: a run for each page at most, which
     /// costs no more than to fill those pages.
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {

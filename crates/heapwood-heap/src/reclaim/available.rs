@@ -1,6 +1,6 @@
 //! Which shapes have something for mutators on the shared lists: a bit for each. It is written under the
 //! lock of the lists and read without it, so that a mutator that needs a span of a shape which has none goes straight for a
-//! new one. Invariant: none but of timing: a bit too many costs a visit, and one too few a span, until it is set again.
+//! new one. Invariant: none but of timing: a bit too many costs a central refill, and one too few a span, until it is set again.
 
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use heapwood_os::sync::{AtomicU64, Ordering};

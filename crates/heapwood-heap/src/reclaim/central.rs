@@ -11,13 +11,13 @@
 //!      |--swept for everyone, something free------------------------^
 //!      |--swept for everyone, nothing free--> FULL
 //!      \--swept for everyone, nothing alive--> free pages
-//!   a young collection: USED, BEGUN and what mutators have at home are UNSWEPT again
+//!   a young collection: USED, BEGUN and what mutators have in the cache are UNSWEPT again
 //!   a full collection: FULL and PARTIAL, too
 //! ```
 //!
 //! So what follows a young collection looks at those spans alone that were allocated from since the one before. These steps
-//! cost nothing for what is here: each shape's lists say in which cycle they were last put in order, and whoever touches
-//! them first does it. A mutator visits once for many spans, which change hands by the pack; with them
+//! cost nothing for what is here: each shape's lists say in which cycle they were last put in order, and the thread that touches
+//! them first does it. A mutator visits once for many spans, which change hands by the batch; with them
 //! it gets its share of the budget and of what is to be swept. Invariant: every span is on exactly one list here, or is a
 //! mutator's, or has just been taken by the thread that holds the lock, or is one of those that somebody sweeps (`in_hand`).
 //! Large objects are on no list (`large_objects`).
@@ -109,14 +109,14 @@ impl ShapeLists {
     }
 }
 
-/// What a visit brings home.
+/// What a central refill brings home.
 pub(crate) struct RefillResult {
     pub(crate) spans: SpanList,
     /// They have been swept.
     pub(crate) swept: bool,
 }
 
-/// What is to be swept by whoever takes it.
+/// What is to be swept by the thread that takes it.
 pub(crate) enum SweepBatch {
     /// Spans of a shape.
     Spans(ShapeId, SpanList),
@@ -147,15 +147,15 @@ pub(crate) struct Share {
 
 /// What a mutator may always have.
 const LEAST_SHARE: usize = 256 << 10;
-/// All mutators together may have one part in so many of the heap.
+/// All mutators together may have one part in N of the heap.
 const SHARES: usize = 20;
-/// The most spans of a chore, but for the collector's and the background thread's; and the words of large objects.
+/// The most spans of a sweep batch, but for the collector's and the background thread's; and the words of large objects.
 const MOST_CHORE: u32 = 512;
 const LARGE_WORDS: usize = 64;
-/// The fewest spans of a chore, and of those of all mutators together.
+/// The fewest spans of a sweep batch, and of those of all mutators together.
 const LEAST_CHORE: usize = 32;
 const LEAST_CHORES: usize = 64;
-/// Of a shape's spans one for so many pages of the heap may be neglected, and no more than so many.
+/// Of a shape's spans one for N pages of the heap may be neglected, and no more than so many.
 const WORTH: usize = 512;
 const MOST_NEGLECTED: usize = 16;
 /// Near the end of the budget mutators take few spans, but together so many, or one each.
@@ -174,11 +174,11 @@ pub(crate) struct Central {
     sweep_from: u32,
     /// and large objects that start below this word have been swept.
     large_from: usize,
-    /// How many chores of those who sweep for everyone are under way.
+    /// How many sweep batches of those who sweep for everyone are under way.
     in_hand: usize,
-    /// Somebody found no pages in this cycle: as it ends, mutators give back those that they have set aside.
+    /// Somebody found no pages in this cycle: as it ends, mutators give back those that they have cached.
     pages_wanted: bool,
-    /// Nobody but the collector may take chores.
+    /// Nobody but the collector may take sweep batches.
     suspended: bool,
     /// Spans on lists, those of them that are unswept, and those that will be after a young collection.
     listed: usize,
@@ -291,7 +291,7 @@ impl Central {
         lists
     }
 
-    /// Fetches the span that [`take_for_refill`](Self::take_home) would begin with. Another processor is likely to have it, and whoever takes
+    /// Fetches the span that [`take_for_refill`](Self::take_home) would begin with. Another processor is likely to have it, and the thread that takes
     /// spans of many shapes waits for all at once.
     pub(crate) fn prefetch(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) {
         let lists = self.lists(heap, demand, shape);
@@ -325,7 +325,7 @@ impl Central {
         RefillResult { spans, swept }
     }
 
-    /// Whether there are so many spans of a shape to take home that a visit is worth it (in a large heap a few are not, while
+    /// Whether there are N spans of a shape to take that a central refill is worth it (in a large heap a few are not, while
     /// there are new ones).
     pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
         let worth = (heap.pages().in_use().0 / WORTH).clamp(1, MOST_NEGLECTED);
@@ -422,20 +422,20 @@ impl Central {
         None
     }
 
-    /// What became of a chore's spans; those without an object are free pages now.
+    /// What became of a sweep batch's spans; those without an object are free pages now.
     pub(crate) fn return_swept(&mut self, spans: &Spans, SweptSpans { shape, partial, full }: SweptSpans) {
         if shape == 0 {
             return;
         }
         self.listed += (partial.len() + full.len()) as usize;
-        // SAFETY: as for `lists`, which whoever took the chore has put in order; no cycle has ended since.
+        // SAFETY: as for `lists`, which whoever took the sweep batch has put in order; no cycle has ended since.
         let lists = unsafe { &mut *self.lists.at(shape as usize) };
         lists.partial.append(spans, partial);
         lists.full.append(spans, full);
         self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
     }
 
-    /// A chore for everyone begins, or is done.
+    /// A sweep batch for everyone begins, or is done.
     pub(crate) fn take_in_hand(&mut self) {
         self.in_hand += 1;
     }
@@ -453,7 +453,7 @@ impl Central {
         share.min(MOST_CHORE as u128) as u32
     }
 
-    /// So many spans are worth a chore; all mutators together leave no more than that undone, or one each.
+    /// So many spans are worth a sweep batch; all mutators together leave no more than that undone, or one each.
     pub(crate) fn least_sweep_batch(&self) -> u32 {
         (LEAST_CHORES / self.mutators()).clamp(1, LEAST_CHORE) as u32
     }
@@ -483,7 +483,7 @@ impl Central {
         self.suspended = suspended;
     }
 
-    /// A marking has ended: what is on lists is unswept, or after a young one what was allocated from, and so many bytes may be
+    /// A marking has ended: what is on lists is unswept, or after a young one what was allocated from, and N bytes may be
     /// handed out before the next. Returns how many were.
     pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
@@ -524,7 +524,7 @@ impl Central {
         self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
     }
 
-    /// How many pages' spans a mutator may take home, or make, before it comes here again: up to `most`, and half of what is left
+    /// How many pages' spans a mutator may take, or make, before it comes here again: up to `most`, and half of what is left
     /// of the budget for it at most, but for the last.
     pub(crate) fn credit(&self, most: u32) -> u32 {
         let least = (LAST_SPANS / self.mutators()).clamp(1, LEAST_CREDIT);

@@ -1,6 +1,6 @@
 //! How long sweeping takes, how long page recovery (free spans back to the page allocator), and by whom. Both come in
-//! packs of microseconds, on whatever thread needs them, so that they are read in ticks of the processor's counter, twice
-//! or three times a pack: system calls for CPU time would take longer than the packs. Who has swept keeps the figures until
+//! batches of microseconds, on whatever thread needs them, so that they are read in ticks of the processor's counter, twice
+//! or three times a batch: system calls for CPU time would take longer than the batches. Who has swept keeps the figures until
 //! it next takes the lock of the span lists. Invariant: every figure is a sum that only grows, written under that lock and so
 //! without a read-modify-write, and may be read by anybody without it, a process that is ending included.
 
@@ -144,14 +144,14 @@ impl Add for Swept {
     }
 }
 
-/// One pack under way.
+/// One batch under way.
 pub(crate) struct SweepTimer {
     since: u64,
     swept: Swept,
 }
 
 impl SweepTimer {
-    /// Begins to time a pack.
+    /// Begins to time a batch.
     pub(crate) fn start() -> Self {
         SweepTimer { since: ticks(), swept: Swept::default() }
     }
@@ -162,7 +162,7 @@ impl SweepTimer {
         now.saturating_sub(core::mem::replace(&mut self.since, now))
     }
 
-    /// Until here so many spans were swept.
+    /// Until here N spans were swept.
     pub(crate) fn swept(&mut self, spans: u32) {
         self.swept.spans += spans;
         self.swept.sweep += self.lap();

@@ -1,10 +1,10 @@
-//! Spans without an object on their way back to the page allocator: neighbours in one piece, and many at a time, so that its
+//! Spans without an object on their way back to the page allocator: neighbours in one chunk, and many at a time, so that its
 //! lock is taken once for many. Invariant: what was pushed is in no span, and goes back with the next `give`.
 
 use crate::pages::page_heap::PageHeap;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// How many pieces of free pages go back at once.
+/// How many chunks of free pages go back at once.
 const RUNS: usize = 256;
 
 /// Those of one sweep.

@@ -93,7 +93,7 @@ impl Sweeper {
     /// has none, and the line is not touched.
     #[inline]
     fn clear_old_mark(&self, span: &Span, start: usize) {
-        // A young collection may have marked what is new for a full marking under way.
+        // A young collection may have marked what is new for a full active marking.
         if !span.has_survived() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Sweeping: a span's free cells are those without an allocation bit, so sweeping writes no cell. It counts the
 //! bits to tell full spans from empty ones and clears the other side for the next marking. Mutators sweep what they take
-//! home, and with each visit a share of the rest, so that all is swept when the budget is used up; the background thread
+//! home, and with each central refill a share of the rest, so that all is swept when the budget is used up; the background thread
 //! does the same, and what is then left is swept before the next collection stops anybody. Invariant: a span is swept once a
 //! cycle, by the one thread that took it off its list, and none in a stop.
 
@@ -106,7 +106,7 @@ impl Sweeper {
         &self.chunks
     }
 
-    /// Whether pieces that no arena has may have marks.
+    /// Whether chunks that no arena has may have marks.
     pub(crate) fn dangling_marks(&self) -> &AtomicBool {
         &self.dangling_marks
     }
@@ -168,7 +168,7 @@ impl Sweeper {
         self.available.set(shape, some);
     }
 
-    /// Spans of a shape are soon taken home.
+    /// Spans of a shape are soon taken.
     pub(crate) fn prefetch(&self, central: &mut Central, shape: ShapeId) {
         central.prefetch(&self.heap, &self.demand, shape);
     }
@@ -243,7 +243,7 @@ impl Sweeper {
         self.demand.begin_cycle(shape, self.heap.marks().full_cycle(), true);
     }
 
-    /// Something for a mutator to sweep for everyone, up to so many spans.
+    /// Something for a mutator to sweep for everyone, up to N spans.
     pub(crate) fn next_sweep_batch(&self, central: &mut Central, most: u32) -> Option<SweepBatch> {
         let sweep_batch =
             if most == 0 { None } else { central.next_sweep_batch(&self.heap, &self.demand, most) };
@@ -275,7 +275,7 @@ impl Sweeper {
         central.begin_cycle(after, budget, goal)
     }
 
-    /// Keeps threads other than mutators from sweeping. Whoever does now is waited for: a pack at most. The mutators must be
+    /// Keeps threads other than mutators from sweeping. The thread that does now is waited for: a batch at most. The mutators must be
     /// stopped, or a mutator's sweep is waited for that waits for its turn to stop.
     pub(crate) fn suspend(&self) {
         self.lock().suspend(true);
@@ -499,8 +499,8 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some, and what is to be set aside for a mutator. Under a limit all are counted before they are
-    /// taken, and nothing is set aside near it.
+    /// Free pages, if there are some, and what is to be cached for a mutator. Under a limit all are counted before they are
+    /// taken, and nothing is cached near it.
     fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
         if !self.heap.is_limited() {
             return self.find_pages(aside, count);

@@ -15,7 +15,7 @@ impl<'s> Arenas<'s> {
         self.0.sweeper().heap().find_arena(address)
     }
 
-    /// The piece of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
+    /// The chunk of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
     #[inline]
     pub fn find_chunk(self, address: Address) -> Option<MarkedArenaChunk<'s>> {
         self.0
@@ -25,7 +25,7 @@ impl<'s> Arenas<'s> {
             .map(|chunk| MarkedArenaChunk::new(chunk, self.0.sweeper().dangling_marks()))
     }
 
-    /// By which object what lies at an address is known to a marking: a value of an arena by its piece, all else by itself. `None`
+    /// By which object what lies at an address is known to a marking: a value of an arena by its chunk, all else by itself. `None`
     /// where an arena was that is no more.
     #[inline]
     pub fn marked_as(self, address: Address) -> Option<Address> {

@@ -16,12 +16,12 @@ impl<'s> PageMemory<'s> {
         self.0.sweeper().heap().pages()
     }
 
-    /// How many pages are in use: by spans, and by what mutators have set aside.
+    /// How many pages are in use: by spans, and by what mutators have cached.
     pub fn in_use(self) -> PageCount {
         self.0.sweeper().heap().pages().in_use()
     }
 
-    /// The pages as they are now. Those that mutators have set aside count as in use.
+    /// The pages as they are now. Those that mutators have cached count as in use.
     pub fn snapshot(self) -> Snapshot {
         self.0.sweeper().heap().pages().snapshot()
     }

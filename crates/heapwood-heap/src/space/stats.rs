@@ -82,7 +82,7 @@ pub struct SpaceStats {
     pub swept_by_collector: u64,
     /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
     pub hold_spans: u64,
-    /// All the time that it was held, by whomever, in ticks.
+    /// All the time that it was held, by any thread, in ticks.
     pub held_spans: u64,
     /// The same of the page allocator's lock.
     pub hold_pages: u64,

@@ -18,7 +18,7 @@ pub(crate) struct LargeObjects {
 }
 
 impl LargeObjects {
-    /// None, in a window of so many pages.
+    /// None, in a window of N pages.
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let words = window.0.div_ceil(WORD_PAGES);
         Ok(LargeObjects {
@@ -60,7 +60,7 @@ impl LargeObjects {
         self.unseen(page.0 / WORD_PAGES).fetch_or(1 << (page.0 % WORD_PAGES), Ordering::Release);
     }
 
-    /// A sweep is about to look at what starts at a page; whether none had. Whoever is told so sees it as it was made: if
+    /// A sweep is about to look at what starts at a page; whether none had. The thread that is told so sees it as it was made: if
     /// another is made there meanwhile that is unseen.
     pub(crate) fn see(&self, page: PageIndex) -> bool {
         let (word, bit) = (self.unseen(page.0 / WORD_PAGES), 1 << (page.0 % WORD_PAGES));

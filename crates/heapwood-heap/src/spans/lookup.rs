@@ -156,7 +156,7 @@ impl Spans {
         self.at(page)
     }
 
-    /// The same, of a page that a bump, a list or the page table names: those of spans that exist.
+    /// The same, of a page that an allocation buffer, a list or the page table names: those of spans that exist.
     #[inline(always)]
     pub(crate) fn at(&self, page: PageIndex) -> &Span {
         debug_assert!(page < self.end());
@@ -203,16 +203,16 @@ impl Spans {
         self.table.set_span(page, pages, kind, shape);
     }
 
-    /// Makes a piece of an arena, which is of the same pages, anew.
+    /// Makes a chunk of an arena, which is of the same pages, anew.
     ///
     /// # Safety
-    /// 1. The piece is the caller's, and no arena's.
+    /// 1. The chunk is the caller's, and no arena's.
     pub(crate) unsafe fn renew(&self, page: PageIndex, span: Span) {
         // SAFETY: contract 1; pages in use lie below the extent.
         unsafe { self.descriptors.at(page.0).write(span) };
     }
 
-    /// A piece of an arena is none any more. The caller held it.
+    /// A chunk of an arena is none any more. The caller held it.
     pub(crate) fn remove_chunk(&self, page: PageIndex) {
         self.ages.set(page, self.at(page).pages(), 0);
         self.remove(page);

@@ -32,7 +32,7 @@ pub struct Span {
     cells_start: usize,
     /// One past the last cell; for a large object, one past its last byte.
     cells_end: usize,
-    /// [`reciprocal`] of the cell size; of a piece of an arena, the number of that.
+    /// [`reciprocal`] of the cell size; of a chunk of an arena, the number of that.
     reciprocal: u64,
     /// Cells from the low half up to the high half exist, in bytes from the first.
     window: AtomicU64,
@@ -42,9 +42,9 @@ pub struct Span {
     shape: ShapeId,
     /// The sweep cycle this span has been swept in.
     swept_in: AtomicU32,
-    /// The next span of the pack this one is in.
+    /// The next span of the batch this one is in.
     next: AtomicU32,
-    /// Of the first of a pack (pieces of arenas have other things here): the first of the next pack,
+    /// Of the first of a batch (chunks of arenas have other things here): the first of the next batch,
     next_batch: AtomicU32,
     /// the last of its own,
     batch_last: AtomicU32,
@@ -95,7 +95,7 @@ impl Span {
         Span { window: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
     }
 
-    /// The same of a piece of an arena with this number.
+    /// The same of a chunk of an arena with this number.
     pub(crate) fn of_chunk(
         start: usize,
         pages: PageCount,
@@ -284,7 +284,7 @@ impl Span {
         self.fresh.store(0, Ordering::Relaxed);
     }
 
-    /// A piece of an arena is no object any more; it counts as freed in this full cycle.
+    /// A chunk of an arena is no object any more; it counts as freed in this full cycle.
     pub(crate) fn end_chunk(&self, full_cycle: u32) {
         self.reset();
         self.survived.store(0, Ordering::Relaxed);
@@ -292,12 +292,12 @@ impl Span {
         self.set_swept_in(full_cycle);
     }
 
-    /// The memory of a free piece reads as zeros.
+    /// The memory of a free chunk reads as zeros.
     pub(crate) fn set_fresh(&self) {
         self.fresh.store(1, Ordering::Relaxed);
     }
 
-    /// Of a piece of an arena: its state (`arenas/chunk.rs`).
+    /// Of a chunk of an arena: its state (`arenas/chunk.rs`).
     pub(crate) fn held_bits(&self) -> &AtomicU8 {
         &self.held
     }
@@ -331,11 +331,11 @@ impl Span {
 
     /// It is a mutator's now, or no more.
     pub(crate) fn set_held(&self, held: bool) {
-        // Whoever sees that it is nobody's may write where its owner wrote.
+        // The thread that sees that it is nobody's may write where its owner wrote.
         self.held.store(held as u8, Ordering::Release);
     }
 
-    /// The number of the next span of the pack this one is in.
+    /// The number of the next span of the batch this one is in.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
@@ -347,7 +347,7 @@ impl Span {
         self.next.store(next, Ordering::Relaxed);
     }
 
-    /// What is known of the pack that it is the first of.
+    /// What is known of the batch that it is the first of.
     #[inline]
     pub(crate) fn batch(&self) -> Pack {
         Pack {
@@ -357,7 +357,7 @@ impl Span {
         }
     }
 
-    /// It is the first of a pack; the caller holds the list, or makes one.
+    /// It is the first of a batch; the caller holds the list, or makes one.
     #[inline]
     pub(crate) fn set_batch(&self, batch: Pack) {
         self.next_batch.store(batch.next, Ordering::Relaxed);
@@ -366,10 +366,10 @@ impl Span {
     }
 }
 
-/// What the first span of a pack says of it.
+/// What the first span of a batch says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pack {
-    /// The first span of the next pack.
+    /// The first span of the next batch.
     pub(crate) next: u32,
     /// The last span of this one.
     pub(crate) last: u32,

@@ -1,22 +1,22 @@
-//! Lists of spans, in order of arrival, as chains of packs: the spans of a pack are linked, and its first says where
-//! the pack ends and which is the next. So whole packs change hands by a few stores, however many spans they have, and who
-//! wants a handful of spans looks at few. Whoever holds a list owns the spans on it: the holder of the central lock those of
-//! shared lists, a thread those of a list of its own. Invariant: a pack has 1 to [`MOST_IN_PACK`] spans, the last one's link
-//! and the last pack's are [`NO_SPAN`], and an empty list is all zeros.
+//! Lists of spans, in order of arrival, as chains of batches: the spans of a batch are linked, and its first says where
+//! the batch ends and which is the next. So whole batches change hands by a few stores, however many spans they have, and who
+//! wants a handful of spans looks at few. The thread that holds a list owns the spans on it: the holder of the central lock those of
+//! shared lists, a thread those of a list of its own. Invariant: a batch has 1 to [`MOST_IN_PACK`] spans, the last one's link
+//! and the last batch's are [`NO_SPAN`], and an empty list is all zeros.
 
 use crate::spans::lookup::Spans;
 use crate::spans::span::{NO_SPAN, Pack};
 use heapwood_pages::PageIndex;
 
-/// The most spans of a pack.
+/// The most spans of a batch.
 pub(crate) const MOST_IN_PACK: u8 = 16;
 
 /// A list of spans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpanList {
-    /// The first span, which is the first of the first pack.
+    /// The first span, which is the first of the first batch.
     head: u32,
-    /// The first of the last pack.
+    /// The first of the last batch.
     last_batch: u32,
     len: u32,
 }
@@ -49,7 +49,7 @@ impl SpanList {
         self.append(spans, SpanList { head: number, last_batch: number, len: 1 });
     }
 
-    /// Adds a list at the end; two small packs become one where they meet.
+    /// Adds a list at the end; two small batches become one where they meet.
     pub(crate) fn append(&mut self, spans: &Spans, other: SpanList) {
         if other.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl SpanList {
         Some(first)
     }
 
-    /// Takes up to `most` spans off the beginning: whole packs, or a part of the first.
+    /// Takes up to `most` spans off the beginning: whole batches, or a part of the first.
     pub(crate) fn split(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList { head: self.head, ..SpanList::EMPTY };
         while self.head != NO_SPAN {
@@ -124,7 +124,7 @@ impl SpanList {
         taken
     }
 
-    /// Takes `most` spans of the first pack, which has more.
+    /// Takes `most` spans of the first batch, which has more.
     fn split_batch(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList::EMPTY;
         for _ in 0..most {
@@ -136,7 +136,7 @@ impl SpanList {
         taken
     }
 
-    /// All its spans, in order, and whether packs and counts are right so far: at the end that the list has no more or
+    /// All its spans, in order, and whether batches and counts are right so far: at the end that the list has no more or
     /// fewer spans than it says.
     pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
         let (mut at, mut in_batch, mut seen) = (self.head, 0, 0);

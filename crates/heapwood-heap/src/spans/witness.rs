@@ -1,4 +1,4 @@
-//! What loom's models see of spans, whose descriptors are plain memory to loom: a cell and a count for each page. Whoever uses
+//! What loom's models see of spans, whose descriptors are plain memory to loom: a cell and a count for each page. The thread that uses
 //! a span as its own, as a mutator, a sweep, or the holder of the list that it is on, touches the cell of its first page, so
 //! loom reports two that do so in no order, and the cell one that sweeps what was swept or made in this cycle. Who looks at a
 //! span of others counts, as who makes or ends one does: loom tries such steps in every order. Invariant: without `cfg(loom)`

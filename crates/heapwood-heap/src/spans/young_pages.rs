@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
-/// Objects with more pages (4 MiB) have no age: a few stores into them are not worth so many bytes.
+/// Objects with more pages (4 MiB) have no age: a few stores into them are not worth N bytes.
 const MOST: usize = 512;
 
 /// The ages of a heap's pages.

@@ -129,7 +129,7 @@ impl<const N: usize> Builder<N> {
         self.emitter.append(&mut self.bytes, body.emitter, body.bytes)
     }
 
-    /// Adds scalars up to so many words.
+    /// Adds scalars up to N words.
     ///
     /// # Errors
     /// There are more already; or the instructions become too many.

@@ -1,4 +1,4 @@
-//! Programs that were found to be right for a type. Whoever has a [`Program`] need not look for mistakes in it any more:
+//! Programs that were found to be right for a type. The thread that has a [`Program`] need not look for mistakes in it any more:
 //! it emits exactly one bit a word of the type, and repeats only what there is. Checking reads each instruction once and
 //! emits nothing, so it costs as much for `[2^28]pointer` as for a pointer.
 
@@ -13,7 +13,7 @@ pub struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Checks a program for a type of so many words.
+    /// Checks a program for a type of N words.
     ///
     /// # Errors
     /// The first byte at fault, and what was expected there.

@@ -25,7 +25,7 @@ impl Program<'_> {
         emit(out, start_bit, Some(words), |sink| sink.run(self.bytes()));
     }
 
-    /// The same for so many elements of the type, one behind the other.
+    /// The same for N elements of the type, one behind the other.
     ///
     /// # Panics
     /// If `out` has fewer than `start_bit + times * words()` bits.
@@ -52,7 +52,7 @@ pub fn mask_times(mask: &[u64], words: usize, times: usize, out: &mut [u64], sta
     });
 }
 
-/// Has so many bits, if that is a number, written from bit `start_bit` of `out` on; none if there are none.
+/// Has N bits, if that is a number, written from bit `start_bit` of `out` on; none if there are none.
 #[inline(always)]
 fn emit(out: &mut [u64], start_bit: usize, bits: Option<usize>, write: impl FnOnce(&mut Sink<'_>)) {
     let end = bits.and_then(|bits| start_bit.checked_add(bits)).filter(|end| end.div_ceil(64) <= out.len());
@@ -246,7 +246,7 @@ impl Sink<'_> {
 // What follows is out of line and takes the fields of the sink by value: with their addresses taken they would be kept in
 // memory, and short programs, which call none of it, would pay for that.
 
-/// The word after this one, where patterns are repeated of which the whole ones in a word have so many bits. The bits above
+/// The word after this one, where patterns are repeated of which the whole ones in a word have N bits. The bits above
 /// the last whole pattern begin the next, at which as many bits of it follow: so the highest `whole` bits of a word are
 /// the lowest of the next one, and its bits above are the same again. If `whole` is 64 all words are the same.
 #[inline(always)]
@@ -339,7 +339,7 @@ fn repeat_many(
     (sink.at, sink.held, sink.used)
 }
 
-/// Stores so many words from `at` on, each the same as the one `period` words before it.
+/// Stores N words from `at` on, each the same as the one `period` words before it.
 #[inline(never)]
 fn copy_words(out: &mut [u64], mut at: usize, period: usize, mut words: usize) {
     let mut stretch = period;

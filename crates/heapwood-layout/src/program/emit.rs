@@ -8,7 +8,7 @@ use super::ops::{LONG_LITERAL, Op, Ops, REPEAT};
 use crate::error::BuildError;
 use crate::limits::MAX_WORDS;
 
-/// What takes at most so many bits is written bit by bit: a repeat costs two bytes, and often the header of another
+/// What takes at most N bits is written bit by bit: a repeat costs two bytes, and often the header of another
 /// literal and the rest of a byte.
 const SHORT: u64 = 24;
 

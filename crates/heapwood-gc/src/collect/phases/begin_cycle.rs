@@ -1,5 +1,5 @@
 //! The sides of the mark bits swap after a full marking, every span is unswept, a new budget begins, and the barriers are set
-//! for the cycle. Invariant: whoever is resumed after this allocates and stores by the rules of the new cycle.
+//! for the cycle. Invariant: the thread that is resumed after this allocates and stores by the rules of the new cycle.
 
 use super::super::collector::{Collector, Work};
 use super::super::plan::PauseKind;

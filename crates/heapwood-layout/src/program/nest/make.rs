@@ -113,7 +113,7 @@ impl<'b> Maker<'b> {
         self.push(node)
     }
 
-    /// Adds so many words, 64 of them a block.
+    /// Adds N words, 64 of them a block.
     pub(super) fn literal(
         &mut self,
         words: u64,
