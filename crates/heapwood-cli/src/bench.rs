@@ -73,6 +73,9 @@ fn with_peers(args: &Bench) -> Result<(), CommandError> {
     let chosen = manifest.choose(workload.name, asked.as_deref())?;
     let (chosen, of_one_thread): (Vec<&Peer>, Vec<&Peer>) =
         chosen.into_iter().partition(|peer| peer.threads || size.threads == 1);
+    if chosen.is_empty() && of_one_thread.is_empty() && asked.is_none() {
+        complain(format_args!("no peer has {}: Heapwood runs alone", workload.name));
+    }
     let equal_rss = args.equal_rss.as_deref().map(|name| manifest.one_of(&chosen, name)).transpose()?;
     if let Some(path) = &args.plot {
         check_writable(path, "picture")?;

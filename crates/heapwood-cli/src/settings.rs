@@ -83,6 +83,9 @@ pub(crate) fn parse(text: &str) -> Result<Ab, String> {
     if name.contains(',') {
         return Err(format!("it names more than one setting before its values: {FORM}"));
     }
+    if name.trim().is_empty() {
+        return Err(format!("it names no setting before its values: {FORM}"));
+    }
     let setting = Setting::find(name.trim())?;
     let values: Vec<&str> = values.split(',').map(str::trim).collect();
     let [a, b] = values[..] else {
@@ -126,7 +129,8 @@ mod tests {
         for (text, words) in [
             ("percent", &["no values", "KEY=A,B"][..]),
             ("", &["no values", "KEY=A,B"]),
-            ("=1,2", &["there are min_heap", "of the build prefetch"]),
+            ("=1,2", &["names no setting", "KEY=A,B"]),
+            (" =", &["names no setting", "KEY=A,B"]),
             ("percnt=1,2", &["no option is called percnt", "is percent meant", "of the build prefetch"]),
             ("gogc=1,2", &["no option is called gogc", "there are min_heap, limit"]),
             ("percent=1,limit=2GiB", &["option percent", "limit=2GiB", "1 to 100000"]),

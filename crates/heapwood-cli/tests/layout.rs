@@ -205,16 +205,16 @@ fn what_is_neither_a_file_nor_a_type() {
     ] {
         let ran = show(ty, "");
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ty}: {ran:?}");
-        for words in [&format!("{ty:?} is neither a file: "), "(os error ", "; nor a type: ", why] {
+        for words in [&format!("{ty:?} is neither a type: "), why, "; nor a file: ", "(os error "] {
             assert!(ran.err.contains(words), "{ty}: {words} is missing:\n{}", ran.err);
         }
     }
     let long = show("ptr ".repeat(10_000), "").err;
     assert!(long.len() < 1000 && long.contains("(and more) is neither"), "{long}");
     let ran = show(OsStr::from_bytes(b"\xff\xfe"), "");
-    assert!(ran.code == Some(2) && ran.err.contains("nor a type: it is not text"), "{ran:?}");
+    assert!(ran.code == Some(2) && ran.err.contains("neither a type: it is not text"), "{ran:?}");
     let folder = std::env::temp_dir();
-    fails(&format!("layout show {}", folder.display()), 2, &["Is a directory", "nor a type"]);
+    fails(&format!("layout show {}", folder.display()), 2, &["neither a type", "Is a directory"]);
 }
 
 #[test]

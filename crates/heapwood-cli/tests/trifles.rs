@@ -163,3 +163,42 @@ fn without_proc_it_says_what_to_do() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(err.contains("stack ends") && err.contains("mount -t proc proc /proc"), "{err}");
 }
+
+#[test]
+fn one_run_of_each_has_no_p_value_and_no_interval() {
+    for args in ["bench trees 6 --peers none --runs 1", "bench trees 6 --ab percent=100,200 --runs 1"] {
+        let out = output(args);
+        assert!(!out.contains("none |") && !out.contains('∞') && out.contains("-: too few runs"), "{out}");
+    }
+    let two = output("bench trees 6 --ab percent=100,200 --runs 2");
+    assert!(!two.contains('∞') && !two.contains('±'), "{two}");
+    let six = output("bench trees 6 --ab percent=100,200 --runs 6");
+    assert!(six.contains(" ± "), "{six}");
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_refused_before_anything_runs() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    for file in [folder, &format!("{folder}/missing/x"), "/dev/full"] {
+        // What is to be measured would take hours.
+        let args = format!("bench trees 20 --peers none --runs 10000 --plot {file}");
+        fails(&mut command(&args), 1, &["the picture cannot be written to", file, "(os error "]);
+    }
+}
+
+#[test]
+fn a_workload_without_peers_says_so() {
+    let err = |args: &str| {
+        let ran = heapwood(args);
+        assert_eq!(ran.code, Some(0), "{args}: {ran:?}");
+        ran.err
+    };
+    assert!(err("bench sort 1000 --runs 1").contains("no peer has sort: Heapwood runs alone"));
+    assert_eq!(err("bench sort 1000 --runs 1 --peers none"), "");
+}
+
+#[test]
+fn what_is_no_type_and_no_file_is_called_that_in_this_order() {
+    fails(&mut command("layout show {"), 2, &["\"{\" is neither a type: ", "; nor a file: "]);
+    fails(&mut command("bench trees 6 --ab ="), 2, &["names no setting before its values", "KEY=A,B"]);
+}

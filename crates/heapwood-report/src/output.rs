@@ -34,7 +34,8 @@ macro_rules! say {
 pub fn check_writable(path: &Path, what: &str) -> Result<(), CommandError> {
     let is_new = !path.exists();
     let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    open.map(drop).map_err(|e| cannot_write(path, what, e))?;
+    // A device that is full says so at a write of nothing, which leaves every other file as it is.
+    open.and_then(|mut file| file.write(&[])).map_err(|e| cannot_write(path, what, e))?;
     // Nothing is left there if the run comes to nothing.
     if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, what, e)) } else { Ok(()) }
 }

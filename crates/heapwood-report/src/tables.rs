@@ -22,10 +22,10 @@ pub fn show_as(spread: Spread, number: impl Fn(f64) -> String) -> String {
     if min == max { median } else { format!("{median} ({min}-{max})") }
 }
 
-/// A p value, or that there is none.
+/// A p value, or a dash if there is none.
 pub fn show_p(p: Option<f64>) -> String {
     match p {
-        None => "none".into(),
+        None => "-".into(),
         Some(p) if p < 0.001 => "<0.001".into(),
         Some(p) => format!("{p:.3}"),
     }
@@ -66,7 +66,7 @@ mod tests {
     fn p_values_are_never_shown_as_nothing() {
         assert_eq!(
             [None, Some(0.0122), Some(0.0001), Some(1.0)].map(show_p),
-            ["none", "0.012", "<0.001", "1.000"]
+            ["-", "0.012", "<0.001", "1.000"]
         );
     }
 }

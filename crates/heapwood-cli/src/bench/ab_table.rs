@@ -14,17 +14,17 @@ pub(crate) fn print(report: &Report) {
     say!("{}", report.header);
     say!("");
     say!(
-        "Median of {} runs of each, in turn, ± how far its 95 % confidence interval reaches at most ({}).",
+        "Median of {} runs of each, in turn{}.",
         report.header.runs,
         if report.header.runs < LEAST_VALUES as u32 {
-            format!("∞: fewer than {LEAST_VALUES} runs do not bound it")
+            format!("; fewer than {LEAST_VALUES} have no 95 % confidence interval")
         } else {
-            "in percent".into()
+            ", ± how far its 95 % confidence interval reaches at most (in percent)".into()
         }
     );
     say!("delta: of the second median, over the first; ~: p is {ALPHA} or more, so it may be chance.");
     say!(
-        "p: how likely the two would lie as far apart by chance (Mann-Whitney U test; none: too few runs to say); n: runs of each."
+        "p: how likely the two would lie as far apart by chance (Mann-Whitney U test; -: too few runs to say); n: runs of each."
     );
     let compared = report.quantities.iter().filter(|quantity| quantity.values.p.is_some()).count();
     if compared > 1 {
@@ -67,8 +67,13 @@ fn lines(report: &Report) -> Table {
 }
 
 fn show(estimate: &Estimate, scale: f64) -> String {
-    let spread = estimate.percent().map_or("∞".into(), |percent| format!("{percent:.0} %"));
-    format!("{} ± {spread}", number(estimate.median / scale))
+    let median = number(estimate.median / scale);
+    if estimate.low.is_none() {
+        return median;
+    }
+    // There is no percentage of a median of 0.
+    let spread = estimate.percent().map_or("?".into(), |percent| format!("{percent:.0} %"));
+    format!("{median} ± {spread}")
 }
 
 fn delta(values: &Comparison) -> String {
@@ -92,7 +97,8 @@ mod tests {
     fn numbers_are_shown_as_benchstat_does() {
         let tens: Vec<f64> = (96..106).map(f64::from).collect();
         assert_eq!(show(&Estimate::of(tens.clone()), 10.0), "10.1 ± 3 %");
-        assert_eq!(show(&Estimate::of(vec![1.0, 2.0]), 1.0), "1.50 ± ∞");
+        assert_eq!(show(&Estimate::of(vec![1.0, 2.0]), 1.0), "1.50");
+        assert_eq!(show(&Estimate::of(vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), 1.0), "0.00 ± ?");
         let compare = |b: Vec<f64>| delta(&Comparison::of(tens.clone(), b));
         assert_eq!(compare(tens.iter().map(|v| v * 1.5).collect()), "+50.00 %");
         assert_eq!(compare(tens.iter().map(|v| v / 2.0).collect()), "-50.00 %");

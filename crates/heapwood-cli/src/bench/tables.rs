@@ -18,7 +18,7 @@ pub(crate) fn print(report: &Report) {
         report.header.runs
     );
     say!(
-        "p: how likely the two would lie as far apart by chance (Mann-Whitney U test; none: too few runs to say)."
+        "p: how likely the two would lie as far apart by chance (Mann-Whitney U test; -: too few runs to say)."
     );
     say!("");
     say!("{}", times(report));

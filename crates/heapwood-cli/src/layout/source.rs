@@ -47,7 +47,7 @@ impl Source {
         let (bytes, of_type) = of_type(what).map_err(|no_type| {
             let some: String = name.chars().take(MOST_LETTERS).collect();
             let more = if some.len() < name.len() { " (and more)" } else { "" };
-            CommandError::usage(format!("{some:?}{more} is neither a file: {no_file}; nor a type: {no_type}"))
+            CommandError::usage(format!("{some:?}{more} is neither a type: {no_type}; nor a file: {no_file}"))
         })?;
         if words.is_some() {
             return Err(CommandError::usage(
