@@ -139,6 +139,7 @@ impl Mutator {
         let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) = ((state.collections(), state.full_collections()), space.cycle());
+            let settled = (collections > 0).then(|| space.arenas_settled_in());
             let attempted = {
                 let _no_preempt = self.record().no_preempt();
                 attempt()
@@ -157,10 +158,7 @@ impl Mutator {
                 }
                 SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
-                _ if collections > 0
-                    && (mine >= MOST_COLLECTIONS
-                        || collections >= MOST_WAITED_FOR
-                        || !pacer.was_used_up(state))
+                _ if collections > 0 && !self.helps_again(bytes, (collections, mine), settled)
                     || !pacer.may_collect(state) =>
                 {
                     pacer.share().refused();
@@ -181,15 +179,26 @@ impl Mutator {
         }
     }
 
+    /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, of which `mine` were this thread's:
+    /// others have taken what those freed, have closed arenas since, or have given addresses that rested back since the attempt,
+    /// before which that was done `settled` last.
+    #[cold]
+    fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), settled: Option<u32>) -> bool {
+        let (state, pacer) = (self.shared(), self.heap().pacer());
+        let was_taken = || mine < MOST_COLLECTIONS && pacer.was_used_up(state);
+        let rests = || {
+            let space = state.space();
+            space.reclaimable_arena_bytes() >= bytes.max(1) || settled != Some(space.arenas_settled_in())
+        };
+        collections < MOST_WAITED_FOR && (was_taken() || rests())
+    }
+
     #[cold]
     fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+        let (live, arenas) = (self.heap().state().live(), self.heap().space().arena_bytes());
         match refused {
-            SpaceError::Limit { limit, .. } => {
-                AllocError::Limit { bytes, limit, live: self.heap().state().live(), put_off }
-            }
-            SpaceError::Memory { most, .. } => {
-                AllocError::Memory { bytes, most, live: self.heap().state().live() }
-            }
+            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
+            SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
             SpaceError::Window(e) => AllocError::Window(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),
             SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),

@@ -380,6 +380,17 @@ impl Space {
         self.sweeper().pieces().lock().bytes(self.heap().spans())
     }
 
+    /// Bytes that a full collection which begins now may take from arenas: they have been given up since the last one began, or it
+    /// left them to the next arenas. Looks at each piece that no arena has.
+    pub fn reclaimable_arena_bytes(&self) -> usize {
+        self.sweeper().reclaimable_piece_bytes()
+    }
+
+    /// After which full marking what rests was last settled.
+    pub fn arenas_settled_in(&self) -> u32 {
+        self.sweeper().pieces().lock().settled_in
+    }
+
     /// Bytes of pages that may be resident, but for those that arenas have.
     pub fn resident_outside_arenas(&self) -> usize {
         self.heap().resident_bytes().saturating_sub(self.sweeper().pieces().lock().all_bytes())

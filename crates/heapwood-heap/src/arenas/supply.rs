@@ -218,7 +218,7 @@ impl Sweeper {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let now = heap.marks().full_cycle();
         let mut pieces = self.pieces().lock();
-        pieces.wanted = wanted;
+        (pieces.wanted, pieces.settled_in) = (wanted, now);
         let mut kept = Stack::EMPTY;
         while let Some(page) = pieces.resting.pop(spans) {
             let piece = Piece::of(spans.at(page));
@@ -281,6 +281,21 @@ impl Sweeper {
             }
         }
         released
+    }
+
+    /// Bytes of pieces that `settle_pieces` may make pages when it is called next: it could not yet, was not asked to, or is about to be
+    /// called, as mutators run before it is.
+    pub(crate) fn reclaimable_piece_bytes(&self) -> usize {
+        let (spans, now, mut bytes) = (self.heap().spans(), self.heap().marks().full_cycle(), 0);
+        let pieces = self.pieces().lock();
+        pieces.for_each(spans, |page, state| {
+            let piece = Piece::of(spans.at(page));
+            let is_new = piece.freed_in() == now || pieces.settled_in != now;
+            if is_new || state == PieceState::Free && !pieces.wanted {
+                bytes += piece.pages().bytes();
+            }
+        });
+        bytes
     }
 
     /// Whether free pieces have memory.
