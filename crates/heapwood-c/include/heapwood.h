@@ -682,6 +682,8 @@ bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const
  *   type, and for an array, a function is called, which takes some 60 ns. Values without pointers lie apart, in any order. What is
  *   longer than 512 KiB, or of a type without a mask (hw_type_trace, hw_type_conservative, programs that are longer), lives in the
  *   heap, as if hw_alloc or hw_alloc_array had made it: the arena keeps it alive as long as it has it, and then the collector frees it.
+ *   Without HW_ARENA_RECYCLE it becomes zeros when the arena is freed or reset, if it may hold pointers, so a stale pointer to it keeps
+ *   nothing that it referred to; that takes longer the more of it was written.
  *   Arenas count to the heap's limit. Collections are not due for what an open one holds, but for what is left to the collector, and
  *   for the addresses that rest, of which a fortieth counts: hw_arena_new collects then. */
 

@@ -221,6 +221,14 @@ fn misuse_of_arenas_is_found_and_harms_nothing() {
 }
 
 #[test]
+fn values_of_arenas_that_live_in_the_heap_are_empty_afterwards() {
+    let arguments: &[&[&str]] =
+        &[&[], &["young"], &["signals"], &["verify"], &["verify", "young"], &["verify", "signals"]];
+    let text = passes("tests/c/arena_heap_values.c", arguments);
+    assert_eq!(text, "a stale pointer keeps nothing behind it\n");
+}
+
+#[test]
 fn signals_are_the_programs() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }

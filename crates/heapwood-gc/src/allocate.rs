@@ -138,12 +138,11 @@ impl Mutator {
             None => {}
         }
         let may_collect = || pacer.may_collect(state.cycles().live_in_full(), clock::monotonic_ns());
-        let was_used_up =
-            || pacer.was_used_up(space.most_bytes(), state.cycles().live(), space.stats().allocated_in_cycle);
         let (mut collections, mut mine) = (0, 0);
         loop {
             let (seen, cycle) =
                 ((state.cycles().collections(), state.cycles().full_collections()), space.cycle());
+            let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
             let attempted = {
                 let _no_preempt = self.record().no_preempt();
                 attempt()
@@ -162,8 +161,7 @@ impl Mutator {
                 }
                 SpaceError::CollectionDue => {}
                 // The same goes for what others have taken since; but what is in small pieces never fits.
-                _ if collections > 0
-                    && (mine >= MOST_COLLECTIONS || collections >= MOST_WAITED_FOR || !was_used_up())
+                _ if collections > 0 && !self.helps_again(bytes, (collections, mine), trimmed)
                     || !may_collect() =>
                 {
                     pacer.share().refused();
@@ -188,15 +186,31 @@ impl Mutator {
         }
     }
 
+    /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, of which `mine` were this
+    /// thread's: other threads have taken what those freed, have closed arenas since, or have given quarantined addresses back
+    /// since the attempt, before which that was done in cycle `trimmed` last.
+    #[cold]
+    fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
+        let (state, pacer) = (self.shared(), self.heap().pacer());
+        let space = state.space();
+        let was_taken = || {
+            let handed_out = space.stats().allocated_in_cycle;
+            mine < MOST_COLLECTIONS
+                && pacer.was_used_up(space.most_bytes(), state.cycles().live(), handed_out)
+        };
+        let arenas = || {
+            let arenas = space.arenas();
+            arenas.reclaimable_bytes() >= bytes.max(1) || trimmed != Some(arenas.trimmed_in())
+        };
+        collections < MOST_WAITED_FOR && (was_taken() || arenas())
+    }
+
     #[cold]
     fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+        let (live, arenas) = (self.shared().cycles().live(), self.shared().space().arenas().bytes());
         match refused {
-            SpaceError::Limit { limit, .. } => {
-                AllocError::Limit { bytes, limit, live: self.heap().state().cycles().live(), put_off }
-            }
-            SpaceError::Memory { most, .. } => {
-                AllocError::Memory { bytes, most, live: self.heap().state().cycles().live() }
-            }
+            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
+            SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
             SpaceError::Window(e) => AllocError::Window(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),
             SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),

@@ -14,14 +14,6 @@ use core::ptr::NonNull;
 use heapwood_heap::{
     Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, publication,
 };
-use heapwood_layout::WORD;
-
-/// What stands for the cells of an arena that name values in the heap; no other layout has this key.
-const PASSED: usize = 1;
-const PASSED_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 0, 0]) {
-    Some(layout) => layout,
-    None => unreachable!(),
-};
 
 /// Why an arena cannot be used by a thread that is not attached to the heap that its handle leads into.
 pub fn refuse_arena(handle: usize) -> AllocError {
@@ -205,35 +197,6 @@ impl Mutator {
         self.retry(bytes, || unsafe { self.owned().take_arena_data(arena, bytes, align) })
     }
 
-    /// A value that lives in the heap, where `allocate` makes it, for as long as the arena has it: one that is long, or whose pointers
-    /// no mask tells. May collect.
-    ///
-    /// # Errors
-    /// As [`reserve_in_arena`](Mutator::reserve_in_arena), or `allocate`'s.
-    ///
-    /// # Safety
-    /// 1. As there.
-    pub unsafe fn pass_in_arena(
-        &self,
-        arena: &ArenaHeader,
-        allocate: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
-    ) -> Result<NonNull<u8>, AllocError> {
-        // Its cell first: then nothing collects between the value and the cell that keeps it.
-        // SAFETY: contract 1.
-        unsafe { self.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }?;
-        let object = allocate()?;
-        let _no_preempt = self.record().no_preempt();
-        let owner = self.owned();
-        // SAFETY: as above. There was room for the cell, and nobody has taken it.
-        let cell = unsafe { owner.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }
-            .unwrap_or_else(|_| unreachable!("there was room"));
-        // SAFETY: the cell is this arena's, and of two words.
-        unsafe { (cell as *mut [usize; 2]).write([object.as_ptr() as usize, owner.passed_by(arena)]) };
-        arena.commit(cell, PASSED_LAYOUT.bytes());
-        owner.set_passed_by(arena, cell);
-        Ok(object)
-    }
-
     /// Takes all values of an arena away; it stays open.
     ///
     /// # Errors
@@ -245,6 +208,8 @@ impl Mutator {
     ///    words that may or may not be pointers.
     pub unsafe fn empty_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
+        // SAFETY: contracts 1 and 2.
+        unsafe { self.empty_passed(arena) };
         let _no_preempt = self.record().no_preempt();
         // SAFETY: contracts 1 and 2; the section ends when the values are gone.
         unsafe { self.free_passed(arena) };
@@ -266,6 +231,8 @@ impl Mutator {
     /// 1. As there.
     pub unsafe fn close_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
         self.check_arena(arena)?;
+        // SAFETY: contract 1.
+        unsafe { self.empty_passed(arena) };
         let _no_preempt = self.record().no_preempt();
         // SAFETY: contract 1; the section ends when the values are gone.
         unsafe { self.free_passed(arena) };
@@ -311,32 +278,6 @@ impl Mutator {
         if closing == Closing::Left && !self.shared().faults().fails(Fault::ArenaWindowForgotten) {
             self.remember_words(self.owned().unseen_in_arena(arena));
         }
-    }
-
-    /// Values of an arena that live in the heap go with it, if nothing can refer to them any more; else the collector sees to them.
-    ///
-    /// # Safety
-    /// 1. As for [`empty_arena`](Mutator::empty_arena).
-    /// 2. The thread is in a section until the arena's own values are gone, too: those may refer to what is freed here, and so may what
-    ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
-    unsafe fn free_passed(&self, arena: &ArenaHeader) {
-        if arena.kind() != ArenaKind::Borrowed || self.is_concurrent_marking() {
-            return;
-        }
-        let mut cell = self.owned().passed_by(arena);
-        while cell != 0 {
-            // SAFETY: cells are written whole before they are committed, and lie in the arena, which is open.
-            let [object, next] = unsafe { (cell as *const [usize; 2]).read() };
-            // The cell is a slot that must not refer to what is freed.
-            // SAFETY: as above.
-            unsafe { (cell as *mut usize).write(0) };
-            if let Some(object) = NonNull::new(object as *mut u8) {
-                // SAFETY: contract 1: nothing refers to it.
-                let _ = unsafe { self.free(object) };
-            }
-            cell = next;
-        }
-        self.owned().set_passed_by(arena, 0);
     }
 
     fn log_closing(&self, arena: &ArenaHeader, closing: Closing) {

@@ -5,7 +5,7 @@ pub use crate::size::SizeError;
 
 use crate::options::info::OptionInfo;
 use core::fmt;
-use heapwood_heap::{NoRoom, ShapeError};
+use heapwood_heap::{ArenaBytes, NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};
 use heapwood_os::OsError;
 
@@ -24,6 +24,8 @@ pub enum AllocError {
         /// A collection might make room, but with so much alive it would find little, and collections would take more than
         /// half of the time.
         put_off: bool,
+        /// What arenas have of it.
+        arenas: ArenaBytes,
     },
     /// The heap's address range has no room of this size.
     Window(NoRoom),
@@ -35,6 +37,8 @@ pub enum AllocError {
         most: usize,
         /// What was alive at the last collection, in bytes.
         live: usize,
+        /// What arenas have of it.
+        arenas: ArenaBytes,
     },
     /// The kernel gave no memory.
     Kernel(OsError),
@@ -100,10 +104,26 @@ impl fmt::Display for ArenaError {
 
 impl core::error::Error for ArenaError {}
 
+/// What of the room is arenas', which `live` leaves out, and what to do.
+fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt::Result {
+    let ArenaBytes { in_use, quarantined, .. } = arenas;
+    if in_use > 0 {
+        write!(f, ", and arenas have {in_use}")?;
+    }
+    if quarantined > 0 {
+        write!(
+            f,
+            ", and {quarantined} are addresses of arenas that were freed, which rest until a full collection meets no pointer to \
+             them; clear such pointers, or free arenas with the promise that there are none (HW_ARENA_RECYCLE)"
+        )?;
+    }
+    write!(f, "; {raise} or keep less alive")
+}
+
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocError::Limit { bytes, limit, live, put_off } => {
+            AllocError::Limit { bytes, limit, live, put_off, arenas } => {
                 write!(
                     f,
                     "no room for {bytes} bytes: the heap's limit is {limit} bytes, of which {live} were alive after the \
@@ -112,15 +132,18 @@ impl fmt::Display for AllocError {
                 if *put_off {
                     write!(f, ", and collecting more often would take more than half of the time")?;
                 }
-                write!(f, "; raise the limit or keep less alive")
+                tell_room(f, *arenas, "raise the limit")
             }
             AllocError::Misuse(e) => e.fmt(f),
             AllocError::Arena(e) => e.fmt(f),
-            AllocError::Memory { bytes, most, live } => write!(
-                f,
-                "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
-                 allows (memory.max), and {live} were alive after the last collection; raise it or keep less alive"
-            ),
+            AllocError::Memory { bytes, most, live, arenas } => {
+                write!(
+                    f,
+                    "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
+                     allows (memory.max), and {live} were alive after the last collection"
+                )?;
+                tell_room(f, *arenas, "raise it")
+            }
             AllocError::Window(e) => e.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),

@@ -13,7 +13,7 @@
 //! | `heap` | the heap, as those above see it |
 //! | `attach` | threads join and leave |
 //! | `allocate`, `free` | a mutator's allocation, fast and slow; what it frees itself |
-//! | `arena` | memory for what dies together |
+//! | `arena`, `passed` | memory for what dies together; what of it lives in the heap |
 //! | `types` | the types of objects |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
 //! | `collect` | one collection, as a list of phases |
@@ -49,6 +49,7 @@ mod mark;
 pub mod mutator;
 mod observe;
 pub mod options;
+mod passed;
 mod pause;
 pub mod policy;
 mod process;

@@ -814,7 +814,7 @@ fn threads_take_what_lies_in_arenas_that_others_left() {
 
 /// Values of arenas that refer to what was passed, which refers to each other, are given up while another thread collects again and
 /// again: no stop may find one that is there and refers to one that is gone.
-fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool) {
+fn passed_values_go_with_their_arena(config: Config, kind: ArenaKind, words: usize, emptied: bool) {
     const COLLECTIONS: usize = 200;
     let heap = heap(config);
     let node = masked(&heap, words, &[0]);
@@ -824,7 +824,7 @@ fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool
             let m = attach(&heap);
             attached.store(true, Ordering::Relaxed);
             while !collected.load(Ordering::Relaxed) {
-                let (arena, mut last) = (Arena::open(&m, ArenaKind::Borrowed), 0);
+                let (arena, mut last) = (Arena::open(&m, kind), 0);
                 for _ in 0..8 {
                     // SAFETY: the arena is open, and of this heap.
                     let passed = unsafe { m.pass_in_arena(arena.header(), || m.allocate(node)) }.unwrap();
@@ -857,9 +857,11 @@ fn passed_values_go_with_their_arena(config: Config, words: usize, emptied: bool
 #[test]
 fn what_was_passed_goes_with_its_arena_wherever_the_thread_is_stopped() {
     for emptied in [false, true] {
-        // Cells, and objects of pages of their own.
-        passed_values_go_with_their_arena(BY_SIGNALS.verify(true), 4, emptied);
-        passed_values_go_with_their_arena(BY_SIGNALS.verify(true), 5000, emptied);
-        passed_values_go_with_their_arena(BY_SIGNALS, 5000, emptied);
+        for kind in [ArenaKind::Borrowed, ArenaKind::Escaping] {
+            // Cells, and objects of pages of their own.
+            passed_values_go_with_their_arena(BY_SIGNALS.verify(true), kind, 4, emptied);
+            passed_values_go_with_their_arena(BY_SIGNALS.verify(true), kind, 5000, emptied);
+            passed_values_go_with_their_arena(BY_SIGNALS, kind, 5000, emptied);
+        }
     }
 }

@@ -99,7 +99,13 @@ fn one_object_above_the_limit_or_the_window() {
     let huge = pointer_free(&heap, LIMIT + 1);
     assert_eq!(
         mutator.allocate(huge).unwrap_err(),
-        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0, put_off: false }
+        AllocError::Limit {
+            bytes: LIMIT + 1,
+            limit: LIMIT,
+            live: 0,
+            put_off: false,
+            arenas: Default::default()
+        }
     );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 

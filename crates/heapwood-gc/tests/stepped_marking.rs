@@ -8,9 +8,9 @@ use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::options::Generational;
-use heapwood_gc::{Config, Heap, HeapBox, Mutator, slice_scan};
+use heapwood_gc::{Config, Heap, HeapBox, Mutator, Tracer, slice_scan};
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
-use heapwood_layout::TypeDescriptor;
+use heapwood_layout::{TraceContext, TypeDescriptor};
 use stepped::driver::{Done, Play, Program};
 use stepped::shadow::arena::{Arena, Values};
 
@@ -384,6 +384,48 @@ fn what_an_arena_gives_up_beside_a_marking_rests() {
     for verify in [false, true] {
         for (opened_before, closes) in [(true, true), (true, false), (false, true), (false, false)] {
             give_up_beside_a_marking(usual.verify(verify), opened_before, closes);
+        }
+    }
+}
+
+/// Word 1 is a pointer.
+unsafe extern "C" fn trace_second(object: *mut u8, _size: usize, context: *mut TraceContext) {
+    // SAFETY: the context is passed on as it came; the object has that word.
+    unsafe { Tracer::from_context(context).visit(object.cast::<usize>().add(1).read()) };
+}
+
+/// What a value of an arena that lives in the heap refers to is part of the snapshot, whether or not the marking has been there when
+/// the arena ends.
+#[test]
+fn what_an_emptied_value_referred_to_is_marked() {
+    for generational in [YOUNG, OFF] {
+        let heap = quiet(generational);
+        let mutator = attach(&heap);
+        let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
+        let types = [
+            masked(&heap, 4, &[1]),
+            heap.register(&TypeDescriptor::conservative(300 * WORD).unwrap()).unwrap(),
+            heap.register(&TypeDescriptor::traced(8 * WORD, trace_second).unwrap()).unwrap(),
+            mutator.type_for(40_000 * WORD, slice_scan(&element, 0).unwrap()).unwrap(),
+        ];
+        for ty in types {
+            let mut roots = Slots::new(&heap, 1);
+            let arena = Arena::open(&mutator, ArenaKind::Escaping);
+            // SAFETY: the arena is open, and of this heap.
+            let value = unsafe { mutator.pass_in_arena(arena.header(), || mutator.allocate(ty)) }.unwrap();
+            let value = value.as_ptr() as usize;
+            link(&mutator, value, 1, new(&mutator, node_type(&heap)));
+            assert!(mutator.begin_stepped_marking().unwrap());
+            let object = get(value, 1);
+            arena.close(&mutator);
+            assert_eq!(get(value, 1), 0);
+            // The marking has read the roots already.
+            roots.set(0, object);
+            assert!(mutator.finish_marking().unwrap());
+            assert!(mutator.find(object).is_some());
+            assert_valid(&heap);
+            mutator.collect().unwrap();
+            assert!(mutator.find(object).is_some() && mutator.find(value).is_none());
         }
     }
 }

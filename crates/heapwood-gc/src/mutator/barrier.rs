@@ -389,9 +389,10 @@ impl Mutator {
         }
     }
 
+    /// In verify mode these words of an object count as stored through the barrier.
     #[cold]
     #[inline(never)]
-    fn note(&self, object: ObjectRef, slot: Address, words: usize) {
+    pub(crate) fn note(&self, object: ObjectRef, slot: Address, words: usize) {
         // Who frees waits for the log's lock in a section: a signal of another heap must not stop this thread as it holds it.
         let _no_preempt = self.record().no_preempt();
         if let Some(stores) = self.shared().stores() {

@@ -9,7 +9,7 @@
 //! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
 //! | `verify` | the checks of verify mode |
 //! | `arena_log` | who opened and closed arenas: for verify mode |
-//! | `precise_walk`, `slots` | what precise roots lead to, and where the pointers of an object are: for verify mode |
+//! | `precise_walk`, `slots` | what precise roots lead to, and where the pointers of an object are: for verify mode, and for what takes them away |
 //! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
 //!
 //! Invariant: nothing of a heap depends on what is seen here.
@@ -31,6 +31,7 @@ mod verify;
 pub(crate) use arena_log::ArenaLog;
 pub(crate) use phases::{Moment, Times};
 pub(crate) use record::Record;
+pub(crate) use slots::for_each_slot;
 pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;

@@ -1,12 +1,12 @@
-//! Where the pointers of an object are, found simply: for verify mode. Invariant: nothing here is the marker's, so as not to
-//! share a mistake with it, but the decoder of programs.
+//! Where the pointers of an object are, found simply: for verify mode, and where a value of an arena is emptied. Invariant: nothing
+//! here is the marker's, so as not to share a mistake with it, but the decoder of programs.
 
 use core::ops::Range;
 use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space};
 use heapwood_layout::{Program, WORD};
 
 /// Calls `f` with each word of an object that its layout says is a pointer.
-pub(super) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
+pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(span) = space.find_span(Address::new(object)) else { return };
     let shape = match space.layouts().shape(span.shape()) {
         shape if shape.kind() == ScanKind::Numbered => {

@@ -10,7 +10,7 @@ use super::model::{Id, Masked, Word};
 use super::world::World;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, Mutator};
-use heapwood_heap::{Address, ArenaKind, ObjectRef};
+use heapwood_heap::{Address, ArenaKind, ObjectRef, ScanKind};
 
 /// How many arenas are open at once, at most.
 const MOST_OPEN: usize = 6;
@@ -193,6 +193,9 @@ impl World {
                 self.model.arenas.insert(number, Default::default());
             }
         }
+        if kind == ArenaKind::Escaping {
+            holds.passed.iter().for_each(|&id| self.note_emptied(id));
+        }
         for id in &goes {
             if let Some(at) = self.model.get(*id).arena.map(|_| self.addr(*id))
                 && !beside_marking
@@ -213,6 +216,15 @@ impl World {
         self.young.retain(|id| !goes.contains(id));
         goes.into_iter().for_each(|id| self.model.remove(id));
         Ok(end)
+    }
+
+    /// A value of the heap outlives its arena, if something refers to it, and holds nothing more.
+    fn note_emptied(&mut self, id: Id) {
+        let ty = self.kinds.all[self.model.get(id).kind].ty;
+        if self.heap.space().layouts().shape(ty.shape()).kind() != ScanKind::NoPointers {
+            self.model.empty(id);
+            self.young.retain(|&young| young != id);
+        }
     }
 
     /// Nothing refers to these objects from outside any more, if words that may be pointers are left aside; or words do that the model

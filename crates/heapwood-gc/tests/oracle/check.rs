@@ -149,7 +149,8 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
             linked += 1;
             world.word(id, w as u32)
         } else if kind.counted && w == 0 {
-            kind.slots.len()
+            // Nothing was written there that is no slot if it was emptied.
+            object.serial.map_or(0, |_| kind.slots.len())
         } else {
             match object.decoy {
                 Some((word, at)) if word as usize == w => at.addr(),

@@ -42,8 +42,8 @@ pub(crate) enum Word {
 pub(crate) struct Object {
     pub(crate) at: Masked,
     pub(crate) kind: usize,
-    /// What its contents are made from.
-    pub(crate) serial: u64,
+    /// What its contents are made from; nothing if it was emptied, when its arena ended.
+    pub(crate) serial: Option<u64>,
     /// By word.
     pub(crate) edges: HashMap<u32, Edge>,
     /// By word, what is left of pointers into arenas that were closed.
@@ -59,10 +59,16 @@ pub(crate) struct Object {
 }
 
 impl Object {
+    /// Whether nobody may use it any more, as its arena has ended.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.serial.is_none()
+    }
+
     /// What word `word` holds if it is no slot.
     pub(crate) fn pattern(&self, word: u32) -> usize {
+        let Some(serial) = self.serial else { return 0 };
         // The top bits keep it from looking like an address.
-        let mixed = (self.serial ^ (word as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (serial ^ (word as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed >> 4) as usize | 0xF000_0000_0000_0000
     }
 }
@@ -93,7 +99,7 @@ impl Model {
         let object = Object {
             at: Masked::new(at),
             kind,
-            serial: self.serials,
+            serial: Some(self.serials),
             edges: HashMap::new(),
             stale: HashMap::new(),
             arena: None,
@@ -121,17 +127,26 @@ impl Model {
         self.objects[id.0].as_mut().expect("the program uses only objects it can reach")
     }
 
+    /// What an object held is zeros now.
+    pub(crate) fn empty(&mut self, id: Id) {
+        let object = self.get_mut(id);
+        object.edges.clear();
+        object.stale.clear();
+        (object.serial, object.decoy) = (None, None);
+    }
+
     /// Takes out an object to which nothing refers any more.
     pub(crate) fn remove(&mut self, id: Id) {
         self.objects[id.0] = None;
         self.free.push(id);
     }
 
-    /// One of the objects that were not found dead, by a random number.
+    /// One of the objects that are in use and were not found dead, by a random number.
     pub(crate) fn any(&self, random: u64) -> Option<Id> {
         let n = self.objects.len().max(1);
         let from = random as usize % n;
-        let lives = |i: usize| self.objects.get(i).is_some_and(|o| o.as_ref().is_some_and(|o| !o.dead));
+        let is_used = |o: &Object| !o.dead && !o.is_emptied();
+        let lives = |i: usize| self.objects.get(i).is_some_and(|o| o.as_ref().is_some_and(is_used));
         (from..n).chain(0..from).take(50).find(|&i| lives(i)).map(Id)
     }
 

@@ -233,7 +233,7 @@ impl World {
                 None => break,
             }
         }
-        Some(at)
+        Some(at).filter(|&id| !self.model.get(id).is_emptied())
     }
 
     /// A random slot of a reachable object, rather an empty one.

@@ -24,7 +24,7 @@ impl Program {
                 None => break,
             }
         }
-        Some(at)
+        Some(at).filter(|&id| !self.world.model.get(id).is_emptied())
     }
 
     /// Some object with a trace function.

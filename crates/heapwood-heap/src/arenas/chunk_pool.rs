@@ -20,6 +20,8 @@ pub(crate) struct ArenaChunkPool {
     pub(super) all: usize,
     /// Pages of chunks that a sweep finds dead go back, as the heap has no room.
     pub(super) wanted: bool,
+    /// The full marking after which what rested was last looked at.
+    pub(crate) trimmed_in: u32,
 }
 
 /// Pieces, the last first.
@@ -98,6 +100,7 @@ impl ArenaChunkPool {
             in_use: 0,
             all: 0,
             wanted: false,
+            trimmed_in: 0,
         }
     }
 

@@ -218,7 +218,7 @@ impl Sweeper {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let now = heap.marks().full_cycle();
         let mut chunks = self.chunks().lock();
-        chunks.wanted = wanted;
+        (chunks.wanted, chunks.trimmed_in) = (wanted, now);
         let mut kept = Stack::EMPTY;
         while let Some(page) = chunks.quarantined.pop(spans) {
             let chunk = ArenaChunk::of(spans.at(page));
@@ -281,6 +281,21 @@ impl Sweeper {
             }
         }
         released
+    }
+
+    /// Bytes of chunks that `release_chunks` may make pages when it is called next: it could not yet, was not asked to, or is about
+    /// to be called, as mutators run before it is.
+    pub(crate) fn reclaimable_chunk_bytes(&self) -> usize {
+        let (spans, now, mut bytes) = (self.heap().spans(), self.heap().marks().full_cycle(), 0);
+        let chunks = self.chunks().lock();
+        chunks.for_each(spans, |page, state| {
+            let chunk = ArenaChunk::of(spans.at(page));
+            let is_new = chunk.freed_in() == now || chunks.trimmed_in != now;
+            if is_new || state == ArenaChunkState::Free && !chunks.wanted {
+                bytes += chunk.pages().bytes();
+            }
+        });
+        bytes
     }
 
     /// Whether free chunks have memory.

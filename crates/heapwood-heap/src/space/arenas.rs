@@ -67,4 +67,15 @@ impl<'s> Arenas<'s> {
     pub fn has_free(self) -> bool {
         self.0.sweeper().has_free_pieces()
     }
+
+    /// Bytes that a full collection which begins now may take from arenas: they have been given up since the last one began, or
+    /// it left them to the next arenas. Looks at each chunk that no arena has.
+    pub fn reclaimable_bytes(self) -> usize {
+        self.0.sweeper().reclaimable_chunk_bytes()
+    }
+
+    /// After which full marking quarantined chunks were last released.
+    pub fn trimmed_in(self) -> u32 {
+        self.0.sweeper().chunks().lock().trimmed_in
+    }
 }
