@@ -30,7 +30,15 @@ pub enum ArenaKind {
     Promised = 3,
 }
 
-/// How it stands with an arena.
+/// The life cycle of an arena.
+///
+/// | state | event | next | its chunks |
+/// |---|---|---|---|
+/// | | opened | `Open` | none before the first value |
+/// | `Open` | emptied | `Open` | free, quarantined, or the collector's ([`Closing`](crate::Closing)) |
+/// | `Open` | closed | `Closed` | the same |
+/// | `Open` | left, or its thread ends | `Left` | the collector's: freed when nothing points into them |
+/// | `Closed` | a header is wanted, and no quarantine needs it | `Open` | none |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ArenaState {

@@ -47,12 +47,27 @@ impl Owner<'_> {
         self.activate_arena(arena);
     }
 
-    /// Takes an open arena's values away, all at once; it stays open.
+    /// Takes an open arena's values away, all at once; it stays open, or is closed, as `after` says.
     ///
     /// # Safety
     /// 1. It is an open arena of this mutator's.
-    /// 2. Nothing uses its values any more. If the addresses do not rest, nothing points to them either.
-    pub unsafe fn empty_arena(&self, arena: &ArenaHeader, closing: Closing) {
+    /// 2. Nothing uses its values any more. If the addresses are not quarantined, nothing points to them either.
+    pub unsafe fn end_arena(&self, arena: &ArenaHeader, closing: Closing, after: ArenaState) {
+        self.take_values(arena, closing);
+        if after == ArenaState::Open {
+            return;
+        }
+        self.cache().arenas().remove_open(arena);
+        if arena.has(ACTIVE) {
+            self.cache().arenas().remove_active(arena);
+        }
+        arena.set_state(after);
+        if closing == Closing::Recycled {
+            self.cache().arenas().add_closed(arena);
+        }
+    }
+
+    fn take_values(&self, arena: &ArenaHeader, closing: Closing) {
         self.end_run_of(arena);
         let (spans, mut chunk) = (self.heap().spans(), arena.newest.replace(0));
         let last = arena.oldest.replace(0);
@@ -108,23 +123,6 @@ impl Owner<'_> {
         self.publish_arena(arena);
     }
 
-    /// Closes an arena: its values are gone, and so is the arena.
-    ///
-    /// # Safety
-    /// 1. As for [`empty_arena`](Owner::empty_arena).
-    pub unsafe fn close_arena(&self, arena: &ArenaHeader, closing: Closing) {
-        // SAFETY: contract 1.
-        unsafe { self.empty_arena(arena, closing) };
-        self.cache().arenas().remove_open(arena);
-        if arena.has(ACTIVE) {
-            self.cache().arenas().remove_active(arena);
-        }
-        arena.set_state(ArenaState::Closed);
-        if closing == Closing::Recycled {
-            self.cache().arenas().add_closed(arena);
-        }
-    }
-
     /// Leaves an arena to the collector: it takes no more values, and lives as long as something points into it.
     ///
     /// # Safety
@@ -156,12 +154,12 @@ impl Owner<'_> {
     }
 
     /// An arena's values that live in the heap, the newest first: the address of the newest's cell, 0 if there is none.
-    pub fn passed_by(&self, arena: &ArenaHeader) -> usize {
+    pub fn external_of(&self, arena: &ArenaHeader) -> usize {
         arena.passed.get()
     }
 
     /// A cell of the arena names a value that lives in the heap.
-    pub fn set_passed_by(&self, arena: &ArenaHeader, cell: usize) {
+    pub fn set_external_of(&self, arena: &ArenaHeader, cell: usize) {
         arena.passed.set(cell);
     }
 
