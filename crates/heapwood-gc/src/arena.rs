@@ -268,7 +268,9 @@ impl Mutator {
             return Closing::Left;
         }
         match arena.kind() {
-            ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().verifies() => Closing::Recycled,
+            ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().space().arenas().are_protected() => {
+                Closing::Recycled
+            }
             _ => Closing::Quarantine,
         }
     }

@@ -55,11 +55,12 @@ pub(crate) enum ArenaChunkState {
 
 /// The flags of a chunk. MET: a marking has met a pointer into it while no arena had it. INSIDE: it has marks of its
 /// inside. PROMISED: its closing promised that nothing refers to it. GIVEN_UP: its arena gave it up during a marking,
-/// which does not look for pointers into it.
+/// which does not look for pointers into it. PROTECTED: a thread that touches it faults.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
 const GIVEN_UP: u8 = 8;
+const PROTECTED: u8 = 16;
 
 /// An arena chunk, by its descriptor. The links to batches of a span of cells hold its ends here.
 #[derive(Clone, Copy)]
@@ -164,6 +165,19 @@ impl<'s> ArenaChunk<'s> {
 
     pub(super) fn is_given_up(self) -> bool {
         self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
+    }
+
+    /// It cannot be read or written while it is quarantined.
+    pub(super) fn note_protected(self) {
+        self.set_flag(PROTECTED);
+    }
+
+    pub(super) fn is_protected(self) -> bool {
+        self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0
+    }
+
+    pub(super) fn take_protected(self) -> bool {
+        self.0.flags().fetch_and(!PROTECTED, Ordering::Relaxed) & PROTECTED != 0
     }
 
     fn set_flag(self, flag: u8) {

@@ -22,7 +22,13 @@ pub(crate) struct ArenaChunkPool {
     pub(super) wanted: bool,
     /// The full marking after which what rested was last looked at.
     pub(crate) trimmed_in: u32,
+    /// Quarantined chunks that cannot be read or written.
+    pub(super) protected: u32,
 }
+
+/// The most protected chunks. Each may split the kernel's record of the heap in three, and a process has 65530 such records
+/// (vm.max_map_count): half are left to the program. Chunks beyond are quarantined without protection.
+const MOST_PROTECTED: u32 = 1 << 14;
 
 /// A stack of chunks, the last first.
 #[derive(Clone, Copy)]
@@ -101,6 +107,7 @@ impl ArenaChunkPool {
             all: 0,
             wanted: false,
             trimmed_in: 0,
+            protected: 0,
         }
     }
 
@@ -118,6 +125,13 @@ impl ArenaChunkPool {
     /// The number of arenas so far.
     pub(crate) fn arenas(&self) -> u64 {
         self.arenas
+    }
+
+    /// Counts a chunk that is to be protected; false if there are too many.
+    pub(super) fn protects_another(&mut self) -> bool {
+        let has_room = self.protected < MOST_PROTECTED;
+        self.protected += has_room as u32;
+        has_room
     }
 
     /// Whether there is a free chunk of a size.

@@ -154,7 +154,11 @@ impl Sweeper {
     /// Puts a chunk that is no object any more into quarantine, or into the pool.
     fn quarantine_chunk(&self, page: PageIndex, quarantines: bool) {
         let (heap, span) = (self.heap(), self.heap().spans().at(page));
-        if quarantines && heap.memory().rest(page, span.pages(), self.protects()) {
+        let protects = quarantines && self.protects() && self.chunks().lock().protects_another();
+        if protects {
+            ArenaChunk::of(span).note_protected();
+        }
+        if quarantines && heap.memory().rest(page, span.pages(), protects) {
             span.set_fresh();
             if span.pages() == pages_of(HUGE_CHUNK) {
                 // SAFETY: no arena and no stack has the chunk yet; no marking is under way that writes there.
@@ -230,8 +234,11 @@ impl Sweeper {
             match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
                 // If the kernel declines, the chunk stays in quarantine.
-                false if !heap.memory().wake(page, chunk.pages(), self.protects()) => kept.push(spans, page),
+                false if !heap.memory().wake(page, chunk.pages(), chunk.is_protected()) => {
+                    kept.push(spans, page);
+                }
                 false => {
+                    chunks.protected -= chunk.take_protected() as u32;
                     chunk.set_state(ArenaChunkState::Free);
                     chunks.free[size_of_pages(chunk.pages())].push(spans, page);
                 }

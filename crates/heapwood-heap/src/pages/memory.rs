@@ -117,7 +117,7 @@ impl Memory {
     }
 
     /// The memory of a chunk that an arena has given up goes back while its addresses rest; if that is to be `protected` nobody
-    /// can read there. Whether it reads as zeros afterwards: the kernel may refuse.
+    /// can read there, unless the kernel refuses. Whether it reads as zeros afterwards: the kernel may refuse that, too.
     pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         // SAFETY: the chunk is nobody's.
         unsafe {
@@ -129,14 +129,12 @@ impl Memory {
         }
     }
 
-    /// Its addresses have rested. Its memory goes back once more, for whoever still had a pointer there may have written; false if the
-    /// kernel does not take it, or gives no access.
+    /// Its addresses leave the quarantine. Its memory goes back once more, for a thread with a stale pointer may have written there
+    /// before it was `protected`; false if the kernel does not take it, or gives no access.
     pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
-        match protected {
-            true => self.reserved.commit(bytes_of(first, count)).is_ok(),
-            // SAFETY: the chunk is nobody's.
-            false => unsafe { self.give_back(first, count) },
-        }
+        // SAFETY: the chunk is nobody's.
+        let given = unsafe { self.give_back(first, count) };
+        given && (!protected || self.reserved.commit(bytes_of(first, count)).is_ok())
     }
 
     /// The pages belong to an object now that may be sparse.
