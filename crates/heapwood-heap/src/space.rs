@@ -112,7 +112,7 @@ impl Space {
     /// Moves the address space of objects to the returned reservation, so that it outlives the space.
     ///
     /// # Safety
-    /// 1. The returned reservation is dropped after this space.
+    /// 1. The returned reservation is not dropped before this space.
     pub unsafe fn give_addresses_away(&self) -> Reservation {
         // SAFETY: contract 1.
         unsafe { self.heap().memory().give_away() }

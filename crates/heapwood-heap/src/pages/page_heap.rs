@@ -214,7 +214,7 @@ impl PageHeap {
                 unsafe { self.spans.extend(from) };
                 Err(cause.into())
             }
-            Err(e) => corrupt(format_args!("growing behind the extent: {e}")),
+            Err(e) => corrupt(format_args!("growing beyond the committed end: {e}")),
         }
     }
 
