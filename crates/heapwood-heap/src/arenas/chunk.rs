@@ -49,7 +49,7 @@ pub(crate) enum ArenaChunkState {
     InUse = 1,
     /// It is for the next arena.
     Free = 2,
-    /// Nobody may have it, and it has no memory.
+    /// It is for no arena, and has no memory.
     Quarantined = 3,
 }
 

@@ -26,9 +26,9 @@ pub struct ArenaPlace {
 pub struct MarkedArenaChunk<'s>(ArenaChunk<'s>, &'s AtomicBool);
 
 impl<'s> MarkedArenaChunk<'s> {
-    /// `stray` is set when the marker meets a chunk without an arena, which may then have marks.
-    pub(crate) fn new(chunk: ArenaChunk<'s>, stray: &'s AtomicBool) -> Self {
-        MarkedArenaChunk(chunk, stray)
+    /// `dangling` is set when the marker meets a chunk without an arena, which may then have marks.
+    pub(crate) fn new(chunk: ArenaChunk<'s>, dangling: &'s AtomicBool) -> Self {
+        MarkedArenaChunk(chunk, dangling)
     }
 
     /// Whether an arena has it. If none does, notes that a marking has met it.

@@ -137,9 +137,9 @@ impl Sweeper {
         Some(count)
     }
 
-    /// Frees a chunk that an arena gives up, so that no sweep finds it. With `quarantines` its addresses are quarantined and
-    /// its memory is released at once. No marking is under way. `promised` tells whether the program promised that
-    /// nothing refers to it.
+    /// Frees a chunk that an arena gives up, so that no sweep finds it. If it `quarantines`, the chunk's memory is
+    /// released at once. No marking is under way. `promised` tells whether the program promised that nothing refers to
+    /// it.
     pub(super) fn free_chunk(&self, page: PageIndex, quarantines: bool, promised: bool) {
         if !self.take_large(page) {
             return;

@@ -74,7 +74,7 @@ impl Sweeper {
         &self.heap
     }
 
-    /// The record of which layouts have spans of their own.
+    /// The set of layouts with spans of their own.
     pub(crate) fn demand(&self) -> &Demand {
         &self.demand
     }

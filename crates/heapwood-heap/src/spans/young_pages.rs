@@ -2,8 +2,8 @@
 //! object needs no write barrier, since a young collection visits the object anyway, and most stores are of that kind.
 //! A page is young if its span was made, or taken, without any object. Two ages alternate between cycles, so the end of
 //! a cycle resets none: a sweep, or the owner that keeps its span, clears the age before the cycle after the next.
-//! Invariant: where a page has the age of the current cycle, no object in it is older than that cycle. The bytes lie as
-//! a card table's.
+//! Invariant: where a page has the age of the current cycle, no object in it is older than that cycle. The
+//! ages are indexed as a card table is.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
