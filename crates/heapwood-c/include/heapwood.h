@@ -269,6 +269,11 @@ typedef struct hw_options {
        looks like one, as libraries come and go. Thread-local variables are not among them. Each collection reads
        all of it, while threads are stopped. Default: off. */
     uint32_t library_roots;
+    /* A thread that reads or writes where an arena was that has been freed gets SIGSEGV, until a full collection
+       has met no pointer there. No freed arena's memory is used at once by the next, whatever was promised, so
+       arenas take far more system calls and page faults (docs/design/arenas.md). The option verify does this, too,
+       and says which arena it was. Default: off. */
+    uint32_t arena_faults;
 } hw_options;
 /* end: options */
 

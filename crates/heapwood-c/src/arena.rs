@@ -23,14 +23,14 @@ const _: () = assert!(MAX_SHAPES >= 2, "the first type's number");
 /// What a key has beside the number if the values of the run are pairs.
 const PAIRS: usize = 1 << u32::BITS;
 
-/// How so many values of a type lie in an arena.
-enum Lies {
+/// How N values of a type are stored in an arena.
+enum Storage {
     /// Without pointers.
     Data(usize),
-    /// As so many values of a run.
-    Run((usize, ArenaLayout), usize),
-    /// In the heap.
-    Passed(ObjectType),
+    /// As N values of a run.
+    Masked((usize, ArenaLayout), usize),
+    /// In the heap, named by a cell of the arena.
+    External(ObjectType),
 }
 
 /// The run that holds `n` values of a masked type one behind the other, and how many of the run's values they are. Elements that are no
@@ -49,26 +49,26 @@ fn run(ty: TypeNumber, size: usize, mask: &PointerMask, n: usize) -> Option<((us
     ArenaLayout::new(2 * size, bits).map(|layout| ((ty as usize | PAIRS, layout), n.div_ceil(2)))
 }
 
-fn lies(m: &Mutator, ty: TypeNumber, n: usize) -> Result<Lies, Error> {
+fn storage(m: &Mutator, ty: TypeNumber, n: usize) -> Result<Storage, Error> {
     let registered = heap_of(m).types.get(ty)?;
     let bytes = registered.description.size().saturating_mul(n);
     if bytes <= MOST_IN_ARENA
         && let Description::Short(element) = registered.description
     {
         match element.layout() {
-            Layout::NoPointers => return Ok(Lies::Data(bytes)),
-            _ if n == 0 => return Ok(Lies::Data(0)),
+            Layout::NoPointers => return Ok(Storage::Data(bytes)),
+            _ if n == 0 => return Ok(Storage::Data(0)),
             Layout::Mask(mask) => {
                 if let Some((of, count)) = run(ty, element.size(), &mask, n)
                     && count <= MOST_IN_ARENA / of.1.bytes()
                 {
-                    return Ok(Lies::Run(of, count));
+                    return Ok(Storage::Masked(of, count));
                 }
             }
             Layout::Conservative | Layout::Trace(_) => {}
         }
     }
-    Ok(Lies::Passed(match n {
+    Ok(Storage::External(match n {
         1 => registered.object,
         _ => array_type(m, &registered.description, n)?,
     }))
@@ -79,7 +79,7 @@ fn data(m: &Mutator, arena: &ArenaHeader, n: usize) -> Result<NonNull<u8>, Error
     let n = n.max(1);
     if n > MOST_IN_ARENA {
         // SAFETY: the arena is one of the mutator's heap, which is there.
-        return Ok(unsafe { m.pass_in_arena(arena, || m.allocate(ObjectType::no_pointers(n))) }?);
+        return Ok(unsafe { m.allocate_external(arena, || m.allocate(ObjectType::no_pointers(n))) }?);
     }
     // The next is then at a multiple of 16, too, as the inline function relies on.
     // SAFETY: as above.
@@ -89,9 +89,9 @@ fn data(m: &Mutator, arena: &ArenaHeader, n: usize) -> Result<NonNull<u8>, Error
 }
 
 fn values(m: &Mutator, arena: &ArenaHeader, ty: TypeNumber, n: usize) -> Result<NonNull<u8>, Error> {
-    match lies(m, ty, n)? {
-        Lies::Data(bytes) => data(m, arena, bytes),
-        Lies::Run(of, count) => {
+    match storage(m, ty, n)? {
+        Storage::Data(bytes) => data(m, arena, bytes),
+        Storage::Masked(of, count) => {
             let bytes = count * of.1.bytes();
             let at = match arena.peek(of.0, bytes) {
                 Some(at) => at,
@@ -104,7 +104,7 @@ fn values(m: &Mutator, arena: &ArenaHeader, ty: TypeNumber, n: usize) -> Result<
             Ok(unsafe { NonNull::new_unchecked(at as *mut u8) })
         }
         // SAFETY: as above.
-        Lies::Passed(ty) => Ok(unsafe { m.pass_in_arena(arena, || m.allocate(ty)) }?),
+        Storage::External(ty) => Ok(unsafe { m.allocate_external(arena, || m.allocate(ty)) }?),
     }
 }
 

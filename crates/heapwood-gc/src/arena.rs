@@ -146,7 +146,7 @@ impl Mutator {
     /// The arena cannot be used here now, or there is no memory for it.
     ///
     /// # Panics
-    /// The values have more than [`MOST_IN_ARENA`] bytes together: such are [passed](Mutator::pass_in_arena) to the heap.
+    /// The values have more than [`MOST_IN_ARENA`] bytes together: such are [passed](Mutator::allocate_external) to the heap.
     ///
     /// # Safety
     /// 1. `arena` came from [`open_arena`](Mutator::open_arena) of this heap, and the heap is there.
@@ -207,19 +207,8 @@ impl Mutator {
     /// 2. Nobody reads or writes its values any more. If it is a [borrowed](ArenaKind::Borrowed) one nothing refers to them either, but
     ///    words that may or may not be pointers.
     pub unsafe fn empty_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
-        self.check_arena(arena)?;
         // SAFETY: contracts 1 and 2.
-        unsafe { self.empty_passed(arena) };
-        let _no_preempt = self.record().no_preempt();
-        // SAFETY: contracts 1 and 2; the section ends when the values are gone.
-        unsafe { self.free_passed(arena) };
-        let closing = self.closing(arena);
-        self.log_closing(arena, closing);
-        self.keep_what_is_new(arena, closing);
-        // SAFETY: contracts 1 and 2; it is open, and this mutator's.
-        unsafe { self.owned().empty_arena(arena, closing) };
-        self.wake_for_free_chunks();
-        Ok(())
+        unsafe { self.end_values(arena, ArenaState::Open) }
     }
 
     /// Closes an arena: its values are gone, and so is the arena. Its handle is refused from now on.
@@ -230,17 +219,29 @@ impl Mutator {
     /// # Safety
     /// 1. As there.
     pub unsafe fn close_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
+        // SAFETY: contract 1.
+        unsafe { self.end_values(arena, ArenaState::Closed) }
+    }
+
+    /// Ends all values of an arena, which is in the state `after` then.
+    ///
+    /// # Errors
+    /// As [`empty_arena`](Mutator::empty_arena).
+    ///
+    /// # Safety
+    /// 1. As there.
+    unsafe fn end_values(&self, arena: &ArenaHeader, after: ArenaState) -> Result<(), AllocError> {
         self.check_arena(arena)?;
         // SAFETY: contract 1.
-        unsafe { self.empty_passed(arena) };
+        unsafe { self.empty_external(arena) };
         let _no_preempt = self.record().no_preempt();
-        // SAFETY: contract 1; the section ends when the values are gone.
-        unsafe { self.free_passed(arena) };
+        // SAFETY: contract 1; the region ends when the values are gone.
+        unsafe { self.free_external(arena) };
         let closing = self.closing(arena);
         self.log_closing(arena, closing);
         self.keep_what_is_new(arena, closing);
         // SAFETY: contract 1; it is open, and this mutator's.
-        unsafe { self.owned().close_arena(arena, closing) };
+        unsafe { self.owned().end_arena(arena, closing, after) };
         self.wake_for_free_chunks();
         Ok(())
     }
@@ -267,7 +268,9 @@ impl Mutator {
             return Closing::Left;
         }
         match arena.kind() {
-            ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().verifies() => Closing::Recycled,
+            ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().space().arenas().are_protected() => {
+                Closing::Recycled
+            }
             _ => Closing::Quarantine,
         }
     }

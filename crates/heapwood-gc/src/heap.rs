@@ -123,7 +123,7 @@ impl Heap {
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
-                protect_arenas: config.verify,
+                protect_arenas: config.verify || config.arena_faults,
                 single_cells: config.stress,
             },
         )?;

@@ -13,7 +13,7 @@
 //! | `heap` | the heap, as those above see it |
 //! | `attach` | threads join and leave |
 //! | `allocate`, `free` | a mutator's allocation, fast and slow; what it frees itself |
-//! | `arena`, `passed` | memory for what dies together; what of it lives in the heap |
+//! | `arena`, `external` | memory for what dies together; what of it lives in the heap |
 //! | `types` | the types of objects |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
 //! | `collect` | one collection, as a list of phases |
@@ -41,6 +41,7 @@ mod background;
 mod collect;
 mod environment;
 pub mod error;
+mod external;
 mod fork;
 mod free;
 mod heap;
@@ -49,7 +50,6 @@ mod mark;
 pub mod mutator;
 mod observe;
 pub mod options;
-mod passed;
 mod pause;
 pub mod policy;
 mod process;

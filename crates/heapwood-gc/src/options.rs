@@ -110,6 +110,12 @@ macro_rules! options_list {
             /// like one, as libraries come and go. Thread-local variables are not among them. Each collection reads all of
             /// it, while threads are stopped.
             library_roots: bool = false, Switch 0..=1, Everyone;
+
+            /// A thread that reads or writes where an arena was that has been freed gets SIGSEGV, until a full collection has met no
+            /// pointer there. No freed arena's memory is used at once by the next, whatever was promised, so arenas take far more
+            /// system calls and page faults (docs/design/arenas.md). The option `verify` does this, too, and says which arena it
+            /// was.
+            arena_faults: bool = false, Switch 0..=1, Everyone;
         }
     };
 }

@@ -827,7 +827,7 @@ fn passed_values_go_with_their_arena(config: Config, kind: ArenaKind, words: usi
                 let (arena, mut last) = (Arena::open(&m, kind), 0);
                 for _ in 0..8 {
                     // SAFETY: the arena is open, and of this heap.
-                    let passed = unsafe { m.pass_in_arena(arena.header(), || m.allocate(node)) }.unwrap();
+                    let passed = unsafe { m.allocate_external(arena.header(), || m.allocate(node)) }.unwrap();
                     let passed = passed.as_ptr() as usize;
                     link(&m, passed, 0, last);
                     arena.value(&m, link_cells(), &[passed, last]);

@@ -412,7 +412,8 @@ fn what_an_emptied_value_referred_to_is_marked() {
             let mut roots = Slots::new(&heap, 1);
             let arena = Arena::open(&mutator, ArenaKind::Escaping);
             // SAFETY: the arena is open, and of this heap.
-            let value = unsafe { mutator.pass_in_arena(arena.header(), || mutator.allocate(ty)) }.unwrap();
+            let value =
+                unsafe { mutator.allocate_external(arena.header(), || mutator.allocate(ty)) }.unwrap();
             let value = value.as_ptr() as usize;
             link(&mutator, value, 1, new(&mutator, node_type(&heap)));
             assert!(mutator.begin_stepped_marking().unwrap());

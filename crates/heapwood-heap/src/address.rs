@@ -1,14 +1,14 @@
-//! Addresses and objects, as types of their own, so that no function can be given one for the other or a count for either.
-//! They say what a number is meant as, not that anything is there: what reads memory through one is unsafe or looks first.
+//! Addresses and objects as types of their own, so that no function takes one for the other, or a count for either. A
+//! value is not proof that anything is there: functions that read memory through one are unsafe, or check first.
 //!
-//! Public functions speak in them. The loops inside go on with plain words: bitmaps, page numbers and the collector's mark
-//! stack and rings are arithmetic on offsets, where a name at each step says less than the step.
+//! Public functions use these types. Inner loops use plain words: bitmaps, page numbers and the collector's mark stack
+//! are arithmetic on offsets, where a name at each step says less than the step.
 
 use core::fmt;
 use core::ops::Add;
 use core::ptr::NonNull;
 
-/// An address: of anything, or null.
+/// An address of anything, or null.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Address(usize);
@@ -31,7 +31,7 @@ impl Address {
         self.0
     }
 
-    /// How many bytes it lies above `base`; more than any heap has if it lies below.
+    /// The bytes from `base` up to it; more than any heap has if it lies below.
     #[inline(always)]
     pub(crate) const fn offset_from(self, base: Address) -> usize {
         self.0.wrapping_sub(base.0)
@@ -40,7 +40,7 @@ impl Address {
 
 impl Add<usize> for Address {
     type Output = Address;
-    /// So many bytes further.
+    /// The address `bytes` bytes further.
     #[inline(always)]
     fn add(self, bytes: usize) -> Address {
         Address(self.0 + bytes)

@@ -1,19 +1,19 @@
-//! What the processor can do beyond its architecture's baseline. x86-64's has no instructions that count bits or clear the
-//! lowest one (popcnt, blsr), so the loops that go over bitmaps are compiled twice, and a heap finds out once which of
-//! the two it runs. Elsewhere the baseline has what they need, and there is one version.
+//! Features of the processor beyond the baseline of its architecture. That of x86-64 has no instructions to count bits
+//! or clear the lowest one (popcnt, blsr), so loops over bitmaps are compiled twice, and each heap detects once which
+//! version to run. Other baselines have these instructions, and one version.
 
-/// Whether this processor has the bit instructions that the second versions are compiled with.
+/// Whether this processor has the bit instructions of the second versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     bits: bool,
 }
 
 impl Cpu {
-    /// A processor of which nothing is known: the first versions run.
+    /// An unknown processor, on which the first versions run.
     #[cfg(test)]
     pub(crate) const BASELINE: Self = Cpu { bits: false };
 
-    /// Asks the processor.
+    /// Detects the processor's features.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         let bits = std::arch::is_x86_feature_detected!("popcnt")
@@ -31,7 +31,7 @@ impl Cpu {
     }
 }
 
-/// Calls a function that is always inlined, in a version of its caller compiled for what `$cpu` can do.
+/// Calls a function that is always inlined, from a wrapper compiled for the features of `$cpu`.
 #[macro_export]
 macro_rules! by_cpu {
     ($cpu:expr, $function:path, $(<$generic:ident: $bound:path>)? ($($argument:ident: $type:ty),+) $(-> $result:ty)?) => {{
@@ -42,7 +42,7 @@ macro_rules! by_cpu {
                 $function($($argument),+)
             }
             if $crate::cpu::Cpu::has_bits($cpu) {
-                // SAFETY: the processor has been asked.
+                // SAFETY: the processor's features were detected.
                 return unsafe { with_bits($($argument),+) };
             }
         }

@@ -1,5 +1,5 @@
-//! Why something was refused (memory, a shape, a program), or is wrong. Each error says what was asked for and what can be done; showing
-//! one asks the system nothing.
+//! Errors: a request for memory, a shape or a program that was rejected, or an invariant that does not hold. Each names
+//! the request and the next step; displaying one makes no system call.
 
 use crate::address::{Address, ObjectRef};
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_UNROLLED};
@@ -9,7 +9,7 @@ use heapwood_layout::program::NestError;
 use heapwood_os::OsError;
 use heapwood_pages::PageIndex;
 
-/// Why memory could not be handed out now. A collector has an answer for each, so this is all of them.
+/// The reason why memory cannot be allocated now. A collector has an answer for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceError {
     /// The budget of this cycle is spent: collect, then ask again.
@@ -18,35 +18,35 @@ pub enum SpaceError {
     Limit {
         /// The limit in bytes.
         limit: usize,
-        /// How many bytes were asked for, in whole pages.
+        /// The bytes requested, in whole pages.
         bytes: usize,
     },
-    /// The heap may not grow beyond what the process's memory leaves it.
+    /// The heap may not grow beyond the share of the process's memory that it may take up.
     Memory {
-        /// How many bytes were asked for, in whole pages.
+        /// The bytes requested, in whole pages.
         bytes: usize,
-        /// How many it may take up.
+        /// The bytes that it may take up.
         most: usize,
     },
-    /// The address range reserved for the heap has no room of this size left.
+    /// The reservation has no room of this size left.
     Window(NoRoom),
     /// The kernel gave no memory.
     Kernel(OsError),
 }
 
-/// A reserved range of addresses that has no room of some size left.
+/// A reservation that has no room of some size left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom {
-    /// How many bytes were asked for.
+    /// The bytes requested.
     pub bytes: usize,
-    /// The size of the range.
+    /// The size of the reservation.
     pub window: usize,
-    /// What `ulimit -v` allows the process, if it is set.
+    /// The process's `ulimit -v`, if it is set.
     pub ulimit: Option<u64>,
 }
 
 impl NoRoom {
-    /// No room for `bytes` bytes in a range of `window` bytes; the system is asked what else bounds it.
+    /// No room for `bytes` bytes in a reservation of `window` bytes; also asks the system for `ulimit -v`.
     #[cold]
     pub fn new(bytes: usize, window: usize) -> Self {
         NoRoom { bytes, window, ulimit: heapwood_os::usage::address_space_limit() }
@@ -91,7 +91,7 @@ impl From<OsError> for SpaceError {
     }
 }
 
-/// Why an object was not freed.
+/// The reason why an object was not freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FreeError {
@@ -119,7 +119,8 @@ pub enum FreeError {
         /// The address that was given.
         address: Address,
     },
-    /// The kernel gave no memory for what is kept of freed objects; the next collection frees it if nothing refers to it.
+    /// The kernel gave no memory for the bits of freed objects. The next collection frees the object if nothing refers
+    /// to it.
     Kernel(OsError),
 }
 
@@ -153,15 +154,15 @@ impl fmt::Display for FreeError {
 
 impl core::error::Error for FreeError {}
 
-/// Why a shape was not registered.
+/// The reason why a shape was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// There are as many as the heap has numbers for.
+    /// All shape numbers of the heap are in use.
     TooMany,
     /// The kernel gave no memory.
     Kernel(OsError),
-    /// Its program was not.
+    /// Its program was not registered.
     Program(RegisterProgramError),
 }
 
@@ -183,11 +184,11 @@ impl fmt::Display for ShapeError {
 
 impl core::error::Error for ShapeError {}
 
-/// Why a program was not registered.
+/// The reason why a program was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterProgramError {
-    /// It is no nest of few loops, and its type is too large to be unrolled.
+    /// It needs too many loops, and its type is too large to be unrolled.
     Nest(NestError),
     /// The heap has no room for more programs.
     TooMany,
@@ -213,12 +214,12 @@ impl fmt::Display for RegisterProgramError {
 
 impl core::error::Error for RegisterProgramError {}
 
-/// The first thing found wrong.
+/// The first violation found by a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationError {
-    /// The page it was found at.
+    /// The page of the violation.
     pub page: PageIndex,
-    /// What is wrong there.
+    /// A description of it.
     pub what: &'static str,
 }
 

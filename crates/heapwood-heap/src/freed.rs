@@ -1,7 +1,7 @@
-//! Which cells the program has freed itself: a bit a granule, beside the mark and allocation bits, and chains of such cells
-//! that wait to be used again, linked through their first words. The bits exist from the first free on; a heap whose program
-//! never frees has none. Invariant: a cell with a bit is no object; it is in at most one chain, or forgotten until its span
-//! is swept in the next cycle; who clears the bit has the cell.
+//! The cells that the program has freed itself: one bit a granule, beside the mark and allocation bits, and chains of
+//! such cells for reuse, linked through their first words. The bits exist from the first free on; a heap whose program
+//! never frees has none. Invariant: a cell with a bit is no object; it is in at most one chain, or in none until its
+//! span is swept in the next cycle; the thread that clears the bit has the cell.
 
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
@@ -11,7 +11,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 const WORD_BITS: usize = 64;
 const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
 
-/// The bits of a heap whose window starts at `base`.
+/// The bits of a heap whose reservation starts at `base`.
 pub(crate) struct FreedBits {
     words: MappedArray<AtomicU64>,
     base: usize,
@@ -20,43 +20,43 @@ pub(crate) struct FreedBits {
 }
 
 impl FreedBits {
-    /// None, in a window of `window` bytes from `base`.
+    /// No bits, for a reservation of `window` bytes from `base`.
     pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
         let words = MappedArray::new(kernel, window.div_ceil(GRANULE * WORD_BITS))?;
         Ok(FreedBits { words, base, in_use: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
-    /// Whether there are any.
+    /// Whether the bits exist.
     #[inline(always)]
     pub(crate) fn are_in_use(&self) -> bool {
         self.in_use.load(Ordering::Acquire)
     }
 
-    /// The program has freed an object, small or large.
+    /// Notes that the program has freed an object, small or large.
     pub(crate) fn note(&self) {
         if !self.any.load(Ordering::Relaxed) {
             self.any.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether it ever has.
+    /// Whether the program has ever freed one.
     pub(crate) fn were_noted(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// Makes the bits for the bytes `from..to` of the window usable.
+    /// Commits the bits for the bytes `from..to` of the reservation.
     pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
         self.words.commit(from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS))
     }
 
-    /// From now on there are some; those of the whole heap are usable.
+    /// Notes that the bits of the whole heap are committed: they exist from now on.
     pub(crate) fn begin_use(&self) {
         self.in_use.store(true, Ordering::Release);
     }
 
     fn word(&self, addr: usize) -> (&AtomicU64, u64) {
         let offset = addr - self.base;
-        // SAFETY: callers ask about addresses in spans once the bits are in use, and so committed.
+        // SAFETY: callers ask about addresses in spans once the bits exist; they are committed then.
         (unsafe { &*self.words.at(offset >> WORD_BYTES_LOG) }, 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
     }
 
@@ -69,20 +69,20 @@ impl FreedBits {
         }
     }
 
-    /// A cell is freed; false if it was already.
+    /// Frees a cell; false if it was already.
     pub(crate) fn set(&self, addr: usize) -> bool {
         let (word, bit) = self.word(addr);
         word.fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
-    /// A freed cell is used again; false if it was not free, or somebody else has taken it.
+    /// Takes a freed cell for reuse; false if it was not free, or another thread has taken it.
     pub(crate) fn take(&self, addr: usize) -> bool {
         let (word, bit) = self.word(addr);
         word.fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 
-    /// Of the pages `start..end`, which are a span's that its caller sweeps: keeps the bits of cells that are in `alive`, a
-    /// word of allocation bits by its address; what was freed in the cycle before is free like any other cell.
+    /// Clears the bits of freed cells that a sweep of the pages `start..end` has found dead: those without a bit in
+    /// `alive`, which returns a word of allocation bits by its address. They are then free cells like any other.
     pub(crate) fn keep(&self, pages: Range<usize>, alive: impl Fn(usize) -> u64) {
         if !self.are_in_use() {
             return;
@@ -96,19 +96,19 @@ impl FreedBits {
     }
 }
 
-/// Freed cells of one shape, linked through their first words. A link is the complement of an address, so that a marking that
-/// comes to a freed cell, by an object that only a stray word keeps, finds no pointer in it.
+/// Freed cells of one shape, linked through their first words. A link is the complement of an address: a marking that
+/// reaches a freed cell, from an object that only a dangling word keeps alive, finds no pointer in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FreedCells {
     head: usize,
     tail: usize,
     len: u32,
-    /// The cycle in which they were freed; in the next they are free cells like others.
+    /// The cycle in which they were freed; in the next they are ordinary free cells.
     cycle: u32,
 }
 
 impl FreedCells {
-    /// How many there are, in this cycle.
+    /// The number of cells, in this cycle.
     pub(crate) fn len(&self, cycle: u32) -> u32 {
         if self.cycle == cycle { self.len } else { 0 }
     }
@@ -116,17 +116,17 @@ impl FreedCells {
     /// Adds a cell in this cycle.
     ///
     /// # Safety
-    /// 1. The cell's bit was set by the caller, and it is in no chain.
+    /// 1. The caller has set the cell's bit, and the cell is in no chain.
     pub(crate) unsafe fn push(&mut self, cell: usize, cycle: u32) {
         if self.len(cycle) == 0 {
             *self = FreedCells { head: 0, tail: cell, len: 0, cycle };
         }
-        // SAFETY: contract 1: the cell is nobody's, and cells have a word at least.
+        // SAFETY: contract 1: nothing else uses the cell, and cells have at least one word.
         unsafe { (cell as *mut usize).write(!self.head) };
         (self.head, self.len) = (cell, self.len + 1);
     }
 
-    /// Adds those of another chain, before its own.
+    /// Adds the cells of another chain in front.
     pub(crate) fn prepend(&mut self, other: FreedCells, cycle: u32) {
         if other.len(cycle) == 0 {
             return;
@@ -135,19 +135,19 @@ impl FreedCells {
             *self = other;
             return;
         }
-        // SAFETY: the last cell of a chain is nobody's, and the chains are the caller's.
+        // SAFETY: nothing else uses the last cell of a chain, and the chains are the caller's.
         unsafe { (other.tail as *mut usize).write(!self.head) };
         (self.head, self.len) = (other.head, self.len + other.len);
     }
 
-    /// Takes a cell, whose bit must still be taken. What it links to is checked by `is_right`: a program may have written
-    /// into what it freed, and the rest of the chain is forgotten then.
+    /// Takes a cell; the caller must still take its bit. `is_right` checks the link: the program may have written into
+    /// a freed cell, and then the rest of the chain is dropped.
     pub(crate) fn pop(&mut self, cycle: u32, is_right: impl Fn(usize) -> bool) -> Option<usize> {
         if self.len(cycle) == 0 {
             return None;
         }
         let cell = self.head;
-        // SAFETY: the cells of a chain are nobody's.
+        // SAFETY: nothing else uses the cells of a chain.
         let next = !unsafe { (cell as *const usize).read() };
         self.len -= 1;
         self.head = next;

@@ -1,6 +1,6 @@
-//! The granule: every object starts at a multiple of it, and a mark bit is kept for each.
+//! The granule: every object starts at a multiple of it, and each granule has a mark bit.
 
-/// Bytes a granule.
+/// Bytes of a granule.
 pub const GRANULE: usize = 16;
 /// log2 of [`GRANULE`].
 pub(crate) const GRANULE_LOG: u32 = GRANULE.trailing_zeros();

@@ -1,29 +1,29 @@
-//! The non-moving heap under Heapwood: size classes, spans, allocation, sweeping. For implementers of collectors and of
-//! interfaces on top; programs use `heapwood` or `heapwood-c`.
+//! The non-moving heap under Heapwood: size classes, spans, allocation, sweeping. It is for implementers of collectors
+//! and of interfaces on top; programs use `heapwood` or `heapwood-c`.
 //!
-//! A [`Space`] is one heap's memory; it knows which cells exist and how their layout is found, and nothing of
-//! roots, threads or when to collect. A mutator allocates from its allocation buffers ([`AllocBuffer`]) and comes with the right to them, an
-//! [`Owner`], when a run is used up; a collector stops the world, which a [`Stopped`] says, marks through
-//! [`Stopped::mark_side`] and ends with [`Stopped::end_marking`].
+//! A [`Space`] is one heap's memory. It knows which cells exist and how they are scanned, but nothing of roots, threads
+//! or the time to collect. A mutator allocates from its allocation buffers ([`AllocBuffer`]); when a run is used up,
+//! its [`Owner`] token gives the right to refill. A collector stops the world, which a [`Stopped`] token attests, marks
+//! through [`Stopped::mark_side`] and ends with [`Stopped::end_marking`].
 //!
-//! From the top: each floor uses those below it, owns the next, and is seen by none of them.
+//! Layers from the top: each uses those below it, owns the next, and is seen by none of them.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `space` | the face, which owns the rest |
-//! | `stopped` | a space that stands still: marking, walking, checking |
-//! | `check` | recomputes what must hold; snapshots of the pages |
+//! | `space` | the public face, which owns the rest |
+//! | `stopped` | a stopped space: marking, walks, checks |
+//! | `check` | the recomputation of invariants; snapshots of the pages |
 //! | `alloc` | mutators: allocation buffers, the slow path, large objects |
-//! | `arenas` | memory for what dies together |
-//! | `reclaim` | what mutators share: lists of spans, the budget, sweeping |
-//! | `pages` | where spans get pages: the reservation, growth, the limit, release |
-//! | `marks`, `freed` | mark and allocation bits; what the program freed itself |
+//! | `arenas` | memory for objects that die together |
+//! | `reclaim` | shared state of mutators: span lists, the budget, sweeping |
+//! | `pages` | the pages of spans: the reservation, growth, the limit, release |
+//! | `marks`, `freed` | mark and allocation bits; cells that the program freed itself |
 //! | `spans` | from an address to its span |
-//! | `layout` | from a type to a shape, and what is written for an object |
-//! | `young_pages_view` | what a write barrier asks |
-//! | `address`, `granule`, `config`, `error` | the words in which all this speaks |
-//! | [`publication`] | what is seen before a pointer to a new object is |
-//! | [`cpu`], [`prefetch`] | what the processor can do; hints |
+//! | `layout` | from a type to a shape, and the record of an object |
+//! | `young_pages_view` | the queries of a write barrier |
+//! | `address`, `granule`, `config`, `error` | the vocabulary of all of these |
+//! | [`publication`] | the memory order of new objects |
+//! | [`cpu`], [`prefetch`] | the processor's features; hints |
 
 pub mod cpu;
 pub mod prefetch;

@@ -1,11 +1,11 @@
 //! Mark and allocation bits: two bitmaps beside the heap, one bit a granule, found by shifting an address.
 //!
-//! At any time one side holds the allocation bits (the marks of the last cycle: which cells outlived it) and the
-//! other takes the marks of the next full collection. The sides swap at the end of that, so nothing is copied. A young
-//! collection marks on the allocation side itself: what has its bit is old, and not followed (sticky marks: Demers and
-//! others, "Combining generational and conservative garbage collection", 1990). A page's bits are exactly one cache line on
-//! each side. Invariant: outside marking, the mark side is clear for every span that has been swept since the sides swapped and
-//! for every free page; so marking starts without a walk over the heap.
+//! One side holds the allocation bits: the marks of the last cycle, for cells that outlived it. The other side takes
+//! the marks of the next full collection. The sides swap when that ends, so nothing is copied. A young collection marks
+//! on the allocation side itself: an object with a bit is old, and is not followed (sticky marks: Demers and others,
+//! "Combining generational and conservative garbage collection", 1990). A page's bits are exactly one cache line on
+//! each side. Invariant: outside marking, the mark side is clear for every free page, and for every span swept since
+//! the sides swapped; so marking starts without a walk over the heap.
 
 use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
@@ -19,12 +19,12 @@ const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
 /// Words of a page's bits on each side.
 pub(crate) const PAGE_WORDS: usize = PAGE_SIZE / GRANULE / WORD_BITS;
 
-/// What a collection looks at.
+/// The kind of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collection {
-    /// Everything.
+    /// A full collection.
     Full,
-    /// What was made since the last collection; what is older stays.
+    /// A young collection: it visits objects made since the last collection, and keeps older ones.
     Young,
 }
 
@@ -32,25 +32,25 @@ fn next(cycle: u32) -> u32 {
     cycle.wrapping_add(1).max(1)
 }
 
-/// The two bitmaps of a heap whose window starts at `base`.
+/// The two bitmaps of a heap whose reservation starts at `base`.
 pub(crate) struct Marks {
     sides: [MappedArray<u64>; 2],
     base: usize,
-    /// Which side holds the allocation bits.
+    /// The side with the allocation bits.
     allocated: AtomicUsize,
-    /// How many collections have ended, from 1 on and never 0: the cycle that spans are swept in.
+    /// The sweep cycle: the number of collections that have ended, from 1 on and never 0.
     cycle: AtomicU32,
-    /// The same of full ones, after which the sides swapped.
+    /// The same of full collections, after which the sides swap.
     full_cycle: AtomicU32,
-    /// The last was a young one.
+    /// Whether the last collection was a young one.
     young: AtomicBool,
-    /// A full marking is under way, beside mutators.
+    /// Whether a full marking is under way, concurrent with mutators.
     marking: AtomicBool,
     cpu: Cpu,
 }
 
 impl Marks {
-    /// The bytes that a word has the bits of.
+    /// The bytes of heap covered by a word of bits.
     pub(crate) const WORD_BYTES: usize = 1 << WORD_BYTES_LOG;
 
     /// Reserves bits for `window` bytes from `base`.
@@ -69,7 +69,7 @@ impl Marks {
         })
     }
 
-    /// Makes the bits for the bytes `from..to` of the window usable, in huge pages or not.
+    /// Commits the bits for the bytes `from..to` of the reservation, by huge pages or not.
     pub(crate) fn commit(&self, from: usize, to: usize, huge: bool) -> Result<(), OsError> {
         let words = from >> WORD_BYTES_LOG..to.div_ceil(GRANULE * WORD_BITS);
         self.sides.iter().try_for_each(|side| match huge {
@@ -78,19 +78,19 @@ impl Marks {
         })
     }
 
-    /// Gives the memory of the bits for `bytes` bytes of free pages from `from` of the window back.
+    /// Releases the memory of the bits for `bytes` bytes of free pages from `from` of the reservation.
     ///
     /// # Safety
-    /// 1. The pages are free, and nobody takes them meanwhile.
+    /// 1. The pages are free, and no thread takes them meanwhile.
     pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
         let words = from >> WORD_BYTES_LOG..(from + bytes) >> WORD_BYTES_LOG;
         for side in &self.sides {
-            // SAFETY: the bits of free pages are zeros (contract 1). The kernel may refuse.
+            // SAFETY: the bits of free pages are zeros (contract 1). The kernel may decline.
             let _ = unsafe { side.decommit(words.clone()) };
         }
     }
 
-    /// A marking has ended, and another cycle begins. After a full one the sides swap: its marks become the allocation bits.
+    /// Ends a marking and begins a cycle. After a full marking the sides swap: its marks become the allocation bits.
     pub(crate) fn begin_cycle(&self, after: Collection) {
         if after == Collection::Full {
             self.allocated.fetch_xor(1, Ordering::Relaxed);
@@ -101,29 +101,29 @@ impl Marks {
         self.cycle.store(next(self.cycle()), Ordering::Relaxed);
     }
 
-    /// A full marking begins, which goes on while mutators run: until it ends, marks are a subset of the allocation bits.
+    /// Begins a full marking concurrent with mutators: until it ends, marks are a subset of the allocation bits.
     pub(crate) fn begin_marking(&self) {
         self.marking.store(true, Ordering::Relaxed);
     }
 
-    /// Whether one is under way.
+    /// Whether such a marking is under way.
     pub(crate) fn is_marking(&self) -> bool {
         self.marking.load(Ordering::Relaxed)
     }
 
-    /// The cycle that is under way.
+    /// The current cycle.
     #[inline(always)]
     pub(crate) fn cycle(&self) -> u32 {
         self.cycle.load(Ordering::Relaxed)
     }
 
-    /// The cycle of full collections that is under way: it may have many cycles.
+    /// The current full cycle, which may span many cycles.
     #[inline(always)]
     pub(crate) fn full_cycle(&self) -> u32 {
         self.full_cycle.load(Ordering::Relaxed)
     }
 
-    /// Whether the last collection was a young one: then what is unswept has been swept since the sides swapped.
+    /// Whether the last collection was a young one. Unswept spans have then been swept since the sides swapped.
     #[inline]
     pub(crate) fn is_after_young(&self) -> bool {
         self.young.load(Ordering::Relaxed)
@@ -134,7 +134,7 @@ impl Marks {
         self.allocated.load(Ordering::Relaxed)
     }
 
-    /// The words of the allocation bits, to be read only: threads may set bits in them meanwhile (`set_allocated`).
+    /// The words of the allocation bits, for reading only: threads may set bits in them meanwhile (`set_allocated`).
     #[inline(always)]
     pub(crate) fn allocation_words(&self) -> *const AtomicU64 {
         self.sides[self.allocated()].as_ptr().cast()
@@ -153,7 +153,7 @@ impl Marks {
         MarkSide { words: self.sides[side].as_ptr(), base: self.base }
     }
 
-    /// Whether the object at `addr` is marked in the cycle under way.
+    /// Whether the object at `addr` is marked in the current cycle.
     #[inline(always)]
     pub(crate) fn is_marked(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated() ^ 1, addr);
@@ -170,27 +170,27 @@ impl Marks {
         word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
     }
 
-    /// The allocation bits of the granules from `addr` on, where a word begins.
+    /// The allocation bits of the granules from `addr` on, which begins a word.
     pub(crate) fn allocated_word(&self, addr: usize) -> u64 {
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
         unsafe { &*self.allocation_words().add((addr - self.base) >> WORD_BYTES_LOG) }.load(Ordering::Relaxed)
     }
 
-    /// The cell at `addr` counts as one that outlived the last cycle; whether it did not. Other bits of its word may be set at
-    /// the same time.
+    /// Sets the allocation bit of the cell at `addr`; whether it was clear. Other threads may set other bits of its
+    /// word at the same time.
     ///
     /// # Safety
-    /// 1. It is a cell of a span that the calling thread alone may use, and no marking is under way.
+    /// 1. It is a cell of a span that only the calling thread may use, and no marking is under way.
     pub(crate) unsafe fn set_allocated(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated(), addr);
-        // SAFETY: the bits of spans are committed, and threads set them beside each other by this alone (contract 1).
+        // SAFETY: the bits of spans are committed, and only this sets bits of one word from several threads (contract
+        // 1).
         unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release) & bit == 0
     }
 
-    /// The cells that begin at the granules `starts` of each page count as such from `from` up to `end`, in whole words if
-    /// nobody else uses them: what was made in a cycle, and is not looked at one by one. Returns how many did not.
-    ///
-    /// If they are to be `marked` those that did not count before get marks, too.
+    /// Sets the allocation bits of the cells from `from` up to `end`, which begin at the granules `starts` of each
+    /// page, by whole words where no other thread uses them: objects made in a cycle, promoted without a visit to each.
+    /// If `marked`, those without the bit before get marks, too. Returns the number of these.
     ///
     /// # Safety
     /// 1. They are cells of one span, and the heap is stopped.
@@ -207,7 +207,8 @@ impl Marks {
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
             let cells = starts[index % PAGE_WORDS] & below & above;
-            // SAFETY: the granules are those of one span, whose bits are committed; nobody else uses them (contract 1).
+            // SAFETY: the granules are those of one span, whose bits are committed; no other thread uses them (contract
+            // 1).
             unsafe {
                 let word = self.sides[allocated].at(index);
                 let new = cells & !*word;
@@ -221,18 +222,18 @@ impl Marks {
         set
     }
 
-    /// Marks the cell at `addr` beside others who do; whether it was not marked.
+    /// Marks the cell at `addr`, perhaps at the same time as other threads; whether it was unmarked.
     ///
     /// # Safety
-    /// 1. It is a cell of a span and counts as one that outlived the last cycle, and a full marking is under way.
+    /// 1. It is a cell of a span with its allocation bit set, and a full marking is under way.
     pub(crate) unsafe fn set_marked(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated() ^ 1, addr);
-        // SAFETY: the bits of spans are committed; while mutators run nobody uses them otherwise (contract 1).
+        // SAFETY: the bits of spans are committed; while mutators run, all use them by atomic operations (contract 1).
         let word = unsafe { AtomicU64::from_ptr(word) };
         word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// The cell at `addr` is not marked any more.
+    /// Clears the mark of the cell at `addr`.
     ///
     /// # Safety
     /// 1. As for [`Marks::set_marked`].
@@ -242,8 +243,8 @@ impl Marks {
         unsafe { AtomicU64::from_ptr(word) }.fetch_and(!bit, Ordering::Relaxed);
     }
 
-    /// The cell at `addr` counts as one that outlived the last cycle; if it is to be `marked` it is, too, unless it did before.
-    /// Whether it did not.
+    /// Sets the allocation bit of the cell at `addr`, and its mark if `marked` and the bit was clear. Whether the bit
+    /// was clear.
     ///
     /// # Safety
     /// 1. It is a cell of a span, and the heap is stopped.
@@ -257,27 +258,26 @@ impl Marks {
         }
     }
 
-    /// Whether what is marked in the pages `start..end` counts as having outlived the last cycle.
+    /// Whether all marks in the pages `start..end` have their allocation bits.
     pub(crate) fn marks_are_allocated(&self, start: usize, end: usize) -> bool {
         let (first, last) = ((start - self.base) >> WORD_BYTES_LOG, (end - self.base) >> WORD_BYTES_LOG);
         let (words, marks) = (self.allocation_words(), self.sides[self.allocated() ^ 1].as_ptr());
-        // SAFETY: the range is pages below the extent, whose bits are committed.
+        // SAFETY: the range is pages below the committed end, whose bits are committed.
         (first..last).all(|i| unsafe { *marks.add(i) & !(*words.add(i)).load(Ordering::Relaxed) } == 0)
     }
 
-    /// The cell at `addr`, which outlived the last cycle, is no more.
+    /// Clears the allocation bit of the cell at `addr`.
     ///
     /// # Safety
-    /// 1. It is a large object of the calling thread's to free.
+    /// 1. It is a large object that the calling thread may free.
     pub(crate) unsafe fn clear_allocated(&self, addr: usize) {
         let (word, bit) = self.word(self.allocated(), addr);
         // SAFETY: the bits of spans are committed.
         unsafe { AtomicU64::from_ptr(word) }.fetch_and(!bit, Ordering::Relaxed);
     }
 
-    /// From the first granule on at which a cell begins without an allocation bit, up to the next allocation bit; empty if
-    /// there is no such cell. Only `from..end` is looked at, and the cells of each of its pages begin at the granules
-    /// `starts`.
+    /// The first run of free cells in `from..end`: from the first cell start without an allocation bit up to the next
+    /// allocation bit; empty if there is none. The cells of each page begin at the granules `starts`.
     #[inline]
     pub(crate) fn next_run(&self, from: usize, end: usize, starts: &[u64; PAGE_WORDS]) -> Range<usize> {
         if from >= end {
@@ -311,7 +311,7 @@ impl Marks {
         start.min(end)..(self.base + (limit << GRANULE_LOG)).min(end)
     }
 
-    /// The same among cells of `size` bytes that begin at `from`, looked at one by one.
+    /// The same among cells of `size` bytes that begin at `from`, tested one by one.
     #[inline]
     pub(crate) fn next_run_of_large(&self, from: usize, end: usize, size: usize) -> Range<usize> {
         let mut start = from;
@@ -331,7 +331,7 @@ impl Marks {
         self.cpu
     }
 
-    /// How many allocation bits lie in the pages `start..end`.
+    /// The number of allocation bits in the pages `start..end`.
     #[inline]
     pub(crate) fn count_allocated(&self, start: usize, end: usize) -> usize {
         let marks = self;
@@ -348,7 +348,7 @@ impl Marks {
         (first..last).map(|index| read(index).count_ones() as usize).sum()
     }
 
-    /// How many allocation bits lie at the granules from `from` on, below `end`.
+    /// The number of allocation bits from `from` on, below `end`.
     pub(crate) fn count_allocated_cells(&self, from: usize, end: usize) -> usize {
         let first = (from - self.base) >> GRANULE_LOG;
         let last = (end - self.base) >> GRANULE_LOG;
@@ -358,58 +358,59 @@ impl Marks {
             let word = unsafe { &*words.add(index) }.load(Ordering::Relaxed);
             let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
             let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
-            // Most are 0 where little outlives a cycle, and counting takes a dozen instructions on the oldest processors.
+            // Most words are 0 if few objects outlive a cycle, and counting takes a dozen instructions on the oldest
+            // processors.
             if word == 0 { 0 } else { (word & below & above).count_ones() as usize }
         };
         (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(word).sum()
     }
 
-    /// The same of cells of `size` bytes, each of which has a word of its own.
+    /// The same for cells of `size` bytes, each with a word of its own.
     #[inline]
     pub(crate) fn count_allocated_large(&self, from: usize, end: usize, size: usize) -> usize {
         (from..end).step_by(size).filter(|&cell| self.is_allocated(cell)).count()
     }
 
-    /// Clears the mark side for the pages `start..end`, so that the next cycle can mark there.
+    /// Clears the mark side for the pages `start..end`, for the next marking.
     ///
     /// # Safety
     /// 1. The pages belong to the heap, and no marking is under way.
-    /// 2. Other threads do no more with their marks than the same.
+    /// 2. Other threads at most clear the same marks.
     #[inline]
     pub(crate) unsafe fn clear_marks(&self, start: usize, end: usize) {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         let words: *const AtomicU64 = self.sides[self.allocated() ^ 1].as_ptr().cast();
-        // SAFETY: the words are committed, and nobody needs them (contracts 1 and 2).
+        // SAFETY: the words are committed, and nothing needs them (contracts 1 and 2).
         (first..last).for_each(|index| unsafe { &*words.add(index) }.store(0, Ordering::Relaxed));
     }
 
     /// Clears both sides for the pages `start..end`.
     ///
     /// # Safety
-    /// 1. They are the calling thread's, and no marking is under way that looks at them.
+    /// 1. They are the calling thread's, and no marking is under way that visits them.
     pub(crate) unsafe fn clear_both(&self, start: usize, end: usize) {
         let words = (start - self.base) >> WORD_BYTES_LOG..(end - self.base) >> WORD_BYTES_LOG;
         for side in &self.sides {
             let first: *const AtomicU64 = side.as_ptr().cast();
-            // SAFETY: the words are committed, and nobody needs them (contract 1).
+            // SAFETY: the words are committed, and nothing needs them (contract 1).
             words.clone().for_each(|index| unsafe { &*first.add(index) }.store(0, Ordering::Relaxed));
         }
     }
 
-    /// Clears the mark of a cell that has its word for itself.
+    /// Clears the mark of a cell that has a word of its own.
     ///
     /// # Safety
     /// 1. It lies in the heap, and no marking is under way.
-    /// 2. Other threads do no more with its mark than the same.
+    /// 2. Other threads at most clear the same mark.
     #[inline]
     pub(crate) unsafe fn clear_mark(&self, addr: usize) {
         let (word, _) = self.word(self.allocated() ^ 1, addr);
-        // SAFETY: the word is committed, and nobody needs it (contracts 1 and 2).
+        // SAFETY: the word is committed, and nothing needs it (contracts 1 and 2).
         unsafe { AtomicU64::from_ptr(word) }.store(0, Ordering::Relaxed);
     }
 
-    /// Fetches the line of an address's allocation bit.
+    /// Prefetches the line of an address's allocation bit.
     #[inline(always)]
     pub(crate) fn prefetch_allocated(&self, addr: usize) {
         crate::prefetch::for_read(self.word(self.allocated(), addr).0.cast());
@@ -420,7 +421,7 @@ impl Marks {
         let first = (start - self.base) >> WORD_BYTES_LOG;
         let last = (end - self.base) >> WORD_BYTES_LOG;
         let words = self.sides[self.allocated() ^ 1].as_ptr();
-        // SAFETY: the range is pages below the extent, whose bits are committed.
+        // SAFETY: the range is pages below the committed end, whose bits are committed.
         (first..last).all(|i| unsafe { *words.add(i) } == 0)
     }
 
@@ -435,7 +436,7 @@ impl Marks {
     }
 }
 
-/// The side that takes the marks of a collection, for the length of it: of a [`Stopped`](crate::Stopped) heap.
+/// The side that takes the marks of a collection of a [`Stopped`](crate::Stopped) heap, while that lasts.
 #[derive(Clone, Copy)]
 pub struct MarkSide {
     words: *mut u64,
@@ -443,13 +444,13 @@ pub struct MarkSide {
 }
 
 impl MarkSide {
-    /// The first address that has marks.
+    /// The first address with marks.
     #[inline(always)]
     pub fn base(&self) -> usize {
         self.base
     }
 
-    /// Fetches the line of `addr`'s mark bit.
+    /// Prefetches the line of `addr`'s mark bit.
     #[inline(always)]
     pub fn prefetch(&self, addr: usize) {
         let line = self.words.wrapping_add((addr - self.base) >> WORD_BYTES_LOG);
@@ -465,7 +466,7 @@ impl MarkSide {
     pub unsafe fn set(&self, addr: usize) -> bool {
         let offset = addr - self.base;
         let bit = 1u64 << ((offset >> GRANULE_LOG) % WORD_BITS);
-        // SAFETY: the bits of every span are committed (contract 1), and used by this thread alone (contract 2).
+        // SAFETY: the bits of every span are committed (contract 1), and only this thread uses them (contract 2).
         unsafe {
             let word = self.words.add(offset >> WORD_BYTES_LOG);
             let old = *word;
@@ -474,7 +475,7 @@ impl MarkSide {
         }
     }
 
-    /// The word of `addr`'s mark, and the bit in it, where several threads mark: they use it by atomic operations alone.
+    /// The word of `addr`'s mark, and the bit in it. Where several threads mark, they use it only by atomic operations.
     #[inline(always)]
     pub fn word(&self, addr: usize) -> (*const AtomicU64, u64) {
         let offset = addr.wrapping_sub(self.base);

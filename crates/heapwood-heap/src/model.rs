@@ -1,7 +1,8 @@
-//! Models of sweeping, and of spans changing hands, under loom: the product's lists, lock, hints, mutators and sweeps, in
-//! every order of their steps up to so many preemptions. Spans have witnesses (`spans/witness.rs`); every cell has one here, in
-//! which its owner writes its name without any lock. Heaps have a handful of spans of two cells. Invariant: a cell is written by
-//! its owner only, and at the end every span is on one list, and what was to be swept has been, once.
+//! Models of sweeping, and of spans moving between threads, under loom: the product's lists, lock, hints, mutators and
+//! sweeps, in every order of their steps with at most N preemptions. Spans have witnesses (`spans/witness.rs`). Every
+//! cell has one here, in which its owner writes its name without any lock. Heaps have a handful of spans of two cells.
+//! Invariant: only its owner writes a cell; at the end every span is on one list, and every unswept span has been swept
+//! once.
 
 mod publication;
 
@@ -26,9 +27,9 @@ use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The pages of a heap at most.
+/// The most pages of a heap.
 const PAGES: usize = 64;
-/// Cells of two pages, two of which are a span; others of as many; and objects without cells, of five.
+/// Cells of two pages, two in a span; cells of another shape of the same size; and objects of five pages without cells.
 const CELL: usize = 2 * PAGE_SIZE;
 const ONE: ShapeId = ShapeId::no_pointers(SizeClass::of(CELL));
 const OTHER: ShapeId = ShapeId::conservative(SizeClass::of(CELL));
@@ -38,7 +39,7 @@ const LARGE_BYTES: usize = MAX_SMALL + 1;
 const NOBODY: u32 = 0;
 const STACK: usize = 256 << 10;
 
-/// A mutator; its thread holds the lock while it runs, and who stops it while it does not.
+/// A mutator. Its thread holds the lock while it runs; a thread that stops it takes the lock in between.
 struct Mutator {
     buffers: MappedArray<AllocBuffer>,
     cache: MappedArray<ThreadCache>,
@@ -58,15 +59,15 @@ impl Mutator {
 struct World {
     allocator: Allocator,
     mutators: [Mutator; 2],
-    /// Who has the object that starts in a page.
+    /// The owner of the object that starts in each page.
     owners: Vec<UnsafeCell<u32>>,
-    /// How many spans and large objects were unswept as cycles began.
+    /// Spans and large objects that were unswept as cycles began.
     to_sweep: AtomicU64,
-    /// How many large objects that were unswept have been freed, and perhaps not swept.
+    /// Unswept large objects that were freed, and perhaps not swept.
     freed: AtomicU64,
 }
 
-// SAFETY: a mutator's parts are used by who holds its lock; of cells loom reports accesses that are in no order.
+// SAFETY: only the holder of a mutator's lock uses its parts; loom reports unordered accesses to cells.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
@@ -95,7 +96,7 @@ impl World {
         self.allocator.sweeper()
     }
 
-    /// To be used by who holds the mutator's lock.
+    /// The owner token of a mutator, for the holder of its lock.
     fn owner(&self, who: usize) -> Owner<'_> {
         let Mutator { buffers, cache, .. } = &self.mutators[who];
         // SAFETY: both are zeroed when new, of this mutator, and live as long as this.
@@ -104,12 +105,12 @@ impl World {
 
     fn change_owner(&self, object: usize, from: u32, to: u32) {
         let page = self.sweeper().heap().spans().page_of(object);
-        // SAFETY: loom reports an access that is not the only one.
+        // SAFETY: loom reports concurrent accesses.
         let before = self.owners[page.0].with_mut(|owner| unsafe { core::mem::replace(&mut *owner, to) });
         assert_eq!(before, from, "{page}: an object with two owners");
     }
 
-    /// Where the first object may be.
+    /// The address of the first object.
     fn first(&self) -> usize {
         let spans = self.sweeper().heap().spans();
         spans.address_of(PageIndex(1))
@@ -128,7 +129,7 @@ impl World {
         object
     }
 
-    /// The same of an object whose cell nobody writes.
+    /// The same without writing the owner of the cell.
     fn allocate_unseen(&self, who: usize, shape: ShapeId) -> usize {
         let object = if shape == LARGE {
             let shape = (LARGE, self.allocator.shapes().get(LARGE));
@@ -140,14 +141,14 @@ impl World {
                 owner.refill(shape, true).expect("there is room");
             }
             let cell = buffer.peek(CELL).unwrap();
-            // SAFETY: it was peeked at just now, and holds what was there, which nothing follows.
+            // SAFETY: `peek` has just returned it, and nothing follows what it holds.
             unsafe { buffer.commit(cell, CELL) };
             cell
         };
         object.as_ptr() as usize
     }
 
-    /// A mutator that runs frees what it has allocated. A large object may have been swept before.
+    /// Frees an object of a mutator that runs. A large object may have been swept before.
     fn free(&self, who: usize, object: usize) {
         self.change_owner(object, who as u32 + 1, NOBODY);
         let (heap, page) = (self.sweeper().heap(), self.sweeper().heap().spans().first_page_of(object));
@@ -163,7 +164,7 @@ impl World {
         f();
     }
 
-    /// Allocates N objects, between any two of which the mutator may be stopped.
+    /// Allocates `objects` objects; the mutator may be stopped between any two.
     fn allocate_some(&self, who: usize, shape: ShapeId, objects: usize) {
         (0..objects).for_each(|_| self.run(who, || _ = self.allocate(who, shape)));
     }
@@ -172,7 +173,7 @@ impl World {
         self.run(who, || self.owner(who).flush());
     }
 
-    /// Stops all, and calls `f` while the heap stands still.
+    /// Stops all mutators, and calls `f` while the heap is stopped.
     fn stop<R>(&self, f: impl FnOnce(&Stopped<'_>) -> R) -> R {
         let _stopped = self.mutators.each_ref().map(|mutator| mutator.running.lock());
         self.owners().for_each(|owner| owner.publish());
@@ -184,19 +185,19 @@ impl World {
         (0..self.mutators.len()).map(|who| self.owner(who))
     }
 
-    /// A collection, which finds those objects alive of which `keep` says so, by their order of address.
+    /// Collects; the objects that `keep` selects, by their order of address, are alive.
     fn collect(&self, keep: fn(usize) -> bool) {
         self.sweeper().finish();
         self.stop(|stopped| {
             let (mut at, side) = (0, stopped.mark_side(Collection::Full));
             stopped.for_each_object(|object, _| {
-                assert!(self.has_owner(object.get()), "an object that nobody has made");
+                assert!(self.has_owner(object.get()), "an object that no mutator has made");
                 if keep(at) {
                     // SAFETY: an object of this heap, and one thread.
                     unsafe { side.set(object.get()) };
                 } else {
                     let page = self.sweeper().heap().spans().page_of(object.get());
-                    // SAFETY: loom reports an access that is not the only one.
+                    // SAFETY: loom reports concurrent accesses.
                     self.owners[page.0].with_mut(|owner| unsafe { *owner = NOBODY });
                 }
                 at += 1;
@@ -210,41 +211,41 @@ impl World {
         });
     }
 
-    /// Three spans, all unswept: the first has no object alive, the second one, and the third two.
+    /// Three unswept spans: the first without live objects, the second with one, the third with two.
     fn with_unswept() -> Arc<Self> {
         World::with_alive(|at| at > 2)
     }
 
-    /// Three spans, all unswept; of their six objects so many are alive.
+    /// Three unswept spans; `keep` selects the live ones of their six objects.
     fn with_alive(keep: fn(usize) -> bool) -> Arc<Self> {
         let world = World::new();
         world.allocate_some(0, ONE, 6);
         world.flush(0);
         world.collect(keep);
-        // Large objects come first, of which there are none.
+        // Large objects, of which there are none, come first.
         let sweeper = world.sweeper();
         let large = sweeper.next_sweep_batch(&mut sweeper.lock(), 1);
         sweeper.sweep(large.expect("the words of large objects are unswept"));
         world
     }
 
-    /// The same, each with one object alive.
+    /// The same, each with one live object.
     fn with_half_alive() -> Arc<Self> {
         World::with_alive(|at| at % 2 == 0)
     }
 
-    /// What the heap's own thread does.
+    /// The work of the background thread.
     fn sweep_some(&self) {
         self.sweeper().sweep_some(Sweeping::Background);
     }
 
-    /// How many spans and large objects have been swept, as whoever did it has said.
+    /// Spans and large objects swept so far, as the sweepers have reported.
     fn swept(&self) -> u64 {
         self.sweeper().clock().times().spans.iter().sum()
     }
 
-    /// Everybody has left: what was to be swept has been, once, every span is where it must be, and nobody will
-    /// think that there is none where there are some.
+    /// Checks the end, when all mutators have left: everything was swept once, every span is in its place, and no hint
+    /// denies spans that exist.
     fn check_left(&self) {
         self.stop(|stopped| stopped.is_valid(self.owners()).unwrap());
         self.owners().for_each(|owner| owner.flush());
@@ -256,16 +257,16 @@ impl World {
         self.check_hints();
     }
 
-    /// Nobody thinks that there is nothing where there is something.
+    /// Checks that no hint denies spans or freed cells that exist.
     fn check_hints(&self) {
         let (sweeper, mut central) = (self.sweeper(), self.sweeper().lock());
         for shape in [ONE, OTHER] {
             let mut lists = sweeper.lists(&mut central, shape).all().into_iter();
             let some = lists.any(|listed| listed.may_have_free && !listed.list.is_empty());
-            assert!(!some || sweeper.has_some(shape), "spans that nobody will look for");
+            assert!(!some || sweeper.has_some(shape), "spans that no mutator will look for");
             let freed = central.take_freed(sweeper.heap(), sweeper.demand(), shape);
             let freed = freed.len(sweeper.heap().marks().full_cycle());
-            assert!(freed == 0 || sweeper.has_freed(shape), "cells that nobody will look for");
+            assert!(freed == 0 || sweeper.has_freed(shape), "cells that no mutator will look for");
         }
     }
 }
@@ -275,7 +276,7 @@ fn spawn(f: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     thread::Builder::new().stack_size(STACK).spawn(f).unwrap()
 }
 
-/// Runs threads in a world until all have ended; which is first, second and third costs no preemption.
+/// Runs threads in a world until all have ended. The order in which they start costs no preemption.
 fn model<const THREADS: usize>(
     preemptions: usize,
     world: fn() -> Arc<World>,
@@ -298,9 +299,9 @@ fn model<const THREADS: usize>(
     });
 }
 
-/// A mutator takes spans home, the heap's own thread sweeps, and a collector does what is left.
+/// A mutator takes spans, the background thread sweeps, and a collector sweeps the rest.
 #[test]
-fn whoever_gets_there_first_sweeps_a_span() {
+fn the_first_thread_to_take_a_span_sweeps_it() {
     model(
         2,
         World::with_unswept,
@@ -309,15 +310,15 @@ fn whoever_gets_there_first_sweeps_a_span() {
             World::sweep_some,
             |world| {
                 world.sweeper().finish();
-                assert!(!world.sweeper().lock().is_being_swept(), "who finishes waits for others");
+                assert!(!world.sweeper().lock().is_being_swept(), "finish waits for other sweepers");
             },
         ],
     );
 }
 
-/// Two mutators take what a third had, and then make new spans.
+/// Two mutators take spans that a third had, and then make new ones.
 #[test]
-fn two_mutators_take_spans_home() {
+fn two_mutators_take_spans() {
     model(
         4,
         World::with_unswept,
@@ -325,9 +326,9 @@ fn two_mutators_take_spans_home() {
     );
 }
 
-/// A mutator that needs spans of another shape sweeps one for everyone, which another wants.
+/// A mutator that needs spans of another shape sweeps for all a span that another mutator wants.
 #[test]
-fn a_mutator_sweeps_for_everyone() {
+fn a_mutator_sweeps_for_all() {
     model(
         2,
         World::with_half_alive,
@@ -339,9 +340,9 @@ fn a_mutator_sweeps_for_everyone() {
     );
 }
 
-/// What a mutator gives back, used up or not, is taken by another, which finds it by the hint.
+/// A mutator returns spans, used up or not; another finds them by the hint and takes them.
 #[test]
-fn what_is_given_back_is_taken() {
+fn returned_spans_are_taken() {
     model(
         3,
         World::with_unswept,
@@ -359,7 +360,7 @@ fn what_is_given_back_is_taken() {
     );
 }
 
-/// A cycle ends while the heap's own thread and a mutator sweep for everyone.
+/// A cycle ends while the background thread and a mutator sweep for all.
 #[test]
 fn a_cycle_ends_when_nobody_sweeps() {
     model(
@@ -369,20 +370,20 @@ fn a_cycle_ends_when_nobody_sweeps() {
     );
 }
 
-/// A cycle ends while a mutator has a span in the cache, and one that is used up.
+/// A cycle ends while a mutator has a cached span, and a used-up one.
 #[test]
-fn what_waits_at_home_is_unswept_when_a_cycle_ends() {
+fn cached_spans_are_unswept_when_a_cycle_ends() {
     model(
         3,
-        // The second central refill brings two spans, of which one waits.
+        // The second refill takes two spans, one of which stays cached.
         World::with_half_alive,
         [|world| world.allocate_some(0, ONE, 2), |world| world.collect(|at| at != 1)],
     );
 }
 
-/// Who has stopped the heap sweeps what is left, and the heap's own thread does not meanwhile.
+/// The thread that has stopped the heap sweeps the rest; the background thread does not sweep meanwhile.
 #[test]
-fn who_has_suspended_sweeping_sweeps_alone() {
+fn the_suspending_thread_sweeps_alone() {
     model(
         2,
         World::with_unswept,
@@ -399,7 +400,7 @@ fn who_has_suspended_sweeping_sweeps_alone() {
     );
 }
 
-/// Cells that one mutator has freed are used by another, which finds them by the hint.
+/// Another mutator finds freed cells by the hint and reuses them.
 #[test]
 fn a_freed_cell_is_used_by_another() {
     model(
@@ -419,7 +420,7 @@ fn a_freed_cell_is_used_by_another() {
     );
 }
 
-/// A large object is swept while a mutator frees it, and then another that it has made in its pages.
+/// A large object is swept while a mutator frees it, then another that it made in the same pages.
 #[test]
 fn a_large_object_is_freed_while_it_is_swept() {
     model(

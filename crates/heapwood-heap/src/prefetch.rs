@@ -1,10 +1,11 @@
 //! Prefetching: a hint that a line will be needed soon. It never faults, whatever the address.
 //!
-//! [`new_object`] is the hint of an allocation: the new object, before its layout and value are written. The idea is golang/go#69224,
-//! which measured it on arm64 and on x86-64 and wants it on arm64 alone; so has this heap. `--cfg heapwood_prefetch="off"` or
-//! `"object"` builds one of the two on either machine, to compare them: docs/design/publication.md.
+//! [`new_object`] is the hint of an allocation: it prefetches the new object before its layout and value are written.
+//! The idea is golang/go#69224, which measured it on arm64 and on x86-64 and enables it on arm64 alone; this heap does
+//! the same. `--cfg heapwood_prefetch="off"` or `"object"` selects one of the two on either machine, to compare them:
+//! docs/design/publication.md.
 
-/// Fetches the line at `addr` for reading.
+/// Prefetches the line at `addr` for reading.
 #[inline(always)]
 pub fn for_read(addr: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -19,7 +20,7 @@ pub fn for_read(addr: *const u8) {
     }
 }
 
-/// Fetches the line at `addr` to be written.
+/// Prefetches the line at `addr` for writing.
 #[inline(always)]
 pub fn for_write(addr: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -31,11 +32,11 @@ pub fn for_write(addr: *const u8) {
     }
 }
 
-/// Whether an allocation fetches the new object.
+/// Whether an allocation prefetches the new object.
 const OF_OBJECTS: bool =
     cfg!(any(heapwood_prefetch = "object", all(target_arch = "aarch64", not(heapwood_prefetch = "off"))));
 
-/// To be called with each new cell before it is written.
+/// Prefetches a new cell; called before it is written.
 #[inline(always)]
 pub fn new_object(cell: *const u8) {
     if OF_OBJECTS {

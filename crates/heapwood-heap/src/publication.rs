@@ -1,21 +1,23 @@
-//! Publication: what a new object rests on is seen by the thread that finds a pointer to it. Three orders give that:
+//! Publication: a thread that finds a pointer to a new object also sees the state that the object rests on. Three
+//! orders ensure it:
 //!
-//! 1. Before a run of cells, a freed cell, a large object or a chunk of an arena is handed out, [`publish`] puts all that the
-//!    heap has written for it (its span and page table entries, its age, its layout, its zeros) before all that its thread stores
-//!    later, a pointer to the new object among that. So one barrier serves a run, and a collector that meets the pointer, even one that
-//!    was stored plainly, knows the object.
-//! 2. What the program writes into an object comes before the pointer by which another thread may find it: every store of a pointer
-//!    into an object that exists is a release ([`store`]), and a thread loads it as an acquire, or follows it, which aarch64 orders
-//!    by the dependency of addresses.
-//! 3. What the heap itself looks up about a pointer that a program gives it comes after that was loaded, however it was ([`observe`]):
-//!    not all of it depends on the address.
+//! 1. Before a run of cells, a freed cell, a large object or an arena chunk is allocated, [`publish`] orders all that
+//!    the heap has written for it (its span and page table entries, its age, its layout, its zeros) before all later
+//!    stores of the thread, a pointer to the new object among them. One barrier thus serves a whole run, and a
+//!    collector that meets the pointer knows the object, even if the pointer was stored plainly.
+//! 2. The program's writes into an object come before the pointer by which another thread may find it. Every store of a
+//!    pointer into an existing object is a release ([`store`]). A thread loads it as an acquire, or follows it; aarch64
+//!    orders the latter by the address dependency.
+//! 3. The heap's own lookups about a pointer that a program passes come after the load of that pointer, however it was
+//!    loaded ([`observe`]): not all of them depend on the address.
 //!
-//! x86-64 keeps stores in order, and loads, so there none of it is an instruction. Invariant: nothing is handed out but behind a
-//! [`publish`]. Go has the barrier in each allocation (golang/go#69224 tells what that costs): docs/design/publication.md.
+//! x86-64 orders stores with stores and loads with loads, so none of these is an instruction there. Invariant: nothing
+//! is allocated without a [`publish`] before. Go has the barrier in each allocation (golang/go#69224 tells the cost):
+//! docs/design/publication.md.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is stored above is seen before what is stored below.
+/// Orders all stores above before all stores below.
 #[inline(always)]
 pub fn publish() {
     #[cfg(loom)]
@@ -23,7 +25,7 @@ pub fn publish() {
         return;
     }
     #[cfg(all(target_arch = "aarch64", not(loom), not(miri)))]
-    // Stores alone need be ordered; a release fence would wait for loads, too (`dmb ish`).
+    // Only stores must be ordered; a release fence would wait for loads, too (`dmb ish`).
     // SAFETY: a barrier changes no memory and no register, and the compiler moves no access over it.
     unsafe {
         core::arch::asm!("dmb ishst", options(nostack, preserves_flags));
@@ -34,14 +36,14 @@ pub fn publish() {
     heapwood_os::sync::fence(Ordering::Release);
 }
 
-/// What a program has written into an object is before the store that makes it exist, for a signal that stops its thread: no
-/// instruction.
+/// Orders the program's writes into an object before the store that makes it exist, as a signal that stops the thread
+/// sees it. No instruction.
 #[inline(always)]
 pub fn publish_object() {
     core::sync::atomic::compiler_fence(Ordering::Release);
 }
 
-/// Pointers that the thread has loaded above, plainly perhaps, were loaded before what is loaded below.
+/// Orders earlier loads of pointers, even plain ones, before all loads below.
 #[inline(always)]
 pub fn observe() {
     #[cfg(loom)]
@@ -51,7 +53,7 @@ pub fn observe() {
     heapwood_os::sync::fence(Ordering::Acquire);
 }
 
-/// A word that holds a pointer and that threads share.
+/// A word with a pointer that threads share.
 pub trait Slot {
     /// Stores in this order.
     fn put(&self, value: usize, order: Ordering);
@@ -70,7 +72,7 @@ impl Slot for AtomicUsize {
     }
 }
 
-/// Stores a pointer where other threads may find it: who does sees what the object holds.
+/// Stores a pointer where other threads may find it; a thread that does sees the object's contents.
 #[inline(always)]
 pub fn store(slot: &impl Slot, value: usize) {
     #[cfg(loom)]
@@ -86,7 +88,7 @@ pub fn load(slot: &impl Slot) -> usize {
     slot.take(Ordering::Acquire)
 }
 
-/// What loom's models try to leave out, which they must notice.
+/// The orders that loom's models leave out one at a time, which they must notice.
 #[cfg(loom)]
 pub(crate) mod mutant {
     use core::sync::atomic::{AtomicU8, Ordering};

@@ -1,13 +1,13 @@
-//! What a write barrier asks of a heap at each store: whether all is young where a slot lies, and whether a value is old. The
-//! answers are found by shifting addresses, from pointers that hold until the next collection ends; so a mutator keeps a copy.
-//! Invariant: a view is used in the cycle in which it was made.
+//! The queries of a write barrier at each store: whether all objects in a slot's page are young, and whether a value is
+//! old. Both shift addresses and read tables whose pointers are valid until the next collection ends, so a mutator
+//! keeps a copy of the view. Invariant: a view is used only in the cycle in which it was made.
 
 use crate::granule::GRANULE_LOG;
 use crate::spans::young_pages::{AGE, IN_ARENA};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use heapwood_pages::PAGE_SIZE;
 
-/// Which pages are young, and which objects old.
+/// A view of the young pages and old objects.
 #[derive(Clone, Copy)]
 pub struct YoungPagesView {
     pub(crate) base: usize,
@@ -17,13 +17,13 @@ pub struct YoungPagesView {
 }
 
 impl YoungPagesView {
-    /// How far an address lies above where the heap begins; more than its extent if it lies below.
+    /// The offset of an address from the heap's base; beyond the committed end if it lies below.
     #[inline(always)]
     pub fn offset(&self, address: usize) -> usize {
         address.wrapping_sub(self.base)
     }
 
-    /// Whether everything in the page at an offset was made since the last collection. False is no answer.
+    /// Whether every object in the page at an offset was made since the last collection. False may mean either.
     ///
     /// # Safety
     /// 1. The view is of this cycle, and the offset less than the heap's extent.
@@ -33,7 +33,7 @@ impl YoungPagesView {
         unsafe { self.age(offset) & AGE == self.young }
     }
 
-    /// Whether an arena has the page at an offset: what lies there may be old without its bit.
+    /// Whether an arena has the page at an offset: an object there may be old without its bit.
     ///
     /// # Safety
     /// 1. As for [`YoungPagesView::is_young_page`].
@@ -45,7 +45,7 @@ impl YoungPagesView {
 
     #[inline(always)]
     unsafe fn age(&self, offset: usize) -> u8 {
-        // SAFETY: pages below the extent have ages (the callers' contract).
+        // SAFETY: pages below the committed end have ages (the callers' contract).
         unsafe { &*self.ages.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
     }
 
@@ -56,7 +56,7 @@ impl YoungPagesView {
     #[inline(always)]
     pub unsafe fn is_old(&self, offset: usize) -> bool {
         let granule = offset >> GRANULE_LOG;
-        // SAFETY: bits below the extent are committed (contract 1).
+        // SAFETY: bits below the committed end are committed (contract 1).
         let word = unsafe { &*self.allocated.add(granule / 64) }.load(Ordering::Relaxed);
         word >> (granule % 64) & 1 == 1
     }

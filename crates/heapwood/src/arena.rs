@@ -79,13 +79,13 @@ const NO_LAYOUT: ArenaLayout = match ArenaLayout::new(size_of::<usize>(), [0; 4]
 };
 
 /// How values of a type lie in an arena.
-enum Lies {
+enum Storage {
     /// Without pointers.
     Data,
     /// With pointers that a mask tells.
     Masked,
-    /// In the heap.
-    Passed,
+    /// In the heap, named by a cell of the arena.
+    External,
 }
 
 struct Kind<T>(PhantomData<T>);
@@ -102,14 +102,14 @@ impl<T: Trace> Kind<T> {
     };
     /// Its address is the key of the run.
     const KEY: &'static ArenaLayout = &Self::LAYOUT;
-    const LIES: Lies = {
+    const STORAGE: Storage = {
         assert!(align_of::<T>() <= GRANULE, "a type with an alignment above 16 cannot live in an arena");
         match descriptor_of::<T>().layout() {
-            _ if program_of::<T>().is_some() || size_of::<T>() > MOST_IN_ARENA => Lies::Passed,
-            Layout::NoPointers => Lies::Data,
+            _ if program_of::<T>().is_some() || size_of::<T>() > MOST_IN_ARENA => Storage::External,
+            Layout::NoPointers => Storage::Data,
             _ => match Self::MASKED {
-                Some(_) => Lies::Masked,
-                None => Lies::Passed,
+                Some(_) => Storage::Masked,
+                None => Storage::External,
             },
         }
     };
@@ -147,8 +147,8 @@ impl<'m> Arena<'m> {
     /// If no memory can be had, after calling what [`Heap::on_alloc_error`](crate::Heap::on_alloc_error) was given.
     #[inline(always)]
     pub fn alloc<T: Trace>(&self, value: T) -> ArenaRef<'_, T> {
-        match const { Kind::<T>::LIES } {
-            Lies::Passed => self.pass(value),
+        match const { Kind::<T>::STORAGE } {
+            Storage::External => self.pass(value),
             _ => {
                 let place = self.place::<T>();
                 // SAFETY: the place is this value's, large enough and aligned; it exists from the commit on.
@@ -168,8 +168,8 @@ impl<'m> Arena<'m> {
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "each value is lent once")]
     pub fn alloc_mut<T: NoPointers>(&self, value: T) -> &mut T {
-        let place = match const { Kind::<T>::LIES } {
-            Lies::Passed => NonNull::from(self.pass(value).get()),
+        let place = match const { Kind::<T>::STORAGE } {
+            Storage::External => NonNull::from(self.pass(value).get()),
             _ => {
                 let place = self.place::<T>();
                 // SAFETY: the place is this value's, large enough and aligned.
@@ -274,8 +274,8 @@ impl<'m> Arena<'m> {
             // An arena without a piece has no address for it.
             return NonNull::dangling();
         }
-        let found = match const { Kind::<T>::LIES } {
-            Lies::Masked => header.peek(Self::key::<T>(), bytes),
+        let found = match const { Kind::<T>::STORAGE } {
+            Storage::Masked => header.peek(Self::key::<T>(), bytes),
             _ => header.take_data(bytes, align_of::<T>()),
         };
         let at = match found {
@@ -289,7 +289,7 @@ impl<'m> Arena<'m> {
     /// Values from `place` on are whole, so many.
     #[inline(always)]
     fn commit<T: Trace>(&self, place: NonNull<T>, count: usize) {
-        if const { matches!(Kind::<T>::LIES, Lies::Masked) } {
+        if const { matches!(Kind::<T>::STORAGE, Storage::Masked) } {
             self.header().commit(place.as_ptr() as usize, size_of::<T>() * count);
         }
     }
@@ -305,8 +305,8 @@ impl<'m> Arena<'m> {
         let raw = self.mutator.raw();
         // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
         let found = unsafe {
-            match const { Kind::<T>::LIES } {
-                Lies::Masked => {
+            match const { Kind::<T>::STORAGE } {
+                Storage::Masked => {
                     raw.reserve_in_arena(self.header(), (Self::key::<T>(), Kind::<T>::LAYOUT), count)
                 }
                 _ => raw.take_arena_data(self.header(), size_of::<T>() * count, align_of::<T>()),
@@ -324,7 +324,7 @@ impl<'m> Arena<'m> {
     fn pass<T: Trace>(&self, value: T) -> ArenaRef<'_, T> {
         let allocate = || Ok(NonNull::from(&*self.mutator.try_alloc(value)?).cast());
         // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
-        match unsafe { self.mutator.raw().pass_in_arena(self.header(), allocate) } {
+        match unsafe { self.mutator.raw().allocate_external(self.header(), allocate) } {
             // SAFETY: the arena keeps it, as long as it is borrowed.
             Ok(value) => ArenaRef::new(unsafe { value.cast::<T>().as_ref() }),
             Err(error) => self.mutator.fail(error),
@@ -349,7 +349,7 @@ impl<'m> Arena<'m> {
         // SAFETY: contract 1.
         unsafe {
             let place = items.add(index);
-            if const { !matches!(Kind::<T>::LIES, Lies::Data) } {
+            if const { !matches!(Kind::<T>::STORAGE, Storage::Data) } {
                 // A collection may have seen the slice since it was made.
                 let words = const { size_of::<T>() / size_of::<usize>() };
                 // Of a slice in the heap only the mutator knows where it starts.
@@ -365,14 +365,14 @@ impl<'m> Arena<'m> {
         if bytes == Some(0) {
             return NonNull::dangling();
         }
-        if matches!(const { Kind::<T>::LIES }, Lies::Passed)
+        if matches!(const { Kind::<T>::STORAGE }, Storage::External)
             || bytes.is_none_or(|bytes| bytes > MOST_IN_ARENA)
         {
             return self.long_room(len);
         }
         let bytes = bytes.unwrap_or(0);
-        let at = match const { Kind::<T>::LIES } {
-            Lies::Masked => {
+        let at = match const { Kind::<T>::STORAGE } {
+            Storage::Masked => {
                 let at = match self.header().peek(Self::key::<T>(), bytes) {
                     Some(at) => at,
                     None => self.more::<T>(len),
@@ -403,7 +403,7 @@ impl<'m> Arena<'m> {
             None => Err(no_room()),
         };
         // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
-        match unsafe { mutator.raw().pass_in_arena(self.header(), allocate) } {
+        match unsafe { mutator.raw().allocate_external(self.header(), allocate) } {
             // SAFETY: the slice's items are not null.
             Ok(slice) => unsafe { NonNull::new_unchecked(Slice::<T>::items(slice.cast())) },
             Err(error) => mutator.fail(error),

@@ -5,7 +5,7 @@
 
 use super::arena::Arena;
 use super::check::Outcome;
-use super::kinds::{Lies, Slots, WORD};
+use super::kinds::{Slots, Storage, WORD};
 use super::model::{Id, Masked, Word};
 use super::world::World;
 use core::ptr::NonNull;
@@ -79,10 +79,10 @@ impl World {
     ) -> Result<usize, AllocError> {
         let (arena, m) = (self.arenas[open].arena, self.mutator());
         match self.kinds.all[kind].lies {
-            Lies::Values(values) if count > 1 => arena.zeros(m, values, count),
-            Lies::Values(values) => arena.peek(m, values, 1),
-            Lies::Data(align) => arena.data(m, self.kinds.all[kind].ty.size(), align),
-            Lies::InHeap | Lies::Header => unreachable!("it lies in the heap"),
+            Storage::Values(values) if count > 1 => arena.zeros(m, values, count),
+            Storage::Values(values) => arena.peek(m, values, 1),
+            Storage::Data(align) => arena.data(m, self.kinds.all[kind].ty.size(), align),
+            Storage::InHeap | Storage::Header => unreachable!("it lies in the heap"),
         }
     }
 
@@ -126,7 +126,7 @@ impl World {
             made.push(id);
         }
         if count == 1
-            && let Lies::Values(values) = self.kinds.all[kind].lies
+            && let Storage::Values(values) = self.kinds.all[kind].lies
         {
             self.arenas[open].arena.header().commit(at, values.layout.bytes());
         }
@@ -138,7 +138,7 @@ impl World {
     pub(crate) fn pass(&mut self, open: usize, kind: usize) -> Result<usize, AllocError> {
         let (arena, ty, m) = (self.arenas[open].arena, self.kinds.all[kind].ty, self.mutator());
         // SAFETY: the header is of this heap.
-        let made = unsafe { m.pass_in_arena(arena.header(), || m.allocate(ty)) }?;
+        let made = unsafe { m.allocate_external(arena.header(), || m.allocate(ty)) }?;
         Ok(made.as_ptr() as usize)
     }
 

@@ -2,7 +2,7 @@
 //! the space is consistent, and where only precise roots count, what cannot be reached is gone. A young collection keeps what
 //! is old, and what that leads to; one that is late keeps everything.
 
-use super::kinds::{Kind, Lies};
+use super::kinds::{Kind, Storage};
 use super::model::{Id, Masked};
 use super::world::World;
 use heapwood_gc::Stats;
@@ -134,7 +134,7 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
             other => return fail(format!("looking up {inside:#x} finds {other:x?}")),
         }
     }
-    if kind.lies == Lies::Header {
+    if kind.lies == Storage::Header {
         return Ok(());
     }
     let mut linked = 0;

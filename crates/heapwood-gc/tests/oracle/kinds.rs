@@ -21,7 +21,7 @@ pub(crate) enum Slots {
 
 /// Where objects of a kind lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lies {
+pub(crate) enum Storage {
     InHeap,
     /// There, and what it holds is the collector's.
     Header,
@@ -46,7 +46,7 @@ pub(crate) struct Kind {
     pub(crate) run_from: Option<u32>,
     /// How often it is chosen, of those that lie in the heap or of those in arenas.
     pub(crate) weight: usize,
-    pub(crate) lies: Lies,
+    pub(crate) lies: Storage,
 }
 
 impl Kind {
@@ -80,7 +80,7 @@ impl Kind {
     }
 
     pub(crate) fn is_in_arena(&self) -> bool {
-        matches!(self.lies, Lies::Values(_) | Lies::Data(_))
+        matches!(self.lies, Storage::Values(_) | Storage::Data(_))
     }
 }
 
@@ -103,7 +103,7 @@ impl Maker<'_> {
     fn add(&mut self, name: &'static str, weight: usize, ty: ObjectType, slots: Vec<u32>, holds: Slots) {
         let mut is_slot = vec![false; ty.size() / WORD];
         slots.iter().for_each(|&s| is_slot[s as usize] = true);
-        let lies = Lies::InHeap;
+        let lies = Storage::InHeap;
         self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight, lies });
     }
 
@@ -115,13 +115,13 @@ impl Maker<'_> {
         self.add("value of an arena", weight, ObjectType::no_pointers(words * WORD), slots, Slots::Precise);
         let key = 2 + self.all.len();
         let last = self.all.last_mut().unwrap();
-        last.lies = Lies::Values(Values::new(key, words, mask));
+        last.lies = Storage::Values(Values::new(key, words, mask));
         last.run_from = is_run.then_some(0);
     }
 
     fn data_in_arena(&mut self, weight: usize, bytes: usize, align: usize) {
         self.add("text of an arena", weight, ObjectType::no_pointers(bytes), Vec::new(), Slots::Precise);
-        self.all.last_mut().unwrap().lies = Lies::Data(align);
+        self.all.last_mut().unwrap().lies = Storage::Data(align);
     }
 
     fn masked(&mut self, name: &'static str, weight: usize, words: usize, slots: &[u32]) {
@@ -365,7 +365,7 @@ impl Kinds {
             Vec::new(),
             Slots::Precise,
         );
-        m.all[header].lies = Lies::Header;
+        m.all[header].lies = Storage::Header;
         m.in_arena(10, 1, vec![0]);
         m.in_arena(30, 2, vec![0, 1]);
         m.in_arena(10, 3, vec![1]);

@@ -3,7 +3,7 @@
 
 use super::arenas::{End, longest};
 use super::check::{self, Depth, Outcome};
-use super::kinds::{Lies, Slots, WORD};
+use super::kinds::{Slots, Storage, WORD};
 use super::model::{Edge, Id, Masked, Word};
 use super::settings::Settings;
 use super::world::World;
@@ -349,7 +349,7 @@ impl World {
         let kind = self.kinds.choose_in_arena(&mut self.rng);
         let k = &self.kinds.all[kind];
         let longest = longest(k.ty.size(), k.holds);
-        let count = if matches!(k.lies, Lies::Values(_)) && self.rng.one_in(8) {
+        let count = if matches!(k.lies, Storage::Values(_)) && self.rng.one_in(8) {
             1 + self.rng.below(longest)
         } else {
             1

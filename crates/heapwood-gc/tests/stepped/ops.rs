@@ -3,7 +3,7 @@
 
 use super::driver::Program;
 use super::shadow::check::Outcome;
-use super::shadow::kinds::Lies;
+use super::shadow::kinds::Storage;
 use super::shadow::model::{Edge, Id, Word};
 use core::ptr::NonNull;
 use heapwood_gc::FreeError;
@@ -81,9 +81,9 @@ impl Program {
     }
 
     /// Gives a new object its contents, and a place in the graph; an open arena may have passed it.
-    fn fill(&mut self, (at, kind): (usize, usize), growing: bool, passed_by: Option<usize>) -> Outcome {
+    fn fill(&mut self, (at, kind): (usize, usize), growing: bool, external_of: Option<usize>) -> Outcome {
         let id = self.world.model.add(at, kind, false);
-        if let Some(open) = passed_by {
+        if let Some(open) = external_of {
             self.world.add_passed(open, id);
         }
         self.fresh.push(id);
@@ -139,7 +139,7 @@ impl Program {
             return self.fill((at, kind), false, Some(open));
         }
         let kind = self.world.kinds.choose_in_arena(&mut self.world.rng);
-        let is_masked = matches!(self.world.kinds.all[kind].lies, Lies::Values(_));
+        let is_masked = matches!(self.world.kinds.all[kind].lies, Storage::Values(_));
         let count = if is_masked && self.world.rng.one_in(8) { 1 + self.world.rng.below(5) } else { 1 };
         let at = self.world.room_in_arena(open, kind, count).map_err(failed)?;
         self.came_between(None);

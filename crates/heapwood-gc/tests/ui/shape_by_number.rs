@@ -3,5 +3,5 @@
 
 fn main() {
     let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, heapwood_gc::Config::default()).unwrap();
-    heap.space().shape(heapwood_heap::ShapeId::from_index(1 << 28)).cell_size;
+    heap.space().layouts().shape(heapwood_heap::ShapeId::from_index(1 << 28)).cell_size;
 }

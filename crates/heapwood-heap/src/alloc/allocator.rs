@@ -1,5 +1,5 @@
-//! What all mutators of a heap allocate from: spans that are swept, and shapes. Invariant: a span that an allocation buffer has is of the
-//! allocation buffer's shape, swept, and on no list.
+//! The base that all mutators of a heap allocate from: the sweeper and the shapes. Invariant: the span of an allocation
+//! buffer is of the buffer's shape, swept, and on no list.
 
 use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::runs::free_run;
@@ -14,13 +14,13 @@ use heapwood_layout::{Layout, WORD};
 use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::PageIndex;
 
-/// A sweeper with shapes.
+/// The sweeper and the shapes of a heap.
 pub(crate) struct Allocator {
     sweeper: Sweeper,
     shapes: Shapes,
-    /// There are shapes with trace functions.
+    /// Whether shapes with trace functions exist.
     traces: AtomicBool,
-    /// Hand out one cell at a time.
+    /// Runs have one cell only.
     single_cells: bool,
     always_shared: AtomicBool,
 }
@@ -37,7 +37,7 @@ impl Allocator {
         })
     }
 
-    /// The spans, swept as they are needed.
+    /// The sweeper, which supplies spans.
     #[inline(always)]
     pub(crate) fn sweeper(&self) -> &Sweeper {
         &self.sweeper
@@ -49,7 +49,7 @@ impl Allocator {
         &self.shapes
     }
 
-    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
+    /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says.
     pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
         if let Scan::Layout(Layout::Trace(_)) = scan {
             self.traces.store(true, Ordering::Relaxed);
@@ -57,25 +57,25 @@ impl Allocator {
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
     }
 
-    /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
+    /// Whether shapes with trace functions exist. Only these functions know what the words of their objects mean.
     #[inline(always)]
     pub(crate) fn has_trace_functions(&self) -> bool {
         self.traces.load(Ordering::Relaxed)
     }
 
-    /// Whether cells are handed out one at a time.
+    /// Whether runs have one cell only.
     #[inline]
     pub(crate) fn has_single_cells(&self) -> bool {
         self.single_cells
     }
 
-    /// From now on no layout gets spans of its own that has none, or they do again.
+    /// Sets whether all layouts without spans of their own use shared spans from now on.
     pub(crate) fn set_always_shared(&self, on: bool) {
         self.always_shared.store(on, Ordering::Relaxed);
     }
 
-    /// Moves `buffer` to the next run of free cells of its span, which begins at `page`; false if there is none. They are zero
-    /// where they may hold pointers, unless each is written as a `whole`.
+    /// Moves `buffer` to the next run of free cells of its span, which begins at `page`; false if there is none. The
+    /// cells are zero where they may hold pointers, unless each is written as a `whole`.
     #[inline]
     pub(crate) fn next_run(
         &self,
@@ -102,13 +102,13 @@ impl Allocator {
         true
     }
 
-    /// Whether free cells must be zero before they are handed out.
+    /// Whether free cells must be zero before they are allocated.
     #[inline]
     fn must_zero(&self, shape: SmallShape<'_>, whole: bool) -> bool {
         match shape.kind() {
             ScanKind::NoPointers => false,
             ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
-            // Behind a value there may be room for what looks like another.
+            // The room behind a value may look like another value.
             ScanKind::Program => !(whole && self.is_one_value(shape)),
             ScanKind::Slice
             | ScanKind::Conservative
@@ -119,21 +119,21 @@ impl Allocator {
         }
     }
 
-    /// Whether a cell of a program's shape has one element, and no room for another.
+    /// Whether a cell of a program's shape has one element and no room for another.
     fn is_one_value(&self, shape: SmallShape<'_>) -> bool {
         // SAFETY: the shape was looked up here.
         let Some(nest) = (unsafe { self.shapes.nest_of(&shape) }) else { return false };
         shape.header == 0 && nest.words() > shape.cell_size as u64 / WORD as u64 / 2
     }
 
-    /// Whether the next object of the shape goes to a span that layouts share; counts it if so.
+    /// Whether the next object of the shape goes to a shared span; counts the object if so.
     pub(crate) fn shares(&self, id: ShapeId, shape: SmallShape<'_>) -> bool {
         if id.is_well_known() || shape.per_object().is_none() {
             return false;
         }
         let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().full_cycle());
         if !demand.has_begun(id, cycle) {
-            // The lists know whether the layout has spans, and say so when they are put in order.
+            // Updating the lists also tells the demand whether the layout has spans.
             self.sweeper.begin_demand(id);
         }
         if self.always_shared.load(Ordering::Relaxed) {

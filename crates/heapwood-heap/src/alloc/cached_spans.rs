@@ -1,8 +1,8 @@
-//! What a mutator keeps of each shape beside its allocation buffer: swept spans that wait to be allocated from, spans that are used
-//! up and wait to be handed in, cells that the program freed, and how many spans the next central refill may bring: no more than
-//! twice the last, and as many as the shape is expected to use up before the mutator's room is. Elsewhere such a thing is the
-//! thread's cache of a size class, whose length follows demand as tcmalloc's do. Invariant: spans here are the mutator's and
-//! were swept in this cycle; the owner's thread changes them, or the thread that has stopped it.
+//! The cached spans of one shape in a mutator: swept spans to allocate from next, used-up spans to return, cells that
+//! the program freed, and the batch size of the next central refill. That size is at most twice the last one, and
+//! follows the demand expected for the shape before the mutator's share is used up, as in tcmalloc's thread caches.
+//! Invariant: these spans are the mutator's and were swept in this cycle. Only the mutator's thread changes them, or
+//! the thread that has stopped it.
 
 #[cfg(doc)]
 use crate::alloc::thread_cache::ThreadCache;
@@ -13,34 +13,35 @@ use core::cell::Cell;
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// The most spans that a central refill brings: with 8 KiB each, a MiB.
+/// The most spans of one refill: 1 MiB with 8 KiB each.
 pub(crate) const MOST_SPANS: u32 = 128;
-/// A visit was worth it if what it brought had room for N objects.
+/// A refill was worthwhile if its spans had room for this many objects.
 const WORTH_IT: u32 = 64;
 
-/// One shape's.
+/// One shape's cached spans.
 #[derive(Default)]
 pub(crate) struct CachedSpans {
     /// Spans with free cells, to be used next.
     pub(super) spans: Cell<SpanList>,
-    /// Spans without.
+    /// Spans without free cells.
     pub(super) used: Cell<SpanList>,
     pub(super) freed: Cell<FreedCells>,
-    /// How many spans the last central refill might bring, and in which cycle that was.
+    /// The batch size of the last refill, and the cycle of that refill.
     batch: Cell<u16>,
-    /// How many objects the spans had room for that were opened since.
+    /// The objects that its spans had room for, of those opened since.
     room: Cell<u16>,
     batch_in: Cell<u32>,
-    /// Bytes of the allocation buffer's span that no object has, as the mutator's account has them.
+    /// Bytes in the buffer's span that hold no object, as the mutator's account has them.
     held: Cell<u32>,
-    /// Pages of the spans that its allocation buffer was given lately: a part of the mutator's demand ([`ThreadCache`]).
+    /// Pages of the spans that the buffer got recently: a part of the mutator's demand ([`ThreadCache`]).
     demand: Cell<u16>,
 }
 
-// There is one for each shape in each mutator, next to the others that the program uses.
+// Each mutator has one for each shape. A cache line keeps the shapes in use compact.
 const _: () = assert!(size_of::<CachedSpans>() == 64);
 
-/// What a mutator expects of its shapes until its next central refill: all together use up `room` bytes, each its part of the `demand`.
+/// A mutator's expectation until its next refill: all shapes together use up `room` bytes, each its part of the
+/// `demand`.
 #[derive(Clone, Copy)]
 pub(super) struct Forecast {
     pub(super) room: usize,
@@ -51,8 +52,8 @@ pub(super) struct Forecast {
 unsafe impl Zeroed for CachedSpans {}
 
 impl CachedSpans {
-    /// How many spans a central refill in this cycle may bring: twice as many as the last, as many at first as the last of the cycle
-    /// before, and one if there was none in that.
+    /// The batch size of a refill in this cycle: twice the last one. The first of a cycle repeats the last of the
+    /// previous cycle, and is one if that had none.
     pub(super) fn next_batch(&self, cycle: u32) -> u32 {
         let (last, last_in) = (self.batch.get() as u32, self.batch_in.replace(cycle));
         let next = match cycle.wrapping_sub(last_in) {
@@ -66,36 +67,36 @@ impl CachedSpans {
         next
     }
 
-    /// Whether a central refill in this cycle is expected to bring spans with room: the first is, and every one after one that did. Without
-    /// the others a program whose survivors lie scattered takes new pages while most of its spans are nearly empty; and
-    /// without an end to them one whose spans are nearly full takes the lock for every few objects.
+    /// Whether a refill in this cycle is likely to find spans with room: the first is, and so is each that follows one
+    /// which did. With the first alone, a program with scattered survivors would take new pages while most of its spans
+    /// are nearly empty. Without an end, a program with nearly full spans would take the lock every few objects.
     pub(super) fn is_refill_worthwhile(&self, cycle: u32) -> bool {
         self.batch_in.get() != cycle || self.room.get() as u32 >= WORTH_IT
     }
 
-    /// A span of those that were brought is allocated from next, with room for N objects.
+    /// Adds the room, in objects, of a span from the last refill that the buffer opens.
     pub(super) fn note_room(&self, objects: usize) {
         self.room.set(self.room.get().saturating_add(objects as u16));
     }
 
-    /// How many spans of N bytes it is expected to need beside those that it has, when its allocation buffer has N bytes left.
+    /// The spans that the shape is expected to need, besides its cached ones and `left` bytes in its buffer.
     pub(super) fn expected(&self, forecast: Forecast, left: usize, span_bytes: usize) -> u32 {
         let part = forecast.room * self.demand.get() as usize / forecast.demand.0.max(1);
         let has = left + self.spans.get().len() as usize * span_bytes;
         part.saturating_sub(has).div_ceil(span_bytes) as u32
     }
 
-    /// How many spans the last central refill might bring.
+    /// The batch size of the last refill.
     pub(super) fn last_batch(&self) -> u32 {
         self.batch.get().max(1) as u32
     }
 
-    /// Its allocation buffer got a span of N pages.
+    /// Adds a span of `pages` pages that its buffer got to the demand.
     pub(super) fn note_demand(&self, pages: PageCount) {
         self.demand.set(self.demand.get().saturating_add(pages.0 as u16));
     }
 
-    /// What it got long ago counts for less, if it `ages`, but not for nothing. Returns what counts now.
+    /// Halves the demand if it `ages`, but never to zero; returns the demand.
     pub(super) fn age_demand(&self, ages: bool) -> PageCount {
         if ages {
             self.demand.set(self.demand.get().div_ceil(2));
@@ -103,17 +104,17 @@ impl CachedSpans {
         PageCount(self.demand.get() as usize)
     }
 
-    /// Bytes that the account has for the allocation buffer's span; they are so many from now on.
+    /// Replaces the account's bytes for the buffer's span; returns the old number.
     pub(super) fn replace_held(&self, bytes: usize) -> usize {
         self.held.replace(bytes as u32) as usize
     }
 
-    /// Its thread leaves, or does something else: the next central refill is the first.
+    /// Forgets the last refill: the thread leaves or has other work.
     pub(super) fn forget_refills(&self) {
         self.batch_in.set(0);
     }
 
-    /// Adds a span to those that are used up.
+    /// Adds a used-up span.
     pub(super) fn add_used(&self, spans: &Spans, page: PageIndex) {
         let mut used = self.used.get();
         used.push(spans, page);

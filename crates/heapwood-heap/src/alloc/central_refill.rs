@@ -1,9 +1,8 @@
-//! The visit to what mutators share: one lock acquisition settles the account, hands in what is used up, brings spans of
-//! the shape that is needed and of those that will soon be, the right to so many new ones, and a share of what is to be swept
-//! for everyone. What it brings is swept afterwards, without the lock. How many spans a shape gets follows from how many
-//! its allocation buffer was given lately, and what that has left: shapes that use up little get none, or what they have waiting would leave
-//! no room for the others. Invariant: what a mutator takes into its hands stays within the share that its last central refill told, but for
-//! a span.
+//! The central refill. One lock acquisition settles the mutator's account, returns used spans, takes spans of the shape
+//! in need and of shapes that soon will be, and grants credit for new spans and a share of the sweeping. The mutator
+//! sweeps its spans afterwards, without the lock. Each shape gets spans by its recent demand and what it has left, so
+//! that shapes with little demand do not fill the mutator's share. Invariant: the memory that a mutator caches stays
+//! within the share that its last refill set, plus one span. Demand-driven batches come from tcmalloc.
 
 use super::cached_spans::Forecast;
 use super::owner::{Owner, RefillRequest};
@@ -15,18 +14,18 @@ use crate::spans::span_list::SpanList;
 use heapwood_os::timed_lock::ticks;
 use heapwood_pages::PageCount;
 
-/// The most pages that a mutator may take for new spans after a central refill: 4 MiB.
+/// The most pages for new spans that one refill grants: 4 MiB.
 const MOST_NEW: u32 = 512;
-/// So many shapes get spans in one central refill, beside the one that needs one.
+/// The most other shapes that one refill takes spans for.
 const MOST_OTHERS: usize = 32;
-/// When N pages of spans were given to allocation buffers, what was counted of them before counts half: 4 MiB.
+/// Demand is halved whenever it exceeds this: 4 MiB.
 const DEMAND_AGES: PageCount = PageCount(512);
-/// So many bytes that arenas have left to the collector are told before the next central refill.
+/// Bytes that arenas left to the collector are announced before the next refill once they reach this.
 const MUCH_IN_ARENAS: usize = 64 << 10;
-/// So many cells that were freed stay with the mutator that frees them; with more, all are for everyone.
+/// The most freed cells that stay with the mutator that freed them; with more, it returns all.
 pub(super) const MOST_FREED: u32 = 64;
 
-/// How many spans a shape is expected to need.
+/// The spans that a shape is expected to need.
 #[derive(Clone, Copy)]
 struct Expected {
     id: ShapeId,
@@ -34,7 +33,7 @@ struct Expected {
 }
 
 impl Owner<'_> {
-    /// Settles the account and brings what there is; with nothing to sweep, the right to new spans.
+    /// Settles the account and takes spans; without unswept ones, grants credit for new spans.
     ///
     /// # Errors
     /// A collection is due.
@@ -64,13 +63,14 @@ impl Owner<'_> {
         let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);
         let (RefillResult { spans, swept }, freed) = self.take_for_refill(&mut central, request.id, most);
-        // Where cells are freed and come back no new spans are made before the next central refill.
+        // Where freed cells come back, no new spans are made before the next refill.
         let come_back = freed.len(self.full_cycle()) != 0 && !request.id.is_shared();
         self.cache().set_large_credit(self.large_credit(&central));
         self.cache().set_share(share, if come_back { 0 } else { credit });
         let others = self.take_for_others(&mut central, others);
         let brings = if spans.is_empty() { credit } else { spans.len() * request.span_pages().0 as u32 };
-        // Under a limit the thread that finds no page must know that somebody sweeps, and nobody counts what is swept here.
+        // Under a limit a thread that finds no page must know about other sweepers, and no counter covers the sweeping
+        // here.
         let due = match self.heap().is_limited() {
             true => 0,
             false => central.share_of_sweeping(brings).saturating_sub(if swept { 0 } else { spans.len() }),
@@ -88,7 +88,7 @@ impl Owner<'_> {
             let (result, swept) = self.sweeper().sweep(sweep_batch);
             self.cache().note_swept(swept);
             self.cache().swept_spans().set(result);
-            // It waits for the next central refill, unless that is too much to wait.
+            // The swept spans wait for the next refill, unless they exceed the share.
             if self.held_bytes() > self.cache().share().bytes {
                 let mut central = self.sweeper().lock();
                 self.sweeper().return_swept(&mut central, self.cache().swept_spans().take());
@@ -100,27 +100,27 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Finds out how much of their spans the allocation buffers have used, and lets demand age.
+    /// Measures the unused part of all buffers' spans, and ages demand.
     fn measure_buffers(&self) {
         let cache = self.cache();
         let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);
         cache.for_each_active(|id| {
-            self.look_at(id);
+            self.measure_buffer(id);
             demand += cache.cached(id).age_demand(ages).0;
         });
         cache.set_demand(PageCount(demand));
     }
 
-    /// Finds out how much of its span an allocation buffer has used.
-    pub(super) fn look_at(&self, id: ShapeId) {
+    /// Measures the unused part of a buffer's span.
+    pub(super) fn measure_buffer(&self, id: ShapeId) {
         let buffer = self.buffer(id);
         if buffer.span().is_some() {
             self.cache().hold(id, buffer.unused_bytes());
         }
     }
 
-    /// What is expected until the next central refill, as far as the last one told. A mutator that lacks room gives back what its other shapes
-    /// have, and takes nothing for them.
+    /// The forecast until the next refill, by the share that the last one set. A mutator that lacks room returns the
+    /// cached spans of its other shapes and takes none for them.
     fn forecast(&self, lacks_room: bool) -> Forecast {
         let room = match lacks_room {
             true => 0,
@@ -129,7 +129,7 @@ impl Owner<'_> {
         Forecast { room, demand: self.cache().demand() }
     }
 
-    /// What shapes other than the one that needs a span are expected to need, beside N bytes for that.
+    /// The spans that shapes other than the requested one are expected to need, when `bytes` bytes go to that one.
     fn expected_of_others(
         &self,
         request: ShapeId,
@@ -156,18 +156,18 @@ impl Owner<'_> {
         expected
     }
 
-    /// Takes spans of a shape off the shared lists, and the cells of it that were freed.
+    /// Takes spans of a shape off the central lists, and its freed cells.
     fn take_for_refill(&self, central: &mut Central, id: ShapeId, most: u32) -> (RefillResult, FreedCells) {
         let (refill, freed) = self.sweeper().take_for_refill(central, id, most);
         if id.is_shared() {
-            // Others ask about these under the lock.
+            // Other mutators read this flag under the lock.
             let table = self.heap().spans();
             refill.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
         }
         (refill, freed)
     }
 
-    /// Takes spans for the mutator's other shapes: they would soon need a central refill of their own.
+    /// Takes spans for the mutator's other shapes, which would soon need a refill of their own.
     fn take_for_others<'m>(
         &'m self,
         central: &mut Central,
@@ -198,20 +198,20 @@ impl Owner<'_> {
         cached.spans.set(waiting);
     }
 
-    /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
-    /// those that it allocates from.
+    /// An upper bound of the mutator's memory that holds no object, in bytes: cached pages, cached spans, and free
+    /// cells of the spans that it allocates from.
     pub fn held_bytes(&self) -> usize {
         self.cache().held_bytes()
     }
 
-    /// Whether it may have one span more. In pages that it has already it may.
+    /// Whether the share allows one more span; in cached pages it always does.
     pub(super) fn has_room(&self, request: RefillRequest<'_>) -> bool {
         let more = if self.cache().pages().has_no_blocks() { request.span_bytes() } else { 0 };
         self.held_bytes() + more <= self.cache().share().bytes
     }
 
-    /// Gives back what waits, since its share is too small for what it has in its hands and a span more, and if that is not
-    /// enough, everything: a mutator of many shapes in a small heap, or one of many mutators.
+    /// Returns the cached spans, since the share allows no further span; if that is not enough, returns all. This
+    /// happens to a mutator of many shapes in a small heap, or to one of many mutators.
     fn shrink_to_share(&self, central: &mut Central, request: RefillRequest<'_>) {
         self.return_cached_spans(central);
         if !self.has_room(request) {
@@ -220,7 +220,7 @@ impl Owner<'_> {
         self.cache().activate(request.id);
     }
 
-    /// Says what was taken since the last central refill, and hands in what was swept for others.
+    /// Settles the account since the last refill, and returns spans swept for all.
     pub(crate) fn announce(&self, central: &mut Central) {
         if !self.cache().refills_in(self.cycle()) {
             central.note_refilling_mutator();
@@ -229,7 +229,7 @@ impl Owner<'_> {
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
     }
 
-    /// Says what arenas have left to the collector, if that is much.
+    /// Announces the bytes that arenas left to the collector, if they are many.
     ///
     /// # Errors
     /// A collection is due.
@@ -242,7 +242,7 @@ impl Owner<'_> {
         if central.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
     }
 
-    /// Hands in the spans of a shape that are used up, and what was freed if that is much.
+    /// Returns the used-up spans of a shape, and its freed cells if they are many.
     pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
         let cached = self.cache().cached(id);
         self.sweeper().return_spans(central, id, cached.used.take(), ReturnedSpans::default());
@@ -251,7 +251,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Cells of a shape that were freed are this mutator's to use.
+    /// Adds freed cells of a shape to the mutator's own.
     fn keep_freed(&self, id: ShapeId, freed: FreedCells) {
         let cached = self.cache().cached(id);
         let mut mine = cached.freed.get();

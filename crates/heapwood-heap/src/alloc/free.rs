@@ -1,7 +1,8 @@
-//! Objects that the program frees itself. A small object's cell gets a bit, which makes it no object at once and by which a
-//! second free is noticed, and waits in a chain until its shape needs a cell: with the mutator that freed it, or if it has
-//! many, for everyone. So nothing of another mutator's is touched, whoever's span the cell lies in. A large object's pages go
-//! back right away. Invariant: a cell is in a chain once, and the thread that takes it out alone uses it.
+//! Objects that the program frees itself. Freeing a small object sets a bit of its cell: from then on the cell is no
+//! object, and a second free is an error. The cell waits in a chain until its shape needs one, with the mutator that
+//! freed it or, if that has many, for all mutators. A free thus touches no state of other mutators, even if the cell
+//! lies in their span. The pages of a large object return at once. Invariant: a cell is in one chain once, and only the
+//! thread that takes it out uses it.
 
 use super::central_refill::MOST_FREED;
 use super::owner::{Owner, RefillRequest};
@@ -13,7 +14,7 @@ use crate::spans::span::Span;
 use heapwood_layout::WORD;
 
 impl Owner<'_> {
-    /// Frees an object: its memory may be used for another at once.
+    /// Frees an object: its memory may be reused at once.
     ///
     /// # Errors
     /// There is no object, or not its first byte, or it was freed before.
@@ -29,7 +30,7 @@ impl Owner<'_> {
         }
         match self.sweeper().free_large(spans.page_of(object.get())) {
             Some(pages) => {
-                // At once: the thread that frees large objects only may not come by for long.
+                // At once: a thread that frees only large objects may not refill for long.
                 self.cache().note_freed(pages.bytes());
                 self.announce(&mut self.sweeper().lock());
                 Ok(())
@@ -38,8 +39,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Frees an object during a concurrent marking that may have to look at it: it is no object any more, but its words and its memory
-    /// stay until the marking's end [forgets](crate::Stopped::forget_freed) it.
+    /// Frees an object during a full marking that may have to scan it. It is no object any more, but its memory stays
+    /// as it is until the end of the marking [forgets](crate::Stopped::forget_freed) it.
     ///
     /// # Errors
     /// As [`free`](Owner::free).
@@ -78,8 +79,8 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Whether there may be an object in a cell. Of a span that another mutator allocates from, only that knows how far it
-    /// has come: whatever lies above where it began may be one.
+    /// Whether a cell may hold an object. For a span that another mutator allocates from, only that mutator knows the
+    /// cursor: any cell of the fresh range may hold one.
     fn may_exist(&self, span: &Span, cell: usize) -> bool {
         let spans = self.heap().spans();
         let page = spans.page_of(span.cells_start());
@@ -94,12 +95,12 @@ impl Owner<'_> {
         if !heap.freed().set(cell) {
             return Err(FreeError::Twice { address: Address::new(cell) });
         }
-        // It counts as old, so no sweep but one after a full collection finds it: until then the chain has it.
+        // The cell counts as old, so only a sweep after a full collection reclaims it; until then it is in the chain.
         // SAFETY: the bit that was set just now makes the cell this thread's, and no marking is under way.
         unsafe { heap.marks().set_allocated(cell) };
         let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.full_cycle());
-        // Zeros where pointers may be, which is what a marking finds that comes here by an object that nothing but a stray word
-        // keeps, and what the next object needs.
+        // A marking that reaches the cell, from an object that only a dangling word keeps alive, must find zeros where
+        // pointers may be. The next object needs them, too.
         // SAFETY: the cell is no object any more; its first word will be the chain's.
         let fill = |byte| unsafe { (cell as *mut u8).add(WORD).write_bytes(byte, bytes - WORD) };
         if heap.spans().entry(heap.spans().page_of(cell)).kind() != Some(ScanKind::NoPointers) {
@@ -122,11 +123,12 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// A cell of the allocation buffer's shape that was freed since the last full collection, its bit still set.
+    /// Takes a cell of the buffer's shape that was freed since the last full collection; its freed bit stays set.
     pub(super) fn next_freed(&self, request: RefillRequest<'_>) -> Option<usize> {
         let (heap, cached, cycle) = (self.heap(), self.cache().cached(request.id), self.full_cycle());
         let mut chain = cached.freed.get();
-        // What a chain leads to was written into memory that the program has freed: it is believed if it is such a cell.
+        // The chain's links lie in memory that the program has freed and may have overwritten: a link counts only if it
+        // leads to a freed cell of the shape.
         let is_right = |cell: usize| {
             let span = heap.spans().find(Address::new(cell)).filter(|span| span.shape() == request.id);
             span.is_some_and(|span| span.cell_in(Address::new(cell)) == Some(Address::new(cell)))

@@ -1,13 +1,13 @@
-//! Large objects: each has pages of its own, and a span with one cell. They are made in three steps, so that zeroing, which
-//! may take long, can go on while a collection does. Of the largest perhaps little will ever be touched, so nothing here
-//! touches them: memory that was in use before is given back instead of zeroed, and they do without huge pages, of which
-//! one would be behind every page that is touched.
+//! Large objects: each has pages of its own, and a span with one cell. They are made in three steps, so that a long
+//! zeroing can go on during a collection. The program may touch little of a very large object, so nothing here touches
+//! its pages: memory that was in use is released instead of zeroed, and gets no huge pages, since each touched page
+//! would then cost a whole huge page.
 //!
-//! A mutator takes them on credit, and their pages out of those that it has cached: so most are made without a lock. When
-//! the credit is used up it visits what mutators share, which settles its account and tells whether a collection is due.
-//! Invariants: pages between the first step and the last are in use, in no span, and counted as unfinished if a stop may
-//! come between; what mutators take on credit is together about what is left of the budget, but for threads that come in their
-//! first cycle: each gets half of what is left by those that have told.
+//! A mutator takes large objects on credit, in its cached pages, so most need no lock. When the credit is used up, it
+//! settles its account under the central lock, where it learns whether a collection is due. Invariants: pages between
+//! the first step and the last are in use, in no span, and counted as unfinished if a stop may come between. The
+//! credits of all mutators together are about the remaining budget, apart from threads in their first cycle: each
+//! mutator gets half of its part.
 
 use super::owner::Owner;
 use crate::error::SpaceError;
@@ -23,10 +23,10 @@ use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
-/// Pages are cached if there may be N runs of them.
+/// Pages are cached only if at least this many such objects fit.
 const WORTH: usize = 4;
 
-/// Pages that were taken for a large object and are not yet one.
+/// Pages taken for a large object that does not exist yet.
 #[must_use = "the pages are lost unless they become an object"]
 pub struct LargePages<'s> {
     sweeper: &'s Sweeper,
@@ -38,10 +38,10 @@ pub struct LargePages<'s> {
 }
 
 impl<'m> Owner<'m> {
-    /// Takes pages for an object of `bytes` bytes, the first step of allocating it: zeroing them may take long, and can go on
-    /// while a collection does ([`LargePages::zero`]); then they become one ([`LargePages::finish`]), when no stop is under way.
-    /// They are zero if the shape has pointers or `zeroed` asks for it. Where there is nothing to zero no stop may come
-    /// between.
+    /// Takes pages for an object of `bytes` bytes, the first step. [`LargePages::zero`] is the second; it may take
+    /// long, and can go on during a collection. [`LargePages::finish`] makes the object, when no stop is under way. The
+    /// pages are zero if the shape has pointers or `zeroed` asks for it. If there is nothing to zero, no stop may come
+    /// between the steps.
     ///
     /// # Errors
     /// A collection is due, or there is no memory.
@@ -59,12 +59,12 @@ impl<'m> Owner<'m> {
             None => self.take_long_pages(pages)?,
         };
         cache.charge_large(pages.bytes());
-        // The next is likely to come after it.
+        // The next large object is likely to follow this one.
         self.heap().spans().prefetch(PageIndex(run.first.0 + pages.0));
         Ok(LargePages::new(sweeper, run, (id, shape), bytes, zeroed))
     }
 
-    /// Settles the account, and gets credit for pages and others.
+    /// Settles the account, and gets credit for at least `pages`.
     #[cold]
     fn refill_large_credit(&self, pages: PageCount) -> Result<(), SpaceError> {
         let mut central = self.sweeper().lock_for_large();
@@ -77,24 +77,24 @@ impl<'m> Owner<'m> {
         Ok(())
     }
 
-    /// What it may take on credit after a central refill. Under a limit a large object is told at once, like every page.
+    /// The credit after a refill. Under a limit there is none: each large object is counted at once, like every page.
     pub(super) fn large_credit(&self, central: &Central) -> usize {
         if self.heap().is_limited() { 0 } else { central.large_credit() }
     }
 
-    /// Takes pages, and sets those aside that follow them, as half of what its share leaves.
+    /// Takes pages, and caches pages that follow them, up to half of the room in its share.
     #[cold]
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
         let held = self.cache().held_bytes() - self.cache().pages().long_pages().bytes();
         let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
-        // For less than a few like it a chunk is not worth it.
+        // A cache for fewer than a few objects like it does not pay for itself.
         let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
         self.cache().note_large_page_lock();
         self.take_pages_aside(Aside::Long(self.cache().pages(), most), pages)
     }
 }
 
-/// How many pages an object of a shape needs.
+/// The pages that an object of a shape needs.
 fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> Result<PageCount, SpaceError> {
     assert!(shape.class().is_none(), "objects of shape {} have cells, not pages of their own", id.index());
     if bytes > heap.window_bytes() {
@@ -104,7 +104,7 @@ fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> R
 }
 
 impl<'s> LargePages<'s> {
-    /// The same without a mutator: it is charged at once.
+    /// Takes pages without a mutator, and charges them at once.
     pub(crate) fn take(
         sweeper: &'s Sweeper,
         (id, shape): (ShapeId, &Shape),
@@ -131,7 +131,7 @@ impl<'s> LargePages<'s> {
     ) -> Self {
         let (heap, kind) = (sweeper.heap(), of.kind());
         heap.memory().begin_sparse(run.first, run.count);
-        // What is not resident reads as zeros.
+        // Pages that are not resident read as zeros.
         let zero = (zeroed || kind != ScanKind::NoPointers) && run.scavenged != run.count;
         if zero {
             sweeper.lock_for_large().begin_large(run.count);
@@ -143,15 +143,15 @@ impl<'s> LargePages<'s> {
         self.sweeper.heap()
     }
 
-    /// How many bytes [`zero`](Self::zero) will write.
+    /// The bytes that [`zero`](Self::zero) will write.
     pub fn bytes_to_zero(&self) -> usize {
         if self.zero { self.bytes } else { 0 }
     }
 
-    /// Makes the pages zero, if that is wanted. They belong to no span yet, so this may go on while a collection does.
+    /// Zeroes the pages, if needed. They belong to no span yet, so this may go on during a collection.
     pub fn zero(&self) {
         let (first, count) = (self.run.first, self.run.count);
-        // SAFETY: the pages were taken for this, which alone knows them.
+        // SAFETY: the pages were taken for this object, and nothing else refers to them.
         if self.zero && !unsafe { self.heap().memory().empty_sparse(first, count) } {
             let start = self.heap().spans().address_of(first) as *mut u8;
             // SAFETY: as above.
@@ -159,7 +159,7 @@ impl<'s> LargePages<'s> {
         }
     }
 
-    /// Makes an object of the pages. No stop may be under way, or the object is not marked.
+    /// Makes the pages an object. No stop may be under way, or the object is not marked.
     pub fn finish(self) -> NonNull<u8> {
         let (spans, first, cycle) = (self.heap().spans(), self.run.first, self.heap().marks().cycle());
         let (start, fresh) = (spans.address_of(first), self.run.scavenged == self.run.count);

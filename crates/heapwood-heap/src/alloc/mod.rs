@@ -1,16 +1,16 @@
-//! How mutators get cells.
+//! Allocation by mutators.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `buffer` | a mutator's runs of free cells: the fast path |
-//! | `cached` | what it keeps of each shape beside them: spans, and cells that were freed |
-//! | `thread_cache` | what it keeps of all shapes: pages, an account, which of them are active |
-//! | `runs` | where the next free cells of a span lie |
-//! | `allocator` | the floor that all this stands on: spans that are swept, and shapes |
+//! | `alloc_buffer` | a mutator's run of free cells of one shape: the fast path |
+//! | `cached_spans` | per shape: cached spans, and cells that the program freed |
+//! | `thread_cache` | per mutator: pages, an account, the set of active buffers |
+//! | `runs` | the search for runs of free cells in a span |
+//! | `allocator` | the shared base: the sweeper and the shapes |
 //! | `owner` | the slow path: next run, next span |
-//! | `refill_from_central` | the central refill to what is shared, for several spans at once |
-//! | `return_spans` | what happens to a mutator's spans when a cycle ends, and when it gives all back |
-//! | `promote` | how a young collection is ended before it has looked at everything |
+//! | `central_refill` | the refill from the central lists, several spans at once |
+//! | `return_spans` | a mutator's spans at a stop, at the end of a cycle, and at a flush |
+//! | `promote` | en-masse promotion, the early end of a young collection |
 //! | `free` | objects that the program frees itself |
 //! | `large` | objects with pages of their own |
 

@@ -1,9 +1,10 @@
-//! The slow path of allocation, and who may take it. An allocation buffer first moves to the next run of free cells in its span; when the
-//! span is exhausted it gets another one of its shape: of those in the cache, or new pages out of those that its mutator has set
-//! aside, or a cell that the program has freed. None needs a lock. What mutators share is visited for more (`refill_from_central`).
+//! The slow path of allocation, and the right to take it. A buffer first moves to the next run of free cells in its
+//! span. When the span is exhausted, it gets another of its shape without a lock: a cached span, new pages from its
+//! mutator's cached pages, or a cell that the program has freed. After that comes a central refill (`central_refill`),
+//! which takes the lock.
 //!
-//! Who may do that is the thread that the mutator is of, or the thread that has stopped it: a token says so. Invariant: the spans in
-//! the allocation buffers are those of the token's heap.
+//! The owner token stands for the mutator's thread, or the thread that has stopped it. Invariant: the spans of the
+//! buffers belong to the token's heap. The scheme is Go's mcache, with runs instead of single cells.
 
 use crate::address::Address;
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -21,16 +22,17 @@ use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
-/// The right to allocate from a mutator's allocation buffers and to take their spans away ([`Space::owner`](crate::Space::owner)).
+/// The right to allocate from a mutator's buffers and to take their spans away ([`Space::owner`](crate::Space::owner)).
 pub struct Owner<'m> {
     allocator: &'m Allocator,
     buffers: NonNull<AllocBuffer>,
     cache: &'m ThreadCache,
-    /// Its thread was stopped between any two instructions: it may have read a cursor or a limit, so both stay as they are.
+    /// The thread was stopped between any two instructions. It may have read a cursor or a limit, so both stay as they
+    /// are.
     keeps_runs: bool,
 }
 
-/// An allocation buffer that needs a span, and what of.
+/// A buffer that needs a span, and its shape.
 #[derive(Clone, Copy)]
 pub(super) struct RefillRequest<'m> {
     pub(super) buffer: &'m AllocBuffer,
@@ -38,29 +40,29 @@ pub(super) struct RefillRequest<'m> {
     pub(super) shape: SmallShape<'m>,
 }
 
-/// What an allocation buffer got.
+/// Result of a refill from the mutator's own spans.
 #[derive(PartialEq, Eq)]
 enum TakenSpan {
-    /// A span, in which the next run is to be found.
+    /// A span, to be searched for the next run.
     Span,
     /// One cell, and no span.
     Cell,
 }
 
 impl RefillRequest<'_> {
-    /// The pages of its spans.
+    /// Pages of a span of the shape.
     pub(super) fn span_pages(&self) -> PageCount {
         self.shape.size_class().span_pages()
     }
 
-    /// The bytes of its spans.
+    /// Bytes of a span of the shape.
     pub(super) fn span_bytes(&self) -> usize {
         self.span_pages().bytes()
     }
 }
 
 impl<'m> Owner<'m> {
-    /// The owner of the allocation buffers from `buffers` on, as many as a heap can have shapes.
+    /// The owner of the buffers from `buffers` on, one for each shape that a heap can have.
     ///
     /// # Safety
     /// As [`Space::owner`](crate::Space::owner)'s.
@@ -73,25 +75,25 @@ impl<'m> Owner<'m> {
         Owner { allocator, buffers, cache, keeps_runs: false }
     }
 
-    /// The same; if `keeps`, its thread was stopped between any two instructions and keeps the runs and cells that its allocation buffers
-    /// have.
+    /// The same owner. If `keeps`, its thread was stopped between any two instructions and keeps the runs and cells of
+    /// its buffers.
     pub fn keeping_runs(self, keeps: bool) -> Self {
         Owner { keeps_runs: keeps, ..self }
     }
 
-    /// Whether it does.
+    /// Whether the thread keeps its runs.
     pub(super) fn keeps_runs(&self) -> bool {
         self.keeps_runs
     }
 
-    /// The allocation buffer of `shape`.
+    /// The buffer of `shape`.
     #[inline(always)]
     pub fn buffer(&self, shape: ShapeId) -> &'m AllocBuffer {
         // SAFETY: shape numbers are below MAX_SHAPES (their invariant), and the array is that long (contract of `new`).
         unsafe { &*self.buffers.as_ptr().add(shape.index()) }
     }
 
-    /// What the mutator keeps beside its allocation buffers.
+    /// The mutator's thread cache.
     pub(crate) fn cache(&self) -> &'m ThreadCache {
         self.cache
     }
@@ -104,7 +106,7 @@ impl<'m> Owner<'m> {
         self.sweeper().heap()
     }
 
-    /// Whether it gets cells one at a time.
+    /// Whether its runs have one cell only.
     pub(crate) fn hands_out_single_cells(&self) -> bool {
         self.allocator.has_single_cells()
     }
@@ -117,14 +119,14 @@ impl<'m> Owner<'m> {
         self.heap().marks().cycle()
     }
 
-    /// The cycle of full collections, in which freed cells are used again.
+    /// The full cycle; freed cells are used again within it.
     pub(super) fn full_cycle(&self) -> u32 {
         self.heap().marks().full_cycle()
     }
 
-    /// Gives the allocation buffer for a shape a run with at least one free cell. Its cells are zero where they may hold pointers, unless
-    /// `whole` promises that each will be written as a whole before it is committed: then those of masks and programs
-    /// are not, since only the words of the value itself will ever be read as pointers.
+    /// Gives the buffer of a shape a run with at least one free cell. The cells are zero where they may hold pointers.
+    /// With `whole`, the caller promises to write each cell as a whole before the commit; cells of masks and programs
+    /// are then not zeroed, since only the words of the value itself are read as pointers.
     ///
     /// # Errors
     /// A collection is due, or there is no memory.
@@ -133,17 +135,17 @@ impl<'m> Owner<'m> {
     /// The shape is another space's, or has no size class.
     pub fn refill(&self, id: ShapeId, whole: bool) -> Result<(), SpaceError> {
         let shape =
-            self.allocator.shapes().get(id).small().expect("bumps are refilled for shapes with a size class");
+            self.allocator.shapes().get(id).small().expect("only shapes with a size class are refilled");
         let request = RefillRequest { buffer: self.buffer(id), id, shape };
         self.cache.note_refill();
         if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
-            return self.refill_from_central_list(request);
+            return self.refill_from_shared_span(request);
         }
         self.refill_from_own(request, whole)
     }
 
-    /// Gives the allocation buffer the next run of the span that it has, as a refill would; false if it has none, or no more of them.
-    /// Most refills of a fragmented heap need no more than this.
+    /// Gives the buffer the next run of its span, as a refill would; false if it has no span, or no further run. Most
+    /// refills of a fragmented heap need no more than this.
     #[inline]
     pub fn continue_run(&self, id: ShapeId, whole: bool) -> bool {
         let buffer = self.buffer(id);
@@ -151,7 +153,7 @@ impl<'m> Owner<'m> {
         if self.allocator.has_single_cells() {
             return false;
         }
-        // SAFETY: the allocation buffer has a span, so it was refilled, and the shape is this heap's.
+        // SAFETY: the buffer has a span, so it was refilled, and the shape is this heap's.
         let shape = unsafe { self.allocator.shapes().get_unchecked(id) };
         shape.small().is_some_and(|shape| self.allocator.next_run(buffer, page, shape, whole))
     }
@@ -172,15 +174,18 @@ impl<'m> Owner<'m> {
         }
     }
 
-    /// Gives the allocation buffer of a layout without spans of its own one cell of a shared span, zero and with its layout written. The
-    /// cell counts as an object from now on, one of zeros until it is used.
-    fn refill_from_central_list(
+    /// Gives the buffer of a layout without own spans one cell of a shared span, zeroed and with its layout written.
+    /// The cell is an object from now on, all zeros until the program uses it.
+    fn refill_from_shared_span(
         &self,
         RefillRequest { buffer, id, shape }: RefillRequest<'_>,
     ) -> Result<(), SpaceError> {
         let class = shape.size_class();
         let size = class.cell_size();
-        let shared = ShapeId::shared(class, shape.per_object().expect("layouts that share say how"));
+        let shared = ShapeId::shared(
+            class,
+            shape.per_object().expect("a layout that shares spans has a per-object form"),
+        );
         let from = self.buffer(shared);
         let cell = match from.peek(size) {
             Some(cell) => cell,
@@ -195,31 +200,31 @@ impl<'m> Owner<'m> {
                     return Ok(());
                 }
                 self.refill_from_own(request, false)?;
-                from.peek(size).expect("a refilled bump has a cell")
+                from.peek(size).expect("a refilled buffer has a cell")
             }
         };
         let address = cell.as_ptr() as usize;
-        // SAFETY: the span is the one that this mutator allocates from, of the shape that this one shares; mutators are
+        // SAFETY: this mutator allocates from the span, whose shape is the one that this layout shares; mutators are
         // stopped while marking goes on.
         unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, address) };
-        // SAFETY: the cell that was peeked at; it is of zeros.
+        // SAFETY: `peek` returned the cell; it is all zeros.
         unsafe { from.commit(cell, size) };
         self.cache.activate(id);
         buffer.set_cell(address, size);
         Ok(())
     }
 
-    /// The shape of an active allocation buffer.
+    /// The shape of an active buffer.
     pub(super) fn small_shape(&self, id: ShapeId) -> SmallShape<'m> {
-        // SAFETY: active allocation buffers are of shapes of this heap.
+        // SAFETY: active buffers are of shapes of this heap.
         unsafe { self.allocator.shapes().get_unchecked(id) }
             .small()
-            .expect("bumps are of shapes with a size class")
+            .expect("buffers are of shapes with a size class")
     }
 
     fn take_span(&self, request: RefillRequest<'_>) -> Result<TakenSpan, SpaceError> {
         let pages = request.span_pages();
-        let mut visited = false;
+        let mut refilled = false;
         loop {
             if !request.id.is_shared() && self.reuse_freed(request) {
                 return Ok(TakenSpan::Cell);
@@ -227,15 +232,16 @@ impl<'m> Owner<'m> {
             if self.open_cached(request) {
                 return Ok(TakenSpan::Span);
             }
-            // New spans only where nothing was freed and there is nothing to sweep, or where their pages are at hand.
+            // New spans are made only if nothing was freed and nothing waits to be swept, or if cached pages can hold
+            // them.
             let is_near_limit = self.heap().is_near_limit();
             if !is_near_limit && self.cache.credit() > 0 && !self.sweeper().has_freed(request.id) {
-                // What is left of older spans comes first.
+                // Free cells of older spans come first.
                 let comes_first = self.sweeper().has_some(request.id)
                     && self.cache.cached(request.id).is_refill_worthwhile(self.cycle());
                 let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
-                // What a central refill leaves is room enough, if only for this one.
-                let may_take = || visited || self.has_room(request);
+                // The refill has just left room, if only for this span.
+                let may_take = || refilled || self.has_room(request);
                 if at_hand.is_some() || !self.sweeper().has_some(request.id) && may_take() {
                     self.cache.use_credit(pages);
                     let run = match at_hand {
@@ -247,10 +253,10 @@ impl<'m> Owner<'m> {
                 }
             }
             self.refill_from_central(request)?;
-            visited = true;
-            let note_cached = !self.cache.cached(request.id).spans.get().is_empty();
-            if is_near_limit && !note_cached && !self.sweeper().has_some(request.id) {
-                // No page is cached.
+            refilled = true;
+            let has_cached = !self.cache.cached(request.id).spans.get().is_empty();
+            if is_near_limit && !has_cached && !self.sweeper().has_some(request.id) {
+                // No page is cached now.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
                 let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
@@ -260,12 +266,12 @@ impl<'m> Owner<'m> {
         }
     }
 
-    /// Takes pages, and sets others aside with them.
+    /// Takes pages, and caches more pages with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
         self.take_pages_aside(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
-    /// Takes pages; if there are none, what was cached goes back first, for it may be what is missing.
+    /// Takes pages. If there are none, flushes the cached pages and tries again: they may be the missing ones.
     pub(super) fn take_pages_aside(&self, aside: Aside<'_>, pages: PageCount) -> Result<PageRun, SpaceError> {
         let taken = self.sweeper().take_pages(aside, pages);
         if taken.is_ok() || self.cache.pages().is_empty() {
@@ -275,14 +281,14 @@ impl<'m> Owner<'m> {
         self.sweeper().take_pages(Aside::Nothing, pages)
     }
 
-    /// How many pages may be cached: those that it may take for new spans, as far as its share goes.
+    /// The pages to cache ahead: the credit for new spans, as far as the mutator's share allows.
     fn pages_ahead(&self, pages: PageCount) -> PageCount {
         let wanted = self.cache.credit() as usize;
         let room = self.cache.share().bytes.saturating_sub(self.cache.held_bytes() + pages.bytes());
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }
 
-    /// Gives `buffer` a span out of those in the cache, if there is one.
+    /// Gives the buffer a cached span, if there is one.
     fn open_cached(&self, request: RefillRequest<'_>) -> bool {
         let (heap, cached) = (self.heap(), self.cache.cached(request.id));
         let mut spans = cached.spans.get();
@@ -290,7 +296,7 @@ impl<'m> Owner<'m> {
         cached.spans.set(spans);
         let span = heap.spans().own(page);
         span.begin_in(self.cycle());
-        // A span may hold little that is free; what is charged is what it gives.
+        // A span may have few free cells; the mutator is charged for these only.
         let free = heap.free_cells(span);
         cached.note_room(free);
         self.cache.opened(request.span_pages(), true, free * span.object_bytes());
@@ -301,10 +307,10 @@ impl<'m> Owner<'m> {
         true
     }
 
-    /// Gives the allocation buffer a new span in pages that were taken for it.
+    /// Gives the buffer a new span in pages that were taken for it.
     fn make_span(&self, request: RefillRequest<'_>, run: PageRun) {
         let (heap, cell) = (self.heap(), request.shape.size_class().cell_size());
-        // What is not resident will read as zeros.
+        // Pages that are not resident read as zeros.
         let fresh = run.scavenged == run.count;
         let start = heap.spans().address_of(run.first);
         let span = Span::of_cells(start, run.count, cell, request.id, (self.cycle(), fresh));
@@ -316,7 +322,7 @@ impl<'m> Owner<'m> {
         self.open(request, run.first, span.cells() * cell);
     }
 
-    /// The allocation buffer allocates from a span that has N bytes of free cells.
+    /// Points the buffer at a span with `free` bytes of free cells.
     fn open(&self, request: RefillRequest<'_>, page: PageIndex, free: usize) {
         let (span, cached) = (self.heap().spans().own(page), self.cache.cached(request.id));
         span.set_held(true);
@@ -325,8 +331,8 @@ impl<'m> Owner<'m> {
         self.cache.hold(request.id, free);
     }
 
-    /// Takes the span away from the allocation buffer: all its cells up to the cursor exist, and none is free. The cell of a shared span
-    /// is no more than forgotten: it exists already, and is garbage.
+    /// Takes the span away from the buffer: all its cells up to the cursor exist, and none is free. A cell of a shared
+    /// span is only dropped: it exists already, as garbage.
     fn retire(&self, request: RefillRequest<'_>) {
         if let Some(page) = request.buffer.span() {
             let span = self.heap().spans().own(page);
@@ -338,7 +344,7 @@ impl<'m> Owner<'m> {
         request.buffer.reset();
     }
 
-    /// Gives the allocation buffer a cell that the program has freed, if there is one of its shape.
+    /// Gives the buffer a cell of its shape that the program has freed, if there is one.
     fn reuse_freed(&self, request: RefillRequest<'_>) -> bool {
         let Some(cell) = self.next_freed(request) else { return false };
         self.put_to_use(request, cell);
@@ -346,8 +352,8 @@ impl<'m> Owner<'m> {
         true
     }
 
-    /// The cell of a freed object of a shared span for one of layout `id`. Who allocates from the span writes layouts
-    /// beside it without a lock, so this is not done in others' spans: what was freed there waits for the next cycle.
+    /// Takes the cell of a freed object of a shared span for layout `id`. The mutator that allocates from a span writes
+    /// its layouts without a lock, so this skips cells in other mutators' spans; they wait for the next cycle.
     fn reuse_shared(&self, request: RefillRequest<'_>, id: ShapeId) -> Option<usize> {
         let spans = self.heap().spans();
         loop {
@@ -358,7 +364,7 @@ impl<'m> Owner<'m> {
                 continue;
             }
             self.put_to_use(request, cell);
-            // SAFETY: the cell is of the class and the span of the shape; nobody owns the span but this mutator, others do
+            // SAFETY: the cell is of the class and the span of the shape. No other mutator holds the span, others do
             // this under the lock, and no marking is under way.
             unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
             drop(central);
@@ -366,12 +372,13 @@ impl<'m> Owner<'m> {
         }
     }
 
-    /// A freed cell exists from now on, one of zeros where it may have pointers. Its bit says so, for it may lie in the span of
-    /// another mutator, which alone knows how far that has come.
+    /// Makes a freed cell an object, all zeros where it may have pointers. Its allocation bit is set, since it may lie
+    /// in another mutator's span, and only that mutator knows its cursor.
     fn put_to_use(&self, request: RefillRequest<'_>, cell: usize) {
         let size = request.shape.size_class().cell_size();
         if request.shape.kind() != ScanKind::NoPointers {
-            // All but the link has been zero since it was freed, unless the program has written there, which must not matter.
+            // All but the link has been zero since the cell was freed, unless the program has written there, which must
+            // do no harm.
             // SAFETY: the cell was freed, and this thread has taken it.
             unsafe { (cell as *mut u8).write_bytes(0, size) };
         }
@@ -381,13 +388,14 @@ impl<'m> Owner<'m> {
         self.cache.charge(size);
     }
 
-    /// [`Space::find`](crate::Space::find) that also knows the objects this mutator has made since it was flushed.
+    /// As [`Space::find`](crate::Space::find), and also finds the objects that this mutator has made since it was
+    /// flushed.
     pub fn find(&self, address: Address) -> Option<Object> {
         self.publish_span_at(address);
         self.heap().find(address)
     }
 
-    /// If this mutator allocates from the span that an address lies in, that learns how far.
+    /// Updates the frontier of the span at an address, if this mutator allocates from it.
     pub(super) fn publish_span_at(&self, address: Address) {
         let spans = self.heap().spans();
         let Some(span) = spans.find(address) else { return };

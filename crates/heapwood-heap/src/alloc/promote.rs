@@ -1,7 +1,7 @@
-//! Promotion wholesale: all that was made in a cycle counts as old, unseen. It ends a young collection that would take too
-//! long, and costs a few stores a span. Nothing is lost by it: what is promoted refers to what is promoted with it, or is old;
-//! what of it is dead is found by the next full collection. While a full marking is under way, which does not look at what was made
-//! since it began, what is promoted is marked, too. Invariant: afterwards every object that exists has its bit.
+//! En-masse promotion: all objects made in a cycle become old without being marked. It ends a young collection that
+//! would take too long, and costs a few stores a span. Promoted objects refer to promoted or old ones, so nothing is
+//! lost; the next full collection finds the dead ones among them. A full marking under way does not visit objects made
+//! since it began, so these are marked, too. Invariant: afterwards every existing object has its allocation bit.
 
 use crate::alloc::owner::Owner;
 use crate::alloc::runs::set_all_allocated;
@@ -14,8 +14,8 @@ use crate::spans::span_list::SpanList;
 use core::cell::Cell;
 use heapwood_pages::PageIndex;
 
-/// Promotes all objects of a heap that stands still, whose mutators, all of which are given, have published how far they are. If
-/// they are to be `marked` they are. Returns how many had no bit yet, and the bytes that they take up.
+/// Promotes all objects of a stopped heap; also marks them if `marked`. `owners` are all mutators, which have published
+/// their cursors. Returns the number of objects without a bit before, and their bytes.
 pub(crate) fn promote<'m>(
     sweeper: &Sweeper,
     shapes: &Shapes,
@@ -36,13 +36,13 @@ struct Promotion<'h> {
     sweeper: &'h Sweeper,
     shapes: &'h Shapes,
     marked: bool,
-    /// What had no bit.
+    /// Objects that had no bit.
     objects: Cell<usize>,
     bytes: Cell<usize>,
 }
 
 impl Promotion<'_> {
-    /// The spans on shared lists that were allocated from.
+    /// Promotes the spans on central lists that were allocated from.
     fn listed(&self, central: &mut Central) {
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
@@ -57,7 +57,7 @@ impl Promotion<'_> {
         list.walk(self.sweeper.heap().spans()).for_each(|(page, _)| self.span(page));
     }
 
-    /// The cells of a span that were handed out in this cycle.
+    /// Promotes the cells of a span that were allocated in this cycle.
     fn span(&self, page: PageIndex) {
         let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
         let span = spans.own(page);
@@ -65,7 +65,7 @@ impl Promotion<'_> {
             && let Some(class) = self.shapes.get(span.shape()).class()
         {
             let cells = span.start_of_window()..span.frontier();
-            // SAFETY: the heap stands still, and the cells of the window are the span's.
+            // SAFETY: the heap is stopped, and the cells of the fresh range are the span's.
             let set = unsafe { set_all_allocated(marks, class, cells, self.marked) };
             self.count(set, set * class.cell_size());
         }
@@ -76,14 +76,14 @@ impl Promotion<'_> {
         self.bytes.set(self.bytes.get() + bytes);
     }
 
-    /// Those that no sweep has seen.
+    /// Promotes the large objects that no sweep has seen.
     fn large_objects(&self) {
         let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
         for word in 0..LargeObjects::words_below(spans.end()) {
             for (page, _) in spans.large().unseen_in(word) {
-                // SAFETY: the heap stands still, so nobody else frees or makes objects.
+                // SAFETY: the heap is stopped, so no other thread frees or makes objects.
                 let is_new = unsafe { marks.promote(spans.address_of(page), self.marked) };
-                // What arenas hold is not what a collection is for.
+                // Memory of arenas is not for the collector to reclaim.
                 if is_new && !spans.entry(page).is(ScanKind::Arena) {
                     self.count(1, spans.at(page).pages().bytes());
                 }

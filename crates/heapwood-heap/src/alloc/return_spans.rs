@@ -1,9 +1,9 @@
-//! What becomes of a mutator's spans when the world stops, when a cycle ends, and when it gives all back. At a stop they
-//! learn how far they have been used, and stay where they are. When a cycle ends, spans that wait go back to the shared
-//! lists, by the batch, and those that allocation buffers have allocated from stay: their windows begin anew. Only a mutator that leaves or is
-//! idle, or has too much, gives everything back. A mutator whose thread was stopped by a signal keeps its runs as they are, used or
-//! not, and a cell that waits for its object. Invariant: what a stop costs depends on how many allocation buffers are active,
-//! not on how many shapes there are or how large the heap is.
+//! A mutator's spans at a stop, at the end of a cycle, and at a flush. At a stop the buffers publish their cursors as
+//! frontiers and keep their spans. When a cycle ends, cached spans return to the central lists in batches; a span that
+//! its buffer has allocated from stays, and its fresh range begins anew. A mutator that leaves, is idle or exceeds its
+//! share returns everything. A mutator stopped by a signal keeps its runs as they are, and any cell that waits for its
+//! object. Invariant: the cost of a stop depends on the number of active buffers, not on that of shapes, nor on the
+//! heap's size. HotSpot retires its TLABs in the same way.
 
 use super::owner::Owner;
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -15,8 +15,9 @@ use core::ops::Range;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Owner<'_> {
-    /// What the mutator has allocated can be found from now on, as long as it is stopped. A cell of a shared span that waits
-    /// for its object is forgotten: the next cycle would hand it out twice. One that the program had freed is freed again.
+    /// Publishes the mutator's objects while it is stopped. A cell of a shared span that waits for its object is
+    /// dropped; otherwise the next cycle would allocate it twice. If the program had freed that cell, it is freed
+    /// again.
     pub fn publish(&self) {
         self.publish_arenas();
         let spans = self.heap().spans();
@@ -33,15 +34,16 @@ impl Owner<'_> {
         });
     }
 
-    /// A cell that waits for its object in an allocation buffer without a span goes back to the chain that it came from, if it did: its bit
-    /// tells.
+    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: its
+    /// allocation bit tells.
     fn put_back_freed(&self, buffer: &AllocBuffer) {
         let (heap, cell) = (self.heap(), buffer.cursor());
         if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
             return;
         }
         if heap.marks().is_marking() {
-            // It was marked when it was taken. What is marked and freed the marking goes through, and this has no words.
+            // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
+            // words yet.
             // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.
             unsafe { heap.marks().unmark(cell) };
         }
@@ -54,7 +56,7 @@ impl Owner<'_> {
         self.cache().activate(id);
     }
 
-    /// Says what it has taken, before a cycle ends.
+    /// Settles the account before a cycle ends.
     pub(crate) fn end_cycle(&self, central: &mut Central) {
         self.announce(central);
         self.cache().end_credit();
@@ -63,7 +65,7 @@ impl Owner<'_> {
         }
     }
 
-    /// A cycle has begun: what was marked is what lives.
+    /// Begins a cycle: marked objects are the live ones.
     pub(crate) fn begin_cycle(&self, central: &mut Central) {
         let is_after_young = self.heap().marks().is_after_young();
         self.begin_cycle_of_arenas(self.keeps_runs());
@@ -77,7 +79,7 @@ impl Owner<'_> {
                 Some(page) if self.keeps_runs() || self.is_in_use(buffer.cursor(), page) => {
                     self.sweeper().keep_own_spans(central, id);
                     self.begin_window(buffer, page);
-                    self.look_at(id);
+                    self.measure_buffer(id);
                     true
                 }
                 Some(page) => {
@@ -96,9 +98,9 @@ impl Owner<'_> {
         });
     }
 
-    /// Calls `f` with the words that the cells in its allocation buffers keep alive, which its thread, stopped between two instructions, may be
-    /// writing. A cell of the allocation buffer's own span does not exist yet, and what is written in it counts. One without a span exists,
-    /// and waits in the allocation buffer: of that the cursor is the word.
+    /// Calls `f` with the words that cells in the buffers keep alive. The mutator's thread, stopped between two
+    /// instructions, may be writing them. A cell of the buffer's own span does not exist yet, and its contents are
+    /// roots. A cell of a shared span exists and waits in the buffer, so there the cursor is the root.
     pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
         self.for_each_arena_cell_in_hand(&mut f);
         self.cache().for_each_active(|id| {
@@ -122,12 +124,12 @@ impl Owner<'_> {
         self.cache().cached(id).freed.get().len(self.full_cycle()) != 0
     }
 
-    /// Whether the allocation buffer has allocated from its span in this cycle.
+    /// Whether the buffer has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
         self.heap().spans().own(page).start_of_window() != cursor
     }
 
-    /// The allocation buffer has a span no more.
+    /// Takes the span from the buffer.
     fn forget(&self, buffer: &AllocBuffer, page: PageIndex) {
         let span = self.heap().spans().own(page);
         span.set_held(false);
@@ -135,14 +137,14 @@ impl Owner<'_> {
         buffer.reset();
     }
 
-    /// The allocation buffer goes on in its span: what lies below the cursor and is not marked is free, but not before the span is swept.
+    /// Lets the buffer go on in its span. Unmarked cells below the cursor are free, but only after the span is swept.
     fn begin_window(&self, buffer: &AllocBuffer, page: PageIndex) {
         let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
         if !marks.is_after_young() {
-            // SAFETY: the marking has ended, and the span is this mutator's, which is stopped.
+            // SAFETY: the marking has ended, and the span belongs to this mutator, which is stopped.
             unsafe { marks.clear_marks(start, end) };
         }
         heap.spans().ages().clear(page, span.pages());
@@ -153,13 +155,13 @@ impl Owner<'_> {
         buffer.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
     }
 
-    /// Whether [`flush`](Owner::flush) would give something back.
+    /// Whether [`flush`](Owner::flush) would return something.
     pub fn holds_something(&self) -> bool {
         !self.cache().is_empty()
     }
 
-    /// Takes all spans and pages away from the mutator. Cells that it has not used stay free, and the thread that needs some of
-    /// their shape next gets them; they are no longer charged.
+    /// Returns all spans and pages of the mutator. Unused cells stay free for the next mutator that needs the shape,
+    /// and are no longer charged.
     pub fn flush(&self) {
         self.cache().end_credit();
         if self.cache().is_empty() {
@@ -169,17 +171,17 @@ impl Owner<'_> {
         self.cache().pages().flush(self.heap().pages());
     }
 
-    /// Gives back all spans, those that allocation buffers have, too.
+    /// Returns all spans, those of buffers included.
     pub(super) fn return_all_spans(&self, central: &mut Central) {
         self.cache().retain_active(|id| {
-            self.give_back(central, id);
+            self.return_shape(central, id);
             false
         });
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
         self.sweeper().settle(central, self.cache().take_account());
     }
 
-    /// Gives back the spans that wait. The next visits bring few again.
+    /// Returns the cached spans. The next refills start with small batches again.
     pub(super) fn return_cached_spans(&self, central: &mut Central) {
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
         self.cache().for_each_active(|id| {
@@ -190,7 +192,7 @@ impl Owner<'_> {
         self.cache().note_uncached(usize::MAX);
     }
 
-    /// The spans of a shape that wait: they are the mutator's no more.
+    /// Takes the cached spans of a shape from the mutator.
     fn take_waiting(&self, id: ShapeId) -> SpanList {
         let (spans, waiting) = (self.heap().spans(), self.cache().cached(id).spans.take());
         if id.is_shared() {
@@ -199,8 +201,8 @@ impl Owner<'_> {
         waiting
     }
 
-    /// Takes the spans of a shape away from a mutator that is stopped, or leaves: what it has not used is for others.
-    fn give_back(&self, central: &mut Central, id: ShapeId) {
+    /// Returns all spans of a shape of a mutator that is stopped or leaves; other mutators may use the rest.
+    fn return_shape(&self, central: &mut Central, id: ShapeId) {
         let (heap, spans, cached) = (self.heap(), self.heap().spans(), self.cache().cached(id));
         let (mut used, mut partial) = (cached.used.take(), SpanList::EMPTY);
         let buffer = self.buffer(id);
@@ -224,7 +226,7 @@ impl Owner<'_> {
         self.sweeper().add_freed(central, id, cached.freed.take());
     }
 
-    /// Calls `f` with each list of spans that the mutator has, and whether they may have free cells.
+    /// Calls `f` with each list of the mutator's spans, and whether they may have free cells.
     pub(crate) fn for_each_list(&self, mut f: impl FnMut(SpanList, bool)) {
         self.cache().for_each_active(|id| {
             let cached = self.cache().cached(id);
@@ -248,7 +250,7 @@ impl Owner<'_> {
         bytes
     }
 
-    /// How many pages it has cached.
+    /// The number of cached pages.
     pub(crate) fn pages_aside(&self) -> PageCount {
         self.cache().pages().count()
     }

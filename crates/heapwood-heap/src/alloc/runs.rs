@@ -1,14 +1,14 @@
-//! Runs: where in a span the next free cells lie, one behind the other, for an allocation buffer to take. Small cells are found by
-//! words of the allocation bits: a table says for each class where in a page cells begin, and what begins there without
-//! a bit is free. Invariant: classes with a pattern have spans of one page, so that one pattern fits them all; larger
-//! cells are few, and are looked at one by one.
+//! Runs: ranges of adjacent free cells in a span, for a buffer to take. Small cells are found by words of the
+//! allocation bits: a table has a pattern of cell starts in a page for each class, and a start without an allocation
+//! bit is a free cell. Invariant: classes with a pattern have spans of one page, so one pattern fits them all. Larger
+//! cells are few and tested one by one.
 
 use crate::granule::GRANULE;
 use crate::layout::size_class::SizeClass;
 use crate::marks::{Marks, PAGE_WORDS};
 use core::ops::Range;
 
-/// The largest cells that are found by a pattern.
+/// The largest cell size with a pattern.
 const MAX_PATTERN: usize = 640;
 const PATTERNS: usize = match SizeClass::of(MAX_PATTERN) {
     Some(class) => class.index() + 1,
@@ -33,7 +33,7 @@ static STARTS: [[u64; PAGE_WORDS]; PATTERNS] = {
     starts
 };
 
-/// The first run of free cells among the `cells` of a span, which begin with a cell; empty if there is none.
+/// The first run of free cells among the `cells` of a span, which begin at a cell; empty if there is none.
 #[inline]
 pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> Range<usize> {
     match STARTS.get(class.index()) {
@@ -42,8 +42,8 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
     }
 }
 
-/// Every cell of a range, which are those of a span of the class, counts as one that outlived the last cycle; if they are to be
-/// `marked` those that did not before are.
+/// Makes all cells of a range old; `cells` are those of a span of the class. If `marked`, also marks the cells that
+/// were not old before. Returns their number.
 ///
 /// # Safety
 /// 1. The heap is stopped.
@@ -68,7 +68,7 @@ mod tests {
     use crate::marks::Collection;
     use heapwood_pages::PAGE_SIZE;
 
-    /// Cell by cell.
+    /// The reference: cell by cell.
     fn simple(marks: &Marks, cell: usize, cells: Range<usize>) -> Option<Range<usize>> {
         let start = cells.clone().step_by(cell).find(|&c| !marks.is_allocated(c))?;
         let end = (start..cells.end).step_by(cell).find(|&c| marks.is_allocated(c));
@@ -87,7 +87,7 @@ mod tests {
         };
         for class in SizeClass::all() {
             let (cell, pages) = (class.cell_size(), class.span_pages().bytes());
-            // One marked cell in so many, over spans in different places between other spans that are full.
+            // One marked cell in N, in spans at different places between full spans.
             for (round, one_in) in [1, 2, 3, 7, 50, u64::MAX].into_iter().cycle().take(60).enumerate() {
                 let marks = Marks::new(&heapwood_os::SYSTEM, BASE, 1 << 20).unwrap();
                 marks.commit(0, 1 << 20, false).unwrap();

@@ -1,7 +1,7 @@
-//! What a mutator keeps beside its allocation buffers, so that most spans come without a lock: pages, an account of what it has taken
-//! since it last visited what is shared, how much it may have, what it swept for others, and which of its thousands of allocation buffers
-//! hold anything at all. Invariant: what it owes to the account is what the last central refill allowed; an allocation buffer that is not active has
-//! no run and no span, and its home is empty.
+//! A mutator's cache besides its buffers, as Go's mcache: pages, an account of allocation since its last central
+//! refill, its share, spans that it swept for all, and the set of active buffers among thousands. With it most spans
+//! come without a lock. Invariant: the account stays within the credit of the last refill; an inactive buffer has no
+//! run and no span, and its shape has no cached spans.
 
 use crate::alloc::cached_spans::CachedSpans;
 use crate::arenas::lists::ArenaLists;
@@ -13,24 +13,24 @@ use core::cell::Cell;
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// A mutator's own, beside its allocation buffers.
+/// A mutator's cache, besides its buffers.
 pub struct ThreadCache {
     pages: PageBlocks,
     account: Cell<Account>,
     share: Cell<Share>,
-    /// How many pages it may still take for new spans.
+    /// The pages that it may still take for new spans.
     credit: Cell<u32>,
-    /// How many bytes of large objects it may still take.
+    /// The bytes of large objects that it may still take.
     large_credit: Cell<usize>,
-    /// Bytes of the spans in the cache; and of the free cells of those that allocation buffers have, as of when each was last looked at.
+    /// Bytes of cached spans; and of free cells in the buffers' spans, as last measured.
     cached_bytes: Cell<usize>,
     open_bytes: Cell<usize>,
-    /// Pages of the spans that allocation buffers were given lately.
+    /// Pages of the spans that buffers got recently.
     demand: Cell<PageCount>,
-    /// The cycle of its last central refill.
+    /// The cycle of its last refill.
     refilled_in: Cell<u32>,
     swept_spans: Cell<SweptSpans>,
-    /// Spans that it owes to sweep for everyone.
+    /// Spans that it must yet sweep for all.
     due: Cell<u32>,
     active: ActiveBuffers,
     arenas: ArenaLists,
@@ -42,15 +42,15 @@ unsafe impl Zeroed for ThreadCache {}
 
 const WORDS: usize = MAX_SHAPES / 64;
 
-/// A set of shapes: a bit for each, and a bit for each word of those. What a stop costs depends on how many there are in
-/// it, not on how many shapes the heap has.
+/// A set of shapes: one bit each, and one bit for each word of those. The cost of a walk depends on the set's size, not
+/// on the number of shapes in the heap.
 struct ActiveBuffers {
     words: [Cell<u64>; WORDS / 64],
     bits: [Cell<u64>; WORDS],
 }
 
 impl ThreadCache {
-    /// The pages that it has cached.
+    /// The cached pages.
     #[inline]
     pub(super) fn pages(&self) -> &PageBlocks {
         &self.pages
@@ -62,75 +62,76 @@ impl ThreadCache {
         &self.arenas
     }
 
-    /// What it keeps of a shape beside the allocation buffer.
+    /// The cached spans of a shape.
     #[inline]
     pub(super) fn cached(&self, shape: ShapeId) -> &CachedSpans {
         &self.cached_spans[shape.index()]
     }
 
-    /// Bytes of memory in the mutator's hands that no object has, or at most so many: pages, spans that wait, and cells of
-    /// those that it allocates from.
+    /// An upper bound of the mutator's memory that holds no object, in bytes: cached pages, cached spans, and free
+    /// cells of the spans that it allocates from.
     pub(super) fn held_bytes(&self) -> usize {
         let swept = self.swept_spans.get().partial.len() as usize * PAGE_SIZE;
         self.pages.count().bytes() + self.cached_bytes.get() + self.open_bytes.get() + swept
     }
 
-    /// How many pages of spans its allocation buffers were given lately.
+    /// Pages of the spans that buffers got recently.
     pub(super) fn demand(&self) -> PageCount {
         self.demand.get()
     }
 
-    /// So many of them count.
+    /// Sets this number, after ageing.
     pub(super) fn set_demand(&self, pages: PageCount) {
         self.demand.set(pages);
     }
 
-    /// How much it may have.
+    /// The memory that it may cache.
     pub(super) fn share(&self) -> Share {
         self.share.get()
     }
 
-    /// How much it may have from now on, and how many pages for new spans.
+    /// Sets the memory that it may cache, and the pages that it may take for new spans.
     pub(super) fn set_share(&self, share: Share, credit: u32) {
         self.share.set(share);
         self.credit.set(credit);
     }
 
-    /// How many bytes of large objects it may take from now on.
+    /// Sets the bytes of large objects that it may take.
     pub(super) fn set_large_credit(&self, bytes: usize) {
         self.large_credit.set(bytes);
     }
 
-    /// It may take no new span, and no large object, before its next central refill.
+    /// Takes the credit for new spans and large objects away until the next refill.
     pub(super) fn end_credit(&self) {
         self.credit.set(0);
         self.large_credit.set(0);
     }
 
-    /// How many bytes of large objects it may take.
+    /// The bytes of large objects that it may take.
     #[inline]
     pub(super) fn large_credit(&self) -> usize {
         self.large_credit.get()
     }
 
-    /// It has taken a large object of N bytes, no more than it may.
+    /// Charges a large object of `bytes` bytes, which the credit covers.
     #[inline]
     pub(super) fn charge_large(&self, bytes: usize) {
         self.large_credit.set(self.large_credit.get() - bytes);
         self.update(|a| Account { owed: a.owed + bytes, large: a.large + bytes, ..a });
     }
 
-    /// The lock of the pages was taken for one.
+    /// Counts an acquisition of the page allocator's lock for a large object.
     pub(super) fn note_large_page_lock(&self) {
         self.update(|a| Account { large_page_locks: a.large_page_locks + 1, ..a });
     }
 
-    /// Spans of N bytes have come home, or none is left there.
+    /// Adds bytes of cached spans.
     pub(super) fn note_cached(&self, bytes: usize) {
         self.cached_bytes.set(self.cached_bytes.get() + bytes);
     }
 
-    /// An allocation buffer has a span of N pages, which was in the cache or not, and gives N bytes.
+    /// Charges a span of `pages` pages that a buffer got, with `gives` bytes of free cells; `was_cached` tells whether
+    /// it was cached.
     pub(super) fn opened(&self, pages: PageCount, was_cached: bool, gives: usize) {
         if was_cached {
             self.note_uncached(pages.bytes());
@@ -139,13 +140,13 @@ impl ThreadCache {
         self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
     }
 
-    /// Of the span that the allocation buffer of a shape has N bytes are free.
+    /// Sets the free bytes in the span of a shape's buffer.
     pub(super) fn hold(&self, shape: ShapeId, bytes: usize) {
         let before = self.cached(shape).replace_held(bytes);
         self.open_bytes.set((self.open_bytes.get() + bytes).saturating_sub(before));
     }
 
-    /// Spans of N bytes are no longer in the cache.
+    /// Subtracts bytes of cached spans, down to 0.
     pub(super) fn note_uncached(&self, bytes: usize) {
         self.cached_bytes.set(self.cached_bytes.get().saturating_sub(bytes));
     }
@@ -154,64 +155,64 @@ impl ThreadCache {
         self.account.set(f(self.account.get()));
     }
 
-    /// A freed cell of N bytes is used again.
+    /// Charges a freed cell of `bytes` bytes that is used again.
     pub(super) fn charge(&self, bytes: usize) {
         self.update(|a| Account { owed: a.owed + bytes, ..a });
     }
 
-    /// So many bytes come back that were charged.
+    /// Refunds charged bytes that come back unused.
     pub(super) fn refund(&self, bytes: usize) {
         self.update(|a| Account { returned: a.returned + bytes, ..a });
     }
 
-    /// The program has freed an object of N bytes.
+    /// Notes that the program has freed an object of `bytes` bytes.
     pub(super) fn note_freed(&self, bytes: usize) {
         self.update(|a| Account { freed: a.freed + bytes, ..a });
     }
 
-    /// An arena has left N bytes to the collector.
+    /// Notes bytes that an arena has left to the collector.
     pub(crate) fn note_left_by_arena(&self, bytes: usize) {
         self.update(|a| Account { left_by_arenas: a.left_by_arenas + bytes, ..a });
     }
 
-    /// How many bytes arenas have left to the collector without telling.
+    /// Bytes that arenas have left to the collector since the last announcement.
     pub(crate) fn left_by_arenas(&self) -> usize {
         self.account.get().left_by_arenas
     }
 
-    /// So much was swept.
+    /// Adds spans swept.
     pub(super) fn note_swept(&self, swept: Swept) {
         self.update(|a| Account { swept: a.swept + swept, ..a });
     }
 
-    /// A visit took so many ticks and brought too little.
+    /// Adds ticks of a refill that the heap's size cut short.
     pub(super) fn note_starved(&self, ticks: u64) {
         self.update(|a| Account { starved: a.starved + ticks, ..a });
     }
 
-    /// An allocation buffer was refilled.
+    /// Counts a refill of a buffer.
     #[inline]
     pub(super) fn note_refill(&self) {
         self.update(|a| Account { refills: a.refills + 1, ..a });
     }
 
-    /// The account, which is settled.
+    /// Takes the account, to be settled.
     pub(crate) fn take_account(&self) -> Account {
         self.account.take()
     }
 
-    /// Whether it has visited in this cycle before; from now on it has.
+    /// Whether it has refilled in this cycle before; notes that it has now.
     pub(super) fn refills_in(&self, cycle: u32) -> bool {
         self.refilled_in.replace(cycle) == cycle
     }
 
-    /// What it swept for others, which has not been handed in.
+    /// Spans that it swept for all and has not returned yet.
     pub(super) fn swept_spans(&self) -> &Cell<SweptSpans> {
         &self.swept_spans
     }
 
-    /// It owes to sweep N spans more; how many it sweeps now. Each sweep batch takes the page allocator's lock, so fewer than
-    /// `least` are not swept before there are more.
+    /// Adds `more` spans to those that it must sweep for all; returns how many to sweep now. Each batch takes the page
+    /// allocator's lock, so fewer than `least` wait.
     pub(super) fn sweep_batch(&self, more: u32, least: u32) -> u32 {
         let due = self.due.get().saturating_add(more);
         let now = if due < least { 0 } else { due };
@@ -219,17 +220,17 @@ impl ThreadCache {
         now
     }
 
-    /// It takes a new span of N pages.
+    /// Uses credit for a new span of `pages` pages.
     pub(super) fn use_credit(&self, pages: PageCount) {
         self.credit.set(self.credit.get().saturating_sub(pages.0 as u32));
     }
 
-    /// How many it may take.
+    /// The pages that it may take for new spans.
     pub(super) fn credit(&self) -> u32 {
         self.credit.get()
     }
 
-    /// The allocation buffer of this shape, or its home, may hold something from now on.
+    /// Marks a shape active: its buffer or its cached spans may hold something.
     pub(super) fn activate(&self, shape: ShapeId) {
         let word = shape.index() / 64;
         let (bits, words) = (&self.active.bits[word], &self.active.words[word / 64]);
@@ -237,7 +238,7 @@ impl ThreadCache {
         words.set(words.get() | 1 << (word % 64));
     }
 
-    /// Calls `f` with each active shape, which stays so if that says so.
+    /// Calls `f` with each active shape; the shape stays active if `f` returns true.
     pub(crate) fn retain_active(&self, mut f: impl FnMut(ShapeId) -> bool) {
         for (at, words) in self.active.words.iter().enumerate() {
             let mut left = words.get();
@@ -252,7 +253,7 @@ impl ThreadCache {
                     let shape = ShapeId::from_index((word * 64) as u32 + bit.trailing_zeros());
                     gone |= if f(shape) { 0 } else { bit };
                 }
-                // Others of the word may have become active meanwhile.
+                // `f` may have activated other shapes of the word.
                 bits.set(bits.get() & !gone);
                 if bits.get() == 0 {
                     words.set(words.get() & !(1 << (word % 64)));
@@ -269,7 +270,7 @@ impl ThreadCache {
         });
     }
 
-    /// Whether nothing is left to be given back.
+    /// Whether there is nothing to return.
     pub(crate) fn is_empty(&self) -> bool {
         self.active.words.iter().all(|words| words.get() == 0)
             && self.account.get() == Account::default()

@@ -1,7 +1,7 @@
-//! The slow path of an arena: another run, more room in the chunk, another chunk. Invariant: pointer bits are written for whole runs,
-//! before the run's layout is forgotten, and before a marking reads them.
+//! The slow path of an arena: another run, more room in the chunk, or another chunk. Invariant: pointer bits are
+//! written for whole runs, before the run's layout is replaced, and before a marking reads them.
 
-use super::chunk::{ArenaChunk, CHUNK, MOST_IN_ARENA, pages_of};
+use super::chunk::{ArenaChunk, HUGE_CHUNK, MOST_IN_ARENA, pages_of};
 use super::header::{ACTIVE, ArenaHeader, SINGLE, ZEROES};
 use super::layout::ArenaLayout;
 use crate::alloc::owner::Owner;
@@ -13,16 +13,16 @@ use crate::spans::span::Span;
 use heapwood_layout::WORD;
 use heapwood_layout::program::decode::mask_times;
 
-/// Memory that is handed out as zeros is made so by this much, while it will stay in the cache.
+/// Memory that is allocated as zeros is zeroed in steps of this size, which stay in the cache.
 const ZERO_STEP: usize = 16 << 10;
-/// Of the gap between the two kinds of values each takes a quarter at a time, and no less than this.
+/// Each kind of values takes a quarter of the gap between them at a time, and no less than this.
 const LEAST_STEP: usize = 1 << 10;
-/// A value without pointers that is longer ends no block.
+/// A longer value without pointers does not end a block.
 const LONG_DATA: usize = 4 << 10;
 
 impl Owner<'_> {
-    /// Room for `count` values of a layout, one behind the other, and for more of them in the run that begins: write the first
-    /// values, then [commit](ArenaHeader::commit). `key` is not 0, and the same for no other layout.
+    /// Reserves room for `count` adjacent values of a layout, and for more in the run that begins. The caller writes
+    /// the first values, then [commits](ArenaHeader::commit). `key` is not 0, and differs between layouts.
     ///
     /// # Errors
     /// There is no memory for another chunk.
@@ -45,7 +45,7 @@ impl Owner<'_> {
         Ok(arena.cursor())
     }
 
-    /// The same, if the chunk that the arena has has room: as where values of many types take turns.
+    /// The same within the current chunk; `None` if it has no room. This serves values of many types that take turns.
     ///
     /// # Safety
     /// As [`reserve_in_arena`](Owner::reserve_in_arena)'s.
@@ -69,7 +69,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Room for a value of `bytes` bytes without pointers; `align` is a power of two, at most 16.
+    /// Takes room for a value of `bytes` bytes without pointers; `align` is a power of two, at most 16.
     ///
     /// # Errors
     /// There is no memory for another chunk.
@@ -95,7 +95,7 @@ impl Owner<'_> {
             }
             let floor = arena.floor.get();
             if need > LONG_DATA && need < gap / 2 {
-                // It alone, and what is left of the block is for others.
+                // Takes only this value; the rest of the block stays for others.
                 arena.floor.set(floor - need);
                 return Ok(floor - need);
             }
@@ -106,12 +106,12 @@ impl Owner<'_> {
         }
     }
 
-    /// How many bytes of the chunk are left to neither kind of values.
+    /// The bytes of the chunk that neither kind of values has yet.
     fn gap_of(&self, arena: &ArenaHeader) -> usize {
         if arena.newest.get() == 0 { 0 } else { arena.floor.get() - arena.real_limit.get() }
     }
 
-    /// Makes room for N bytes of the run, of the gap if that is needed; false if that does not suffice.
+    /// Makes room for `bytes` bytes of the run, from the gap if needed; false if that does not suffice.
     fn extends_run(&self, arena: &ArenaHeader, bytes: usize) -> bool {
         let (limit, gap) = (arena.real_limit.get(), self.gap_of(arena));
         let need = (arena.cursor() + bytes).saturating_sub(limit).next_multiple_of(GRANULE);
@@ -128,7 +128,7 @@ impl Owner<'_> {
             false => (gap / 4).max(LEAST_STEP),
         };
         let more = need.max(step.min(gap)) / GRANULE * GRANULE;
-        if arena.has(ZEROES) && !self.piece_of(arena).is_fresh() {
+        if arena.has(ZEROES) && !self.chunk_of(arena).is_fresh() {
             // SAFETY: the gap is this arena's, and nothing lies in it.
             unsafe { (limit as *mut u8).write_bytes(0, more) };
         }
@@ -138,13 +138,13 @@ impl Owner<'_> {
         true
     }
 
-    /// Whether there is room for one value at a time.
+    /// Whether the arena makes room for one value at a time.
     fn is_single(&self, arena: &ArenaHeader) -> bool {
         self.hands_out_single_cells() || arena.has(SINGLE)
     }
 
     /// The chunk that an arena allocates from.
-    fn piece_of(&self, arena: &ArenaHeader) -> ArenaChunk<'_> {
+    fn chunk_of(&self, arena: &ArenaHeader) -> ArenaChunk<'_> {
         ArenaChunk::of(self.span_at(arena.newest.get()))
     }
 
@@ -153,21 +153,21 @@ impl Owner<'_> {
         spans.at(spans.page_of(address))
     }
 
-    /// Goes on in a new chunk, with room for N bytes. Each is four times as long as the one before, up to a chunk; and an arena
-    /// that is not small gets a chunk at once, if one lies ready.
+    /// Continues in a new chunk with room for `bytes` bytes. Each is four times as long as the one before, up to a huge
+    /// chunk; a large enough arena gets a free huge chunk at once, if there is one.
     fn take_next_chunk(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
-        // Before it has another: what it goes on in is the newest that is old.
+        // First of all: the current chunk is then the newest old one.
         self.activate_arena(arena);
         let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
         let mut size = 0;
-        while size < CHUNK && (pages_of(size).bytes() <= has || pages_of(size).bytes() < bytes) {
+        while size < HUGE_CHUNK && (pages_of(size).bytes() <= has || pages_of(size).bytes() < bytes) {
             size += 1;
         }
-        if size > 1 && sweeper.chunks().lock().has(CHUNK) {
-            size = CHUNK;
+        if size > 1 && sweeper.chunks().lock().has(HUGE_CHUNK) {
+            size = HUGE_CHUNK;
         }
-        let page = sweeper.take_piece(size, arena.number())?;
-        self.close_piece(arena);
+        let page = sweeper.take_chunk(size, arena.number())?;
+        self.close_chunk(arena);
         let chunk = ArenaChunk::of(spans.at(page));
         if arena.newest.get() != 0 {
             chunk.set_next(spans.page_of(arena.newest.get()).0 as u32);
@@ -189,22 +189,22 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Nothing more is put into the chunk that an arena allocates from.
-    fn close_piece(&self, arena: &ArenaHeader) {
+    /// Ends allocation in the current chunk.
+    fn close_chunk(&self, arena: &ArenaHeader) {
         if arena.newest.get() != 0 {
             self.publish_arena(arena);
         }
     }
 
-    /// What the arena holds can be found from now on, as long as nothing is allocated from it.
+    /// Publishes the arena's objects, which can be found as long as nothing more is allocated from it.
     pub(super) fn publish_arena(&self, arena: &ArenaHeader) {
         if arena.newest.get() != 0 {
             self.write_bits(arena);
-            self.piece_of(arena).set_frontier(arena.cursor());
+            self.chunk_of(arena).set_frontier(arena.cursor());
         }
     }
 
-    /// Another layout comes: its values begin at a multiple of 16 bytes.
+    /// Ends the run before another layout: its values begin at a multiple of 16 bytes.
     fn end_run(&self, arena: &ArenaHeader) {
         self.write_bits(arena);
         let (cursor, next) = (arena.cursor(), arena.cursor().next_multiple_of(GRANULE));
@@ -219,7 +219,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Writes the bits of what the run has so far.
+    /// Writes the pointer bits of the run so far.
     fn write_bits(&self, arena: &ArenaHeader) {
         let (start, cursor, layout) = (arena.run_start.get(), arena.cursor(), arena.layout.get());
         if start == cursor {
@@ -237,7 +237,7 @@ impl Owner<'_> {
         arena.run_start.set(cursor);
     }
 
-    /// The arena is used in this cycle.
+    /// Puts the arena on the active list of this cycle.
     pub(super) fn activate_arena(&self, arena: &ArenaHeader) {
         if !arena.has(ACTIVE) {
             arena.set(ACTIVE, true);

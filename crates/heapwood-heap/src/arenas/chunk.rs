@@ -1,69 +1,73 @@
-//! Pieces: the runs of pages that arenas are made of. A chunk has the descriptor of a large object, and more in it: how far objects
-//! with pointers reach, how far the last collection saw them, and the next chunk of the arena's ring.
+//! Arena chunks: the runs of pages that arenas are made of. An arena chunk has the descriptor of a large object, with
+//! three more facts in it: the end of its objects with pointers, that end at the last collection, and the next chunk of
+//! the arena's ring.
 //!
 //! ```text
 //!   free pages --take--> IN USE (an arena) --close, sweep--> FREE (for the next arena) --idle--> free pages
 //!                           ^                 |                 ^
 //!                           +--- take --------|-----------------+ a full marking has met no pointer into it
-//!                                             +--> RESTING (addresses without memory)
+//!                                             +--> QUARANTINED (addresses without memory)
 //! ```
 //!
-//! Invariants: in use, a chunk is in one ring, and exists as an object; else it does not. What lies in a page has the kind of a chunk
-//! until a full marking has met no pointer into it, so a pointer that was left somewhere leads to a chunk, whatever became of it.
+//! Invariants: a chunk in use is in one ring, and exists as an object; any other does not exist. Its pages keep the
+//! arena kind until a full marking has met no pointer into it, so a dangling pointer always leads to an arena chunk.
 
 use crate::spans::span::Span;
 use core::sync::atomic::Ordering;
 use heapwood_os::HUGE_PAGE;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// How many sizes of chunks there are.
+/// The number of chunk sizes.
 pub(crate) const SIZES: usize = 5;
-/// The last: a chunk with a huge page.
-pub(crate) const CHUNK: usize = SIZES - 1;
+/// The largest size: a huge chunk, with a huge page.
+pub(crate) const HUGE_CHUNK: usize = SIZES - 1;
 
-/// The size below, of which a chunk makes four: an arena that gets one is no small one any more, and so has a huge page behind it.
-pub(crate) const QUARTER: usize = CHUNK - 1;
+/// The size below: a huge chunk splits into four. An arena that gets one is no longer small, and so has a huge page
+/// behind it.
+pub(crate) const QUARTER: usize = HUGE_CHUNK - 1;
 
 /// The pages of a chunk: each size has four times as many as the one before.
 pub(crate) const fn pages_of(size: usize) -> PageCount {
     PageCount(1 << (2 * size))
 }
 
-const _: () = assert!(pages_of(CHUNK).0 * PAGE_SIZE == HUGE_PAGE);
+const _: () = assert!(pages_of(HUGE_CHUNK).0 * PAGE_SIZE == HUGE_PAGE);
 
-/// The size of a chunk of N pages.
+/// The size of a chunk of `pages` pages.
 pub(crate) fn size_of_pages(pages: PageCount) -> usize {
     pages.0.trailing_zeros() as usize / 2
 }
 
-/// What is longer is passed to the heap: a quarter of a chunk, so that no chunk loses more than that at its end.
+/// Longer values live in the heap: with a quarter of a huge chunk, no chunk loses more than that at its end.
 pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
 
-/// How it stands with a chunk.
+/// The state of an arena chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ArenaChunkState {
-    /// An arena's.
+    /// An arena has it.
     InUse = 1,
-    /// For the next arena.
+    /// It is for the next arena.
     Free = 2,
-    /// For nobody, and without memory.
+    /// It is for no arena, and has no memory.
     Quarantined = 3,
 }
 
-/// The flags of a chunk: a marking has met a pointer into it that is not used any more; it has marks of its inside; it was given up
-/// with the promise that nothing refers to it; it was given up during a concurrent marking, which does not look at what leads there.
+/// The flags of a chunk. MET: a marking has met a pointer into it while no arena had it. INSIDE: it has marks of its
+/// inside. PROMISED: its closing promised that nothing refers to it. GIVEN_UP: its arena gave it up during a marking,
+/// which does not look for pointers into it. PROTECTED: a thread that touches it faults.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
 const GIVEN_UP: u8 = 8;
+const PROTECTED: u8 = 16;
 
-/// A chunk, by its descriptor. Where a span of cells has links to batches, it has how far it is used.
+/// An arena chunk, by its descriptor. The links to batches of a span of cells hold its ends here.
 #[derive(Clone, Copy)]
 pub(crate) struct ArenaChunk<'s>(&'s Span);
 
 impl<'s> ArenaChunk<'s> {
-    /// The chunk whose descriptor this is.
+    /// The arena chunk with this descriptor.
     pub(crate) fn of(span: &'s Span) -> Self {
         ArenaChunk(span)
     }
@@ -73,7 +77,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.cells_start()
     }
 
-    /// One past its last.
+    /// One past its last byte.
     pub(crate) fn end(self) -> usize {
         self.0.cells_end()
     }
@@ -82,7 +86,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.pages()
     }
 
-    /// How it stands with it.
+    /// Its state.
     pub(crate) fn state(self) -> ArenaChunkState {
         match self.0.held_bits().load(Ordering::Acquire) {
             1 => ArenaChunkState::InUse,
@@ -95,7 +99,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.held_bits().store(state as u8, Ordering::Release);
     }
 
-    /// Objects with pointers reach up to this address, as of the last stop.
+    /// The end of its objects with pointers, as of the last stop.
     pub(crate) fn frontier(self) -> usize {
         self.start() + self.0.link(0).load(Ordering::Relaxed) as usize
     }
@@ -104,7 +108,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.link(0).store((at - self.start()) as u32, Ordering::Relaxed);
     }
 
-    /// And did so when the last collection ended.
+    /// That end when the last collection ended.
     pub(crate) fn seen(self) -> usize {
         self.start() + self.0.link(1).load(Ordering::Relaxed) as usize
     }
@@ -113,7 +117,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.link(1).store((at - self.start()) as u32, Ordering::Relaxed);
     }
 
-    /// The first page of the next chunk of the ring, or of the next that is free.
+    /// The first page of the next chunk of the ring, or of the stack.
     pub(crate) fn next(self) -> u32 {
         self.0.next()
     }
@@ -122,17 +126,17 @@ impl<'s> ArenaChunk<'s> {
         self.0.set_next(page);
     }
 
-    /// A marking has come to it by a pointer to its inside, and has marked that.
+    /// Notes that a marking has followed a pointer into it and marked the inside.
     pub(crate) fn note_inside(self) {
         self.set_flag(INSIDE);
     }
 
-    /// Whether one has, since it was taken.
+    /// Whether it has had marks inside since it was taken.
     pub(crate) fn has_marks_inside(self) -> bool {
         self.0.flags().load(Ordering::Relaxed) & INSIDE != 0
     }
 
-    /// A marking has met a pointer into it, which is not used.
+    /// Notes that a marking has met a pointer into it while no arena has it.
     pub(crate) fn note_met(self) {
         self.set_flag(MET);
     }
@@ -145,7 +149,7 @@ impl<'s> ArenaChunk<'s> {
         self.0.flags().fetch_and(!MET, Ordering::Relaxed) & MET != 0
     }
 
-    /// It was promised that nothing refers to it.
+    /// Notes the promise that nothing refers to it.
     pub(super) fn note_promised(self) {
         self.set_flag(PROMISED);
     }
@@ -154,13 +158,26 @@ impl<'s> ArenaChunk<'s> {
         self.0.flags().load(Ordering::Relaxed) & PROMISED != 0
     }
 
-    /// Its arena was closed or emptied during a concurrent marking that had begun before the chunk was made.
+    /// Notes that its arena was closed or emptied during a marking that began before the chunk was made.
     pub(super) fn note_given_up(self) {
         self.set_flag(GIVEN_UP);
     }
 
     pub(super) fn is_given_up(self) -> bool {
         self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
+    }
+
+    /// It cannot be read or written while it is quarantined.
+    pub(super) fn note_protected(self) {
+        self.set_flag(PROTECTED);
+    }
+
+    pub(super) fn is_protected(self) -> bool {
+        self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0
+    }
+
+    pub(super) fn take_protected(self) -> bool {
+        self.0.flags().fetch_and(!PROTECTED, Ordering::Relaxed) & PROTECTED != 0
     }
 
     fn set_flag(self, flag: u8) {
@@ -174,12 +191,12 @@ impl<'s> ArenaChunk<'s> {
         self.0.is_fresh()
     }
 
-    /// The arena that has it, or had it last.
+    /// The number of the arena that has it, or had it last.
     pub(crate) fn arena(self) -> u64 {
         self.0.owner_number()
     }
 
-    /// When it came to be free: a count of full markings.
+    /// The full cycle in which it became free.
     pub(super) fn freed_in(self) -> u32 {
         self.0.swept_in()
     }

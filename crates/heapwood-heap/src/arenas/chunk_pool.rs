@@ -1,53 +1,59 @@
-//! Pieces that no arena has, in stacks by size: the next arena takes the one that was freed last, so that a program of many arenas, one
-//! after the other, asks the kernel for nothing. How many of a size were never needed between two looks tells how many are idle.
-//! Invariant: what is here is in no ring and exists as no object, and its bits are clear on both sides, but
-//! for those of stale pointers that a marking has met and noted.
+//! Arena chunks that no arena has, in stacks by size. The next arena takes the chunk freed last, so that a program of
+//! many arenas, one after the other, asks the kernel for nothing. The lowest length of a stack since the last look is
+//! its number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
+//! both sides, except where a marking has met and noted a dangling pointer.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-/// Free chunks, by size, and those that rest.
+/// Free chunks by size, and quarantined chunks.
 pub(crate) struct ArenaChunkPool {
     pub(super) free: [Stack; SIZES],
     pub(super) quarantined: Stack,
-    /// How many arenas there have been.
+    /// The number of arenas so far.
     arenas: u64,
-    /// Whether one was ever closed or emptied with the promise that nothing refers to it.
+    /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
     pub(super) promised: bool,
-    /// Pages of chunks in use, and of all.
+    /// Pages of chunks in use, and of all chunks.
     pub(super) in_use: usize,
     pub(super) all: usize,
-    /// Pages of chunks that a sweep finds dead go back, as the heap has no room.
+    /// Sweeps return the pages of dead chunks, as the heap is short of memory.
     pub(super) wanted: bool,
     /// The full marking after which what rested was last looked at.
     pub(crate) trimmed_in: u32,
+    /// Quarantined chunks that cannot be read or written.
+    pub(super) protected: u32,
 }
 
-/// Pieces, the last first.
+/// The most protected chunks. Each may split the kernel's record of the heap in three, and a process has 65530 such records
+/// (vm.max_map_count): half are left to the program. Chunks beyond are quarantined without protection.
+const MOST_PROTECTED: u32 = 1 << 14;
+
+/// A stack of chunks, the last first.
 #[derive(Clone, Copy)]
 pub(super) struct Stack {
     head: u32,
     pub(super) len: u32,
-    /// The fewest that there were since the last look: so many were not needed.
+    /// The lowest length since the last look: the number of idle chunks.
     pub(super) idle: u32,
-    /// Pages of those without memory.
+    /// Pages of chunks without memory.
     pub(super) without_memory: usize,
 }
 
-/// How much memory arenas have, in bytes.
+/// The memory of arenas, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArenaBytes {
     /// In arenas.
     pub in_use: usize,
-    /// In chunks for the next arenas, with memory behind them or not.
+    /// In free chunks, with memory behind them or not.
     pub free: usize,
-    /// In chunks whose addresses rest, without memory.
+    /// In quarantined chunks, without memory.
     pub quarantined: usize,
 }
 
-/// The pages of a chunk that no arena has, if they have no memory. (Those of a chunk that was split for one of its quarters may have:
-/// three at most.)
+/// The pages of a chunk in the pool if it has no memory. (A quarter of a huge chunk that was split may have memory all
+/// the same: three at most.)
 fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
     let span = spans.at(page);
     if span.is_fresh() { span.pages().0 } else { 0 }
@@ -101,6 +107,7 @@ impl ArenaChunkPool {
             all: 0,
             wanted: false,
             trimmed_in: 0,
+            protected: 0,
         }
     }
 
@@ -110,41 +117,48 @@ impl ArenaChunkPool {
         self.arenas
     }
 
-    /// Whether one was ever closed or emptied with the promise that nothing refers to it.
+    /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
     pub(crate) fn were_promised(&self) -> bool {
         self.promised
     }
 
-    /// How many arenas there have been.
+    /// The number of arenas so far.
     pub(crate) fn arenas(&self) -> u64 {
         self.arenas
     }
 
-    /// Whether a chunk of a size can be had at once.
+    /// Counts a chunk that is to be protected; false if there are too many.
+    pub(super) fn protects_another(&mut self) -> bool {
+        let has_room = self.protected < MOST_PROTECTED;
+        self.protected += has_room as u32;
+        has_room
+    }
+
+    /// Whether there is a free chunk of a size.
     pub(super) fn has(&self, size: usize) -> bool {
         self.free[size].len > 0
     }
 
-    /// The bytes of all chunks, whatever is behind them.
+    /// The bytes of all chunks, with or without memory.
     pub(crate) fn all_bytes(&self) -> usize {
         self.all * PAGE_SIZE
     }
 
-    /// The bytes of chunks without memory behind them, whose pages are in use: those that rest, or were given back.
+    /// The bytes of chunks in the pool without memory: quarantined, or released. Their pages count as in use.
     pub(crate) fn bytes_without_memory(&self) -> usize {
         let pages =
             self.free.iter().chain([&self.quarantined]).map(|stack| stack.without_memory).sum::<usize>();
         pages * PAGE_SIZE
     }
 
-    /// How much memory they have.
+    /// The memory of arenas.
     pub(crate) fn bytes(&self, spans: &Spans) -> ArenaBytes {
         let free = (0..SIZES).map(|size| self.free[size].len as usize * pages_of(size).bytes()).sum();
         let quarantined = self.quarantined.pages(spans).map(|page| spans.at(page).pages().bytes()).sum();
         ArenaBytes { in_use: self.in_use * PAGE_SIZE, free, quarantined }
     }
 
-    /// Calls `f` with the first page of each chunk that no arena has, and whether it should be free or resting.
+    /// Calls `f` with the first page of each chunk in the pool, and the state that it should have.
     pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, ArenaChunkState)) {
         for stack in &self.free {
             stack.pages(spans).for_each(|page| f(page, ArenaChunkState::Free));

@@ -1,4 +1,5 @@
-//! From an address to an arena. Invariant: the answer is by the page's entry and the chunk's descriptor alone.
+//! The lookup from an address to an arena. Invariant: the answer depends only on the page's entry and the chunk's
+//! descriptor.
 
 use super::chunk::{ArenaChunk, ArenaChunkState};
 use crate::address::Address;
@@ -7,30 +8,30 @@ use crate::pages::page_heap::PageHeap;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_pages::PageIndex;
 
-/// What lies where an arena is, or was.
+/// The arena that is, or was, at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaPlace {
     /// The arena's number.
     pub arena: u64,
-    /// Whether it still is there.
+    /// Whether it is still there.
     pub is_there: bool,
-    /// It was given up with the promise that nothing refers to it.
+    /// Whether its closing promised that nothing refers to it.
     pub is_promised: bool,
     /// The first byte of its chunk, and one past the last.
     pub chunk: (usize, usize),
 }
 
-/// The chunk of a page, which is one, for a marker.
+/// The arena chunk of a page, for a marker.
 #[derive(Clone, Copy)]
 pub struct MarkedArenaChunk<'s>(ArenaChunk<'s>, &'s AtomicBool);
 
 impl<'s> MarkedArenaChunk<'s> {
-    /// The flag says that chunks of no arena may have marks.
-    pub(crate) fn new(chunk: ArenaChunk<'s>, stray: &'s AtomicBool) -> Self {
-        MarkedArenaChunk(chunk, stray)
+    /// `dangling` is set when the marker meets a chunk without an arena, which may then have marks.
+    pub(crate) fn new(chunk: ArenaChunk<'s>, dangling: &'s AtomicBool) -> Self {
+        MarkedArenaChunk(chunk, dangling)
     }
 
-    /// Whether an arena has it; if none does, that it was come to is noted.
+    /// Whether an arena has it. If none does, notes that a marking has met it.
     pub fn is_in_use(self) -> bool {
         let is_in_use = self.0.state() == ArenaChunkState::InUse;
         if !is_in_use {
@@ -40,39 +41,39 @@ impl<'s> MarkedArenaChunk<'s> {
         is_in_use
     }
 
-    /// The address by which it is known.
+    /// Its first byte, which stands for the chunk as an object.
     pub fn start(self) -> usize {
         self.0.start()
     }
 
-    /// Objects with pointers reach up to here.
+    /// The end of its objects with pointers.
     pub fn frontier(self) -> usize {
         self.0.frontier()
     }
 
-    /// And did so when the last collection ended.
+    /// The end of these when the last collection ended.
     pub fn seen(self) -> usize {
         self.0.seen()
     }
 
-    /// The first page of the next of the ring.
+    /// The first page of the next chunk of the ring.
     pub fn next(self) -> PageIndex {
         PageIndex(self.0.next() as usize)
     }
 
-    /// Whether its arena gave it up during a concurrent marking that does not look for pointers into it, so that some may be left.
+    /// Whether its arena gave it up during a marking that does not look for pointers into it, so that some may be left.
     pub fn is_given_up(self) -> bool {
         self.0.is_given_up()
     }
 
-    /// It gets a mark inside.
+    /// Notes that it gets a mark inside.
     pub fn note_inside(self) {
         self.0.note_inside();
     }
 }
 
 impl PageHeap {
-    /// The chunk that an address lies in.
+    /// The arena chunk at an address.
     pub(crate) fn find_arena_chunk(&self, address: Address) -> Option<ArenaChunk<'_>> {
         let spans = self.spans();
         if !spans.contains(address) {
@@ -83,7 +84,7 @@ impl PageHeap {
         entry.is(ScanKind::Arena).then(|| ArenaChunk::of(spans.at(entry.first_page(page))))
     }
 
-    /// The arena that an address lies in.
+    /// The arena at an address.
     pub(crate) fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
         let chunk = self.find_arena_chunk(address)?;
         let is_there = chunk.state() == ArenaChunkState::InUse;

@@ -1,12 +1,13 @@
-//! An arena's header: where its next values go, and its place among its mutator's arenas. It is an object of the heap without pointers,
-//! which its mutator's list keeps alive while the arena is open; so an old handle that a collector can see leads to a header that
-//! says so, never to another arena's.
+//! An arena's header: its cursors, and its place among its mutator's arenas. It is a heap object without pointers,
+//! which its mutator's list keeps alive while the arena is open. An old handle that a collection can see thus leads to
+//! a header that is marked closed, never to another arena's.
 //!
-//! In the chunk that is allocated from lie, one behind the other: objects with pointers up to the cursor, room for more up to the
-//! limit, a gap, and from the floor on blocks of values without pointers, of which the lowest has room from the data cursor up to the
-//! data limit. The slow path takes from the gap, on either side. Both kinds ascend, as processors like to fetch.
-//! Invariants: cursor, limit, floor, data and data limit are in this order; objects from the start of the run up to the cursor are of the
-//! run's layout, and have no bits yet; a header is used by its mutator's thread, or while that is stopped.
+//! The current chunk holds, in order of address: objects with pointers up to the cursor, room for more up to the limit,
+//! a gap, and from the floor on blocks of values without pointers, the lowest with room from the data cursor up to the
+//! data limit. The slow path takes from the gap on either side. Both kinds ascend, which suits hardware prefetching.
+//! Invariants: cursor, limit, floor, data and data limit are in this order; objects from the start of the run up to the
+//! cursor are of the run's layout and have no bits yet; only the mutator's thread uses the header, or a thread that has
+//! stopped it.
 
 use super::layout::ArenaLayout;
 use crate::granule::GRANULE;
@@ -16,21 +17,29 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_layout::WORD;
 
-/// What becomes of an arena's memory when it is closed or emptied.
+/// The way that an arena's memory is reused after it is closed or emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ArenaKind {
-    /// Nothing outside points into it by then, as lifetimes promise: its chunks may be another arena's at once.
+    /// Lifetimes guarantee that nothing points into it by then: another arena may have its chunks at once.
     Borrowed = 1,
-    /// Pointers into it may be left somewhere: its memory goes back, and its addresses are nobody's before a collection has seen
-    /// none.
+    /// Pointers into it may be left: its memory is released, and its addresses are quarantined until a collection has
+    /// seen no such pointer.
     Escaping = 2,
-    /// As for a borrowed one, but a program may promise too much: then what is left of pointers into it harms the program's values, and not
-    /// the heap. So values of it that live in the heap are the collector's to free.
+    /// As borrowed, but by the program's promise, which may be wrong. Pointers that are left then harm the program's
+    /// values, not the heap: values of the arena that live in the heap stay the collector's to free.
     Promised = 3,
 }
 
-/// How it stands with an arena.
+/// The state of an arena in its life cycle.
+///
+/// | state | event | next | its chunks |
+/// |---|---|---|---|
+/// | | opened | `Open` | none before the first value |
+/// | `Open` | emptied | `Open` | free, quarantined, or the collector's ([`Closing`](crate::Closing)) |
+/// | `Open` | closed | `Closed` | the same |
+/// | `Open` | left, or its thread ends | `Left` | the collector's: freed when nothing points into them |
+/// | `Closed` | its header is used again | `Open` | none |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ArenaState {
@@ -42,7 +51,7 @@ pub enum ArenaState {
     Left = 3,
 }
 
-/// Where the next value without pointers goes in an arena without a chunk, if it has no size.
+/// The address of values of size 0 without pointers in an arena without a chunk.
 pub(super) const NOWHERE: usize = GRANULE;
 
 const MAGIC: u32 = 0x4152_4E41;
@@ -50,57 +59,57 @@ const MAGIC: u32 = 0x4152_4E41;
 /// An arena.
 #[repr(C, align(16))]
 pub struct ArenaHeader {
-    // The part that inline code uses.
+    // The fields that inline code uses.
     cursor: AtomicUsize,
     limit: AtomicUsize,
-    /// What the objects of the run are to the thread that allocates; 0 if there is none.
+    /// The client's key of the run's layout; 0 without a run.
     run: AtomicUsize,
-    /// The bytes of each.
+    /// The bytes of an object of the run.
     step: AtomicUsize,
     data: AtomicUsize,
     data_limit: AtomicUsize,
-    /// What the client keeps here.
+    /// Words for the client.
     client: [Cell<usize>; 2],
     // Private from here on.
     magic: Cell<u32>,
     kind: Cell<u32>,
     state: Cell<u32>,
     pub(super) flags: Cell<u32>,
-    /// The addresses of this and of the newest chunk, two slots that are roots while the arena is open; and of the oldest chunk,
-    /// which the newest comes behind in the ring.
+    /// The address of this header and of the newest chunk: two adjacent slots that are roots while the arena is open.
+    /// And the oldest chunk, whose next in the ring is the newest.
     pub(super) this: Cell<usize>,
     pub(super) newest: Cell<usize>,
     pub(super) oldest: Cell<usize>,
-    /// The old chunk, if any, that it went on in after the last collection.
+    /// The old chunk, if any, in which it continued after the last collection.
     pub(super) resumed: Cell<usize>,
-    /// Where the run starts.
+    /// The start of the run.
     pub(super) run_start: Cell<usize>,
     pub(super) layout: Cell<ArenaLayout>,
-    /// The limit that counts, if the other was lowered so that the next allocation is noticed.
+    /// The actual limit; `limit` may be lower, so that the next allocation takes the slow path.
     pub(super) real_limit: Cell<usize>,
-    /// Values without pointers lie from here on.
+    /// The start of values without pointers.
     pub(super) floor: Cell<usize>,
     pub(super) number: Cell<u64>,
     /// Bytes of its chunks.
     pub(super) bytes: Cell<usize>,
-    /// Values that live in the heap: the newest of a list of cells in the arena.
+    /// The newest cell that names a value in the heap, the head of their list.
     pub(super) passed: Cell<usize>,
-    /// The next and the one before of its mutator's open arenas, and of those that were used since the last collection.
+    /// Links of its mutator's open arenas, and of the active ones.
     pub(super) next: Cell<usize>,
     pub(super) before: Cell<usize>,
     pub(super) next_active: Cell<usize>,
     pub(super) before_active: Cell<usize>,
 }
 
-/// The flag of an arena whose objects with pointers are handed out as zeros.
+/// The flag of an arena whose objects with pointers are allocated as zeros.
 pub(super) const ZEROES: u32 = 1;
-/// The flag of one that is on the list of those that were used.
+/// The flag of an arena on the active list.
 pub(super) const ACTIVE: u32 = 2;
-/// The flag of one that has room for one value at a time, so that each allocation can be checked.
+/// The flag of an arena with room for one value at a time, so that each allocation can be checked.
 pub(super) const SINGLE: u32 = 4;
 
 const _: () = assert!(size_of::<ArenaHeader>() <= ArenaHeader::BYTES);
-/// They are adjacent.
+/// The two root slots are adjacent.
 const _: () = assert!(offset_of!(ArenaHeader, newest) == offset_of!(ArenaHeader, this) + size_of::<usize>());
 
 impl ArenaHeader {
@@ -157,7 +166,7 @@ impl ArenaHeader {
         self.magic.get() == MAGIC
     }
 
-    /// How it stands with it.
+    /// The arena's state.
     pub fn state(&self) -> ArenaState {
         match self.state.get() {
             1 => ArenaState::Open,
@@ -170,7 +179,7 @@ impl ArenaHeader {
         self.state.set(state as u32);
     }
 
-    /// What becomes of its memory.
+    /// The arena's kind.
     pub fn kind(&self) -> ArenaKind {
         match self.kind.get() {
             1 => ArenaKind::Borrowed,
@@ -179,12 +188,12 @@ impl ArenaHeader {
         }
     }
 
-    /// From now on pointers into it may be left somewhere.
+    /// Makes it an escaping arena: from now on pointers into it may be left somewhere.
     pub fn let_escape(&self) {
         self.kind.set(ArenaKind::Escaping as u32);
     }
 
-    /// From now on each allocation takes the slow path.
+    /// Sends each allocation to the slow path from now on.
     pub fn take_one_by_one(&self) {
         self.set(SINGLE, true);
     }
@@ -194,17 +203,17 @@ impl ArenaHeader {
         self.number.get()
     }
 
-    /// The bytes of the pages that it has.
+    /// The bytes of its chunks.
     pub fn bytes(&self) -> usize {
         self.bytes.get()
     }
 
-    /// Room for whoever made it.
+    /// The client's words.
     pub fn client(&self) -> &[Cell<usize>; 2] {
         &self.client
     }
 
-    /// Where the next object of the run goes, if there is room for one of `bytes` bytes.
+    /// The address of the next object of the run, if there is room for one of `bytes` bytes.
     #[inline(always)]
     pub fn peek(&self, key: usize, bytes: usize) -> Option<usize> {
         let cursor = self.cursor.load(Ordering::Relaxed);
@@ -212,14 +221,14 @@ impl ArenaHeader {
         (fits && self.run.load(Ordering::Relaxed) == key).then_some(cursor)
     }
 
-    /// The object that was peeked at, of N bytes, exists from now on.
+    /// Commits the object of `bytes` bytes at the address that `peek` returned: it exists from now on.
     #[inline(always)]
     pub fn commit(&self, object: usize, bytes: usize) {
         publication::publish_object();
         self.cursor.store(object + bytes, Ordering::Relaxed);
     }
 
-    /// Room for a value without pointers, if there is some. Values begin at multiples of 8 bytes, or of 16 if they are to be aligned
+    /// Takes room for a value without pointers, if there is some, at a multiple of 8 bytes, or of 16 if `align` says
     /// so.
     #[inline(always)]
     pub fn take_data(&self, bytes: usize, align: usize) -> Option<usize> {
@@ -265,9 +274,9 @@ impl ArenaHeader {
         self.step.load(Ordering::Relaxed)
     }
 
-    /// Values without pointers go here, up to a limit.
+    /// Sets the block for values without pointers.
     pub(super) fn set_data(&self, data: usize, limit: usize) {
-        // None is taken from where both are not of one block.
+        // A limit of 0 keeps a thread stopped here from taking a cell between two blocks.
         self.data_limit.store(0, Ordering::Relaxed);
         self.data.store(data, Ordering::Relaxed);
         self.data_limit.store(limit, Ordering::Relaxed);
@@ -282,7 +291,7 @@ impl ArenaHeader {
     }
 }
 
-/// Of an arena without a run.
+/// The layout of an arena without a run.
 const NO_LAYOUT: ArenaLayout = match ArenaLayout::new(8, [0; 4]) {
     Some(layout) => layout,
     None => unreachable!(),

@@ -1,10 +1,10 @@
-//! What an arena is told of a type whose values hold pointers: how long one is, and which of its words they are. Invariant: a value
-//! is whole words, and the mask has no bit beyond them.
+//! The layout of a type with pointers in an arena: its length, and its pointer words. Invariant: a value is whole
+//! words, and the mask has no bit beyond them.
 
 use crate::granule::GRANULE;
 use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 
-/// The layout of values with pointers, one behind the other.
+/// The layout of adjacent values with pointers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaLayout {
     bytes: usize,
@@ -12,8 +12,8 @@ pub struct ArenaLayout {
 }
 
 impl ArenaLayout {
-    /// Values of `bytes` bytes whose words `mask` are pointers; `None` if they are not whole words, or longer than a mask
-    /// reaches: such live in the heap.
+    /// Values of `bytes` bytes whose words `mask` are pointers; `None` if they are not whole words, or longer than a
+    /// mask reaches. Such values live in the heap.
     pub const fn new(bytes: usize, mask: [u64; MASK_BLOCKS]) -> Option<Self> {
         if bytes == 0 || !bytes.is_multiple_of(WORD) || bytes / WORD > MAX_MASK_WORDS {
             return None;
@@ -21,7 +21,7 @@ impl ArenaLayout {
         Some(ArenaLayout { bytes, mask })
     }
 
-    /// The same, each value at a multiple of 16 bytes, as in the heap.
+    /// The same, with each value at a multiple of 16 bytes, as in the heap.
     pub const fn aligned(bytes: usize, mask: [u64; MASK_BLOCKS]) -> Option<Self> {
         match bytes.checked_next_multiple_of(GRANULE) {
             Some(bytes) => Self::new(bytes, mask),

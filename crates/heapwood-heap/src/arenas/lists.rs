@@ -1,6 +1,6 @@
-//! A mutator's arenas: those that are open, those that were used since the last collection, and the headers of some that were closed.
-//! Invariant: an arena on one of the first two lists keeps its header alive, and if it is open its chunks; no header is on the last when
-//! a collection marks.
+//! A mutator's arenas: the open ones, the active ones (used since the last collection), and headers of closed ones for
+//! reuse. Invariant: an arena on one of the first two lists keeps its header alive, and its chunks if it is open; the
+//! third list is empty while a collection marks.
 
 use super::header::{ACTIVE, ArenaHeader};
 use core::cell::Cell;
@@ -10,15 +10,15 @@ use core::cell::Cell;
 pub(crate) struct ArenaLists {
     open: Cell<usize>,
     active: Cell<usize>,
-    /// Closed ones whose headers are used again: the one that was closed first, and the last; and how many.
+    /// Closed arenas whose headers will be reused: the one closed first, and the last; and their number.
     closed: Cell<(usize, usize)>,
     closed_len: Cell<usize>,
 }
 
-/// So many arenas are closed before the header of one is used again: until then its old handle is known as one.
+/// A closed header is reused only after 32 further closings: until then its old handle is recognised as closed.
 const CLOSED: usize = 32;
 
-/// Where a header keeps the next of a list, and the one before.
+/// The links of a list in a header: next and previous.
 type Links = fn(&ArenaHeader) -> (&Cell<usize>, &Cell<usize>);
 
 fn of_open(arena: &ArenaHeader) -> (&Cell<usize>, &Cell<usize>) {
@@ -31,7 +31,7 @@ fn of_active(arena: &ArenaHeader) -> (&Cell<usize>, &Cell<usize>) {
 
 impl ArenaLists {
     fn header<'a>(at: usize) -> Option<&'a ArenaHeader> {
-        // SAFETY: the lists hold headers of this mutator's, which they keep alive.
+        // SAFETY: the lists hold this mutator's headers, and keep them alive.
         unsafe { (at as *const ArenaHeader).as_ref() }
     }
 
@@ -39,17 +39,17 @@ impl ArenaLists {
         core::iter::successors(Self::header(list.get()), move |arena| Self::header(links(arena).0.get()))
     }
 
-    /// Those that are open.
+    /// The open arenas.
     pub(super) fn open(&self) -> impl Iterator<Item = &ArenaHeader> {
         Self::iter(&self.open, of_open)
     }
 
-    /// Those that were used since the last collection.
+    /// The arenas used since the last collection.
     pub(super) fn active(&self) -> impl Iterator<Item = &ArenaHeader> {
         Self::iter(&self.active, of_active)
     }
 
-    /// It is the first of a list.
+    /// Adds an arena to the front of a list.
     fn push(list: &Cell<usize>, arena: &ArenaHeader, links: Links) {
         let (this, first, (next, before)) = (arena.this.get(), list.get(), links(arena));
         next.set(first);
@@ -58,7 +58,7 @@ impl ArenaLists {
         list.set(this);
     }
 
-    /// It is on a list no more.
+    /// Removes an arena from a list.
     fn unlink(list: &Cell<usize>, arena: &ArenaHeader, links: Links) {
         let (next, before) = (links(arena).0.get(), links(arena).1.get());
         match Self::header(before) {
@@ -77,7 +77,7 @@ impl ArenaLists {
         arena.set(ACTIVE, false);
     }
 
-    /// A header that nobody has known as an open arena's for a while.
+    /// Takes a header for reuse, of an arena that has been closed for a while.
     pub(super) fn take_closed(&self) -> Option<&ArenaHeader> {
         if self.closed_len.get() < CLOSED {
             return None;
@@ -102,7 +102,7 @@ impl ArenaLists {
         self.closed_len.set(self.closed_len.get() + 1);
     }
 
-    /// A collection begins: headers of closed ones are garbage, unless a handle is left somewhere.
+    /// Drops the closed headers as a collection begins: they are garbage, unless a handle is left somewhere.
     pub(super) fn forget_closed(&self) {
         self.closed.set((0, 0));
         self.closed_len.set(0);
@@ -116,7 +116,7 @@ impl ArenaLists {
         Self::unlink(&self.open, arena, of_open);
     }
 
-    /// From now on none is active, or closed; whether any was active.
+    /// Clears the active and closed lists; whether any arena was active.
     pub(super) fn forget(&self) -> bool {
         let mut had = false;
         while let Some(arena) = self.active().next() {

@@ -1,26 +1,26 @@
-//! Arenas: memory for what dies together. An arena takes chunks, runs of pages from 8 KiB to 2 MiB, and hands out what lies in them
-//! one value after the other: those with pointers from below, those without from above. All of it is given back at once.
+//! Arenas: memory for objects that die together. An arena takes arena chunks, runs of pages from 8 KiB to 2 MiB, and
+//! bump-allocates in them: values with pointers from below, those without from above. All of it is freed at once.
 //!
-//! To a collector a chunk is one large object, and the chunks of an arena are a ring, each of which leads to the next: so an arena
-//! lives as a unit, as long as its handle is open or anything points into it. Where its pointers are is told by bits beside the heap,
-//! written a run of equal objects at a time.
+//! To a collection an arena chunk is one large object, and the chunks of an arena form a ring, each leading to the
+//! next. So an arena lives as a unit, as long as its handle is open or anything points into it. Bits beside the heap
+//! tell where its pointers are, written for a run of equal objects at a time.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `layout` | what an arena is told of a type |
-//! | `header` | an arena's cursors, its place among its mutator's others |
-//! | `chunk` | how large chunks are; what the descriptor of one says |
-//! | `chunks` | chunks that no arena has |
-//! | `supply` | where chunks come from; when their memory, their addresses and their pages go back |
+//! | `layout` | the layout of a type in an arena |
+//! | `header` | an arena's cursors, and its links to its mutator's other arenas |
+//! | `chunk` | the sizes and descriptors of arena chunks |
+//! | `chunk_pool` | arena chunks that no arena has |
+//! | `supply` | the supply of chunks; the release of their memory, addresses and pages |
 //! | `lists` | a mutator's arenas |
 //! | `allocate` | values, runs, and chunks for them |
-//! | `open` | arenas are opened, emptied and closed |
-//! | `visit` | what a collection does with a mutator's arenas |
-//! | `find` | from an address to an arena |
+//! | `open` | opening, emptying and closing of arenas |
+//! | `visit` | the visit of a mutator's arenas by a collection |
+//! | `find` | the lookup from an address to an arena |
 //!
-//! Freeing a whole arena at once is as old as Hanson's "Fast allocation and deallocation of memory based on object lifetimes"
-//! (1990). What huge pages do for arenas, and giving back after 8 MiB rather than 64, is the document's (golang/go#51667); the
-//! measurements are in docs/design/arenas.md.
+//! Freeing a whole arena at once is as old as Hanson's "Fast allocation and deallocation of memory based on object
+//! lifetimes" (1990). The use of huge pages for arenas, and the release after 8 MiB rather than 64, come from
+//! golang/go#51667; the measurements are in docs/design/arenas.md.
 
 mod allocate;
 pub(crate) mod chunk;

@@ -1,5 +1,5 @@
-//! Opening, emptying and closing arenas, and leaving them to the collector. Invariant: what is done to an arena, its mutator's thread
-//! does, in a section.
+//! Opening, emptying and closing arenas, and leaving them to the collector. Invariant: only an arena's mutator changes
+//! it, within a no-preempt region.
 
 use super::chunk::ArenaChunk;
 use super::header::{ACTIVE, ArenaHeader, ArenaKind, ArenaState, NOWHERE};
@@ -7,35 +7,37 @@ use crate::alloc::owner::Owner;
 use core::ptr::NonNull;
 use heapwood_pages::PageIndex;
 
-/// Of addresses that rest one byte in so many counts as the collector's to free: their tables may be in memory, and so is what
-/// says that they rest.
-const RESTING: usize = 40;
+/// One byte in 40 of quarantined addresses counts towards the next collection, which frees them: their tables may be
+/// resident, and so are their descriptors.
+const QUARANTINED_SHARE: usize = 40;
 
-/// What an arena was made of goes back so.
+/// The way that an arena gives up its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
-    /// For the next arena.
+    /// To the next arena.
     Recycled,
-    /// Its addresses rest.
+    /// To quarantine.
     Quarantine,
-    /// A marking is under way that may have to go through it: the collector frees what it does not reach.
+    /// To the collector, which frees the chunks that it does not reach: a marking is under way that may have to visit
+    /// the arena.
     Left,
 }
 
 impl Owner<'_> {
-    /// Opens an arena with a header that was another's, if there is one that has been closed for a while.
+    /// Opens an arena in the header of another that has been closed for a while, if there is one.
     pub fn reopen_arena(&self, kind: ArenaKind, zeroes: bool) -> Option<NonNull<ArenaHeader>> {
         let place = NonNull::from(self.cache().arenas().take_closed()?);
-        // SAFETY: such an object, and no open arena's.
+        // SAFETY: it is a header object of the heap, and no open arena's.
         unsafe { self.open_arena(place, kind, zeroes) };
         Some(place)
     }
 
-    /// Opens an arena, whose header is to be at `place`. It has no memory before its first value. If it `zeroes`, values with pointers
-    /// are zero when they are handed out.
+    /// Opens an arena with its header at `place`. It has no memory before its first value. If `zeroes`, values with
+    /// pointers are allocated as zeros.
     ///
     /// # Safety
-    /// 1. `place` is a new object of the heap without pointers, of [`ArenaHeader::BYTES`] bytes, and used for nothing else.
+    /// 1. `place` is a new object of the heap without pointers, of [`ArenaHeader::BYTES`] bytes, and used for nothing
+    ///    else.
     pub unsafe fn open_arena(&self, place: NonNull<ArenaHeader>, kind: ArenaKind, zeroes: bool) {
         let number = self.sweeper().chunks().lock().count_arena();
         // SAFETY: contract 1.
@@ -47,19 +49,34 @@ impl Owner<'_> {
         self.activate_arena(arena);
     }
 
-    /// Takes an open arena's values away, all at once; it stays open.
+    /// Ends all values of an open arena at once; it stays open, or is closed, as `after` says.
     ///
     /// # Safety
     /// 1. It is an open arena of this mutator's.
-    /// 2. Nothing uses its values any more. If the addresses do not rest, nothing points to them either.
-    pub unsafe fn empty_arena(&self, arena: &ArenaHeader, closing: Closing) {
+    /// 2. Nothing uses its values any more. If the addresses are not quarantined, nothing points to them either.
+    pub unsafe fn end_arena(&self, arena: &ArenaHeader, closing: Closing, after: ArenaState) {
+        self.take_values(arena, closing);
+        if after == ArenaState::Open {
+            return;
+        }
+        self.cache().arenas().remove_open(arena);
+        if arena.has(ACTIVE) {
+            self.cache().arenas().remove_active(arena);
+        }
+        arena.set_state(after);
+        if closing == Closing::Recycled {
+            self.cache().arenas().add_closed(arena);
+        }
+    }
+
+    fn take_values(&self, arena: &ArenaHeader, closing: Closing) {
         self.end_run_of(arena);
         let (spans, mut chunk) = (self.heap().spans(), arena.newest.replace(0));
         let last = arena.oldest.replace(0);
         while chunk != 0 && closing != Closing::Left {
             let page = spans.page_of(chunk);
             let next = spans.address_of(PageIndex(ArenaChunk::of(spans.at(page)).next() as usize));
-            self.sweeper().free_piece(
+            self.sweeper().free_chunk(
                 page,
                 closing == Closing::Quarantine,
                 arena.kind() != ArenaKind::Escaping,
@@ -67,12 +84,12 @@ impl Owner<'_> {
             chunk = if chunk == last { 0 } else { next };
         }
         if closing == Closing::Left {
-            self.give_up_new_pieces(arena, (chunk, last));
+            self.give_up_new_chunks(arena, (chunk, last));
         }
-        // Go counts arena chunks to what a collection is due for, too.
+        // Arena chunks count towards the next collection, as in Go.
         match closing {
             Closing::Recycled => {}
-            Closing::Quarantine => self.cache().note_left_by_arena(arena.bytes() / RESTING),
+            Closing::Quarantine => self.cache().note_left_by_arena(arena.bytes() / QUARANTINED_SHARE),
             Closing::Left => self.cache().note_left_by_arena(arena.bytes()),
         }
         arena.bytes.set(0);
@@ -86,9 +103,9 @@ impl Owner<'_> {
         arena.set_data(NOWHERE, NOWHERE);
     }
 
-    /// Of an arena that a marking may go through, given up, the chunks from `newest` on that are new are not looked at by it: a young
-    /// collection frees them. The others, of which `oldest` is the last, no longer lead there.
-    fn give_up_new_pieces(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
+    /// Gives up the new chunks, from `newest` on, of an arena that a marking may visit. The marking skips them; a young
+    /// collection frees them. The old chunks, the last of them `oldest`, no longer lead to them.
+    fn give_up_new_chunks(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());
         let mut chunk = newest;
         while chunk != 0 && chunk != resumed {
@@ -108,31 +125,14 @@ impl Owner<'_> {
         self.publish_arena(arena);
     }
 
-    /// Closes an arena: its values are gone, and so is the arena.
-    ///
-    /// # Safety
-    /// 1. As for [`empty_arena`](Owner::empty_arena).
-    pub unsafe fn close_arena(&self, arena: &ArenaHeader, closing: Closing) {
-        // SAFETY: contract 1.
-        unsafe { self.empty_arena(arena, closing) };
-        self.cache().arenas().remove_open(arena);
-        if arena.has(ACTIVE) {
-            self.cache().arenas().remove_active(arena);
-        }
-        arena.set_state(ArenaState::Closed);
-        if closing == Closing::Recycled {
-            self.cache().arenas().add_closed(arena);
-        }
-    }
-
-    /// Leaves an arena to the collector: it takes no more values, and lives as long as something points into it.
+    /// Leaves an arena to the collector: it takes no more values, and lives as long as anything points into it.
     ///
     /// # Safety
     /// 1. It is an open arena of this mutator's.
     pub unsafe fn leave_arena(&self, arena: &ArenaHeader) {
         self.publish_arena(arena);
         self.cache().note_left_by_arena(arena.bytes());
-        // What it was given since the last collection a young one still looks at: it stays among those that were used.
+        // It stays on the active list: a young collection still visits its values since the last collection.
         self.cache().arenas().remove_open(arena);
         arena.set_limit(arena.cursor());
         arena.real_limit.set(arena.cursor());
@@ -141,7 +141,7 @@ impl Owner<'_> {
         arena.set_state(ArenaState::Left);
     }
 
-    /// Leaves all that are open to the collector, as their mutator goes; calls `f` with each before.
+    /// Leaves all open arenas to the collector, as their mutator ends; calls `f` with each before.
     pub fn leave_all_arenas(&self, mut f: impl FnMut(&ArenaHeader)) {
         while let Some(arena) = self.cache().arenas().open().next() {
             f(arena);
@@ -150,18 +150,19 @@ impl Owner<'_> {
         }
     }
 
-    /// Those that were used since the last collection are not looked at by the next; whether there were any.
+    /// Clears the active list: the next collection does not visit the arenas used since the last. Whether there were
+    /// any.
     pub fn forget_active_arenas(&self) -> bool {
         self.cache().arenas().forget()
     }
 
-    /// An arena's values that live in the heap, the newest first: the address of the newest's cell, 0 if there is none.
-    pub fn passed_by(&self, arena: &ArenaHeader) -> usize {
+    /// The arena's newest cell that names a value in the heap, the head of their list; 0 if there is none.
+    pub fn external_of(&self, arena: &ArenaHeader) -> usize {
         arena.passed.get()
     }
 
-    /// A cell of the arena names a value that lives in the heap.
-    pub fn set_passed_by(&self, arena: &ArenaHeader, cell: usize) {
+    /// Sets the newest cell that names a value in the heap.
+    pub fn set_external_of(&self, arena: &ArenaHeader, cell: usize) {
         arena.passed.set(cell);
     }
 

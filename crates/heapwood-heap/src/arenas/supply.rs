@@ -1,8 +1,9 @@
-//! Where arenas get chunks, and what becomes of those that they give up: a chunk that no arena has, or pages of the heap's; back into
-//! the stacks, or to rest. Memory of what is idle goes back, and after a full marking that has met no pointer into it, its pages,
-//! too. Invariant: pages of chunks go back from here alone, and as long as they have not, their kind is a chunk's.
+//! The supply of arena chunks. A new chunk is one that no arena has, or pages of the heap's; a chunk that an arena
+//! gives up goes to the pool's stacks, or to quarantine. Idle chunks lose their memory, and their pages after a full
+//! marking that has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the
+//! pages keep the arena kind.
 
-use super::chunk::{ArenaChunk, ArenaChunkState, CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
+use super::chunk::{ArenaChunk, ArenaChunkState, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
 use super::chunk_pool::Stack;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
@@ -17,8 +18,8 @@ use core::sync::atomic::Ordering;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 impl Sweeper {
-    /// A chunk of a size for an arena, in its ring alone.
-    pub(super) fn take_piece(&self, size: usize, arena: u64) -> Result<PageIndex, SpaceError> {
+    /// Takes a chunk of a size for an arena; its ring has only itself.
+    pub(super) fn take_chunk(&self, size: usize, arena: u64) -> Result<PageIndex, SpaceError> {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let reused = loop {
             match self.chunks().lock().free[size].pop(spans) {
@@ -36,12 +37,12 @@ impl Sweeper {
                 (run.first, run.count, run.scavenged == run.count)
             }
         };
-        if fresh && size == CHUNK {
+        if fresh && size == HUGE_CHUNK {
             heap.memory().prepare_chunk(page, count);
         }
         let cycle = heap.marks().cycle();
         let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (cycle, fresh), arena);
-        // SAFETY: the pages were taken for this, by nobody else, and the kind is the shape's.
+        // SAFETY: the pages were taken for this, by no other thread, and the kind is the shape's.
         unsafe {
             match reused {
                 Some(_) => spans.renew(page, span),
@@ -59,10 +60,10 @@ impl Sweeper {
         Ok(page)
     }
 
-    /// Makes free chunks of a new chunk, with a huge page behind the four.
+    /// Splits a new huge chunk, with a huge page behind it, into four free ones.
     fn split_chunk(&self) -> Result<(), SpaceError> {
         let (heap, spans, count) = (self.heap(), self.heap().spans(), pages_of(QUARTER));
-        let run = self.take_chunk_pages(CHUNK)?;
+        let run = self.take_chunk_pages(HUGE_CHUNK)?;
         heap.stay_within_limit(run.count);
         let fresh = run.scavenged == run.count;
         if fresh {
@@ -73,7 +74,7 @@ impl Sweeper {
         for part in (0..4).rev() {
             let page = PageIndex(run.first.0 + part * count.0);
             let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (0, fresh), 0);
-            // SAFETY: the pages were taken for this, by nobody else, and the kind is the shape's.
+            // SAFETY: the pages were taken for this, by no other thread, and the kind is the shape's.
             unsafe { spans.add(page, span, ScanKind::Arena) };
             let chunk = ArenaChunk::of(spans.at(page));
             spans.at(page).end_chunk(heap.marks().full_cycle());
@@ -87,10 +88,10 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Pages for a chunk; those of a chunk fill a huge page, if there are such.
+    /// Takes pages for a chunk; those of a huge chunk fill a huge page, if possible.
     fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
         let (heap, count) = (self.heap(), pages_of(size));
-        if size != CHUNK {
+        if size != HUGE_CHUNK {
             return self.take_pages(Aside::Nothing, count);
         }
         let aligned = || heap.pages().allocate_aligned(count).ok();
@@ -108,22 +109,24 @@ impl Sweeper {
                     }
                 }
             }
-            // Under a limit what is dead makes room; where the heap may not grow any pages will do.
+            // Under a limit sweeping makes room; if the heap may not grow, any pages will do.
             if !self.sweep_some(Sweeping::Allocation) {
                 return self.take_pages(Aside::Nothing, count);
             }
         }
     }
 
-    /// A sweep has found a chunk dead. After a full marking, which has met no pointer into it, it is the next arena's, or free pages,
-    /// so many, that the thread that sweeps gives back. A young one has not looked at what is old, nor one beside the program for what leads to a
-    /// chunk that was made and given up meanwhile: then its addresses rest.
+    /// Frees a chunk that a sweep has found dead. After a full marking, which has met no pointer into it, the chunk
+    /// goes to the next arena, or its pages are returned for the sweeper to free. A young collection does not visit old
+    /// objects, and a concurrent marking may miss a pointer into a chunk that was made and given up meanwhile; after
+    /// these the chunk is quarantined.
     pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
-        let rests = self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
+        let quarantines =
+            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
         self.unmake_arena_chunk(page);
-        if rests || !self.chunks().lock().wanted {
-            self.quarantine_chunk(page, rests);
+        if quarantines || !self.chunks().lock().wanted {
+            self.quarantine_chunk(page, quarantines);
             return None;
         }
         let count = spans.at(page).pages();
@@ -134,9 +137,10 @@ impl Sweeper {
         Some(count)
     }
 
-    /// An arena gives up a chunk, which no sweep will find any more; if its addresses are to `rest` its memory goes back at once.
-    /// No marking is under way. It may be `promised` that nothing refers to it.
-    pub(super) fn free_piece(&self, page: PageIndex, rests: bool, promised: bool) {
+    /// Frees a chunk that an arena gives up, so that no sweep finds it. If it `quarantines`, the chunk's memory is
+    /// released at once. No marking is under way. `promised` tells whether the program promised that nothing refers to
+    /// it.
+    pub(super) fn free_chunk(&self, page: PageIndex, quarantines: bool, promised: bool) {
         if !self.take_large(page) {
             return;
         }
@@ -144,23 +148,28 @@ impl Sweeper {
         if promised {
             ArenaChunk::of(self.heap().spans().at(page)).note_promised();
         }
-        self.quarantine_chunk(page, rests);
+        self.quarantine_chunk(page, quarantines);
     }
 
-    /// What is no object any more is for the next arena, or `rests`.
-    fn quarantine_chunk(&self, page: PageIndex, rests: bool) {
+    /// Puts a chunk that is no object any more into quarantine, or into the pool.
+    fn quarantine_chunk(&self, page: PageIndex, quarantines: bool) {
         let (heap, span) = (self.heap(), self.heap().spans().at(page));
-        if rests && heap.memory().rest(page, span.pages(), self.protects()) {
+        let protects = quarantines && self.protects() && self.chunks().lock().protects_another();
+        if protects {
+            ArenaChunk::of(span).note_protected();
+        }
+        if quarantines && heap.memory().rest(page, span.pages(), protects) {
             span.set_fresh();
-            if span.pages() == pages_of(CHUNK) {
-                // SAFETY: the chunk is nobody's, and in no stack yet; no marking is under way that writes there.
+            if span.pages() == pages_of(HUGE_CHUNK) {
+                // SAFETY: no arena and no stack has the chunk yet; no marking is under way that writes there.
                 unsafe { heap.give_tables_back(page, span.pages()) };
             }
         }
-        self.put_piece(page, rests);
+        self.put_chunk(page, quarantines);
     }
 
-    /// A marking is over, and the space still stands still: what it marked at pointers into chunks that no arena has is forgotten.
+    /// Clears the marks that a marking made through pointers into chunks without an arena. The marking is over, and the
+    /// heap still stopped.
     pub(crate) fn forget_dangling_marks(&self) {
         if !self.dangling_marks().swap(false, Ordering::Relaxed) {
             return;
@@ -169,20 +178,20 @@ impl Sweeper {
         self.chunks().lock().for_each(spans, |page, _| {
             let chunk = ArenaChunk::of(spans.at(page));
             if chunk.was_met() {
-                // SAFETY: the chunk is nobody's, and no marking is under way.
+                // SAFETY: no arena has the chunk, and no marking is under way.
                 unsafe { marks.clear_both(chunk.start(), chunk.end()) };
             }
         });
     }
 
-    /// It is no object any more, and has no bits.
+    /// Ends a chunk as an object, and clears its bits.
     fn unmake_arena_chunk(&self, page: PageIndex) {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
         let chunk = ArenaChunk::of(spans.at(page));
         let (start, end) = (chunk.start(), chunk.end());
-        // One that was made since the last collection has no bit anywhere.
+        // A chunk made since the last collection has no bit.
         let is_new = spans.at(page).is_swept_in(marks.cycle()) && !spans.at(page).has_survived();
-        // SAFETY: the chunk was taken by this thread, and no marking is under way that looks at it. The memory is nobody's.
+        // SAFETY: this thread has taken the chunk, no marking is under way that visits it, and nothing uses its memory.
         unsafe {
             if chunk.has_marks_inside() {
                 marks.clear_both(start, end);
@@ -200,20 +209,20 @@ impl Sweeper {
         spans.at(page).end_chunk(marks.full_cycle());
     }
 
-    fn put_piece(&self, page: PageIndex, rests: bool) {
+    fn put_chunk(&self, page: PageIndex, quarantines: bool) {
         let spans = self.heap().spans();
         let (chunk, mut chunks) = (ArenaChunk::of(spans.at(page)), self.chunks().lock());
         chunks.in_use -= chunk.pages().0;
         chunks.promised |= chunk.is_promised();
-        chunk.set_state(if rests { ArenaChunkState::Quarantined } else { ArenaChunkState::Free });
-        match rests {
+        chunk.set_state(if quarantines { ArenaChunkState::Quarantined } else { ArenaChunkState::Free });
+        match quarantines {
             true => chunks.quarantined.push(spans, page),
             false => chunks.free[size_of_pages(chunk.pages())].push(spans, page),
         }
     }
 
-    /// After a full marking: chunks into which it has met no pointer rest no longer, and go back as pages if they are idle, or in
-    /// any case where pages are `wanted`.
+    /// After a full marking: releases chunks that it met no pointer into. Quarantined ones become free; free ones
+    /// return their pages if they are idle, or in any case if pages are `wanted`.
     pub(crate) fn release_chunks(&self, wanted: bool) {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let now = heap.marks().full_cycle();
@@ -224,9 +233,12 @@ impl Sweeper {
             let chunk = ArenaChunk::of(spans.at(page));
             match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
-                // If the kernel refuses it rests on.
-                false if !heap.memory().wake(page, chunk.pages(), self.protects()) => kept.push(spans, page),
+                // If the kernel declines, the chunk stays in quarantine.
+                false if !heap.memory().wake(page, chunk.pages(), chunk.is_protected()) => {
+                    kept.push(spans, page);
+                }
                 false => {
+                    chunks.protected -= chunk.take_protected() as u32;
                     chunk.set_state(ArenaChunkState::Free);
                     chunks.free[size_of_pages(chunk.pages())].push(spans, page);
                 }
@@ -238,7 +250,7 @@ impl Sweeper {
             let stack = &mut chunks.free[size];
             let goes = if wanted { stack.len } else { stack.idle.min(stack.len) };
             let mut all = stack.take_all();
-            // The last that are left, which were not used for longest, go.
+            // The last chunks of the stack, unused for longest, go.
             let mut stays = Stack::EMPTY;
             let mut keep = all.len - goes;
             while let Some(page) = all.pop(spans) {
@@ -254,7 +266,7 @@ impl Sweeper {
                 let freed = heap.pages().free(page, pages_of(size));
                 debug_assert!(freed.is_ok());
             }
-            // As they were.
+            // Restores the order of the stack.
             let stack = &mut chunks.free[size];
             while let Some(page) = stays.pop(spans) {
                 stack.push(spans, page);
@@ -263,7 +275,8 @@ impl Sweeper {
         }
     }
 
-    /// Gives the memory of free chunks back that were not needed since the last call; returns how many bytes may have been resident.
+    /// Releases the memory of free chunks that were not needed since the last call, if `releases`; returns the bytes
+    /// that may have been resident.
     pub(crate) fn release_idle_pieces(&self, releases: bool) -> usize {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let (mut chunks, mut released) = (self.chunks().lock(), 0);
@@ -272,7 +285,7 @@ impl Sweeper {
             let skip = if releases { stack.len - stack.idle.min(stack.len) } else { stack.len };
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
-                // SAFETY: the chunk is nobody's, as long as the lock is held.
+                // SAFETY: no arena has the chunk as long as the lock is held.
                 if !spans.at(page).is_fresh() && unsafe { heap.memory().give_back(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
                     stack.without_memory += pages_of(size).0;
@@ -304,10 +317,10 @@ impl Sweeper {
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }
 
-    /// Takes what starts at a page, a chunk in use, so that no sweep does.
+    /// Takes the chunk in use that starts at a page, so that no sweep does.
     fn take_large(&self, page: PageIndex) -> bool {
-        // The span of a chunk that rests is there still: where a collection has freed one that an arena has, which must not be, nobody
-        // would put it back.
+        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk that an arena has, nobody
+        // would put its start bit back, so this checks the state.
         let spans = self.heap().spans();
         spans.large().take(page)
             || self

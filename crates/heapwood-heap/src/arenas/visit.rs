@@ -1,6 +1,6 @@
-//! What a collection does with a stopped mutator's arenas: what they hold is published; those that are open are roots, and a young
-//! collection looks at those that were used since the last. Invariant: what lies between where the last collection saw an old chunk
-//! end and where it ends now is looked at by the next, whatever becomes of the arena meanwhile.
+//! A collection's visit of a stopped mutator's arenas. It publishes their objects; open arenas are roots, and a young
+//! collection visits the active ones. Invariant: the next collection visits the values of an old chunk beyond the end
+//! that the last collection saw, whatever happens to the arena meanwhile.
 
 use super::chunk::ArenaChunk;
 use super::header::{ArenaHeader, ArenaState};
@@ -9,17 +9,17 @@ use crate::marks::Collection;
 use core::ops::Range;
 use heapwood_layout::WORD;
 
-/// Words of an arena that a collection looks at.
+/// Words of an arena that a collection visits.
 #[derive(Clone, Debug)]
 pub enum ArenaWords {
-    /// Slots, each of which holds the address of an object.
+    /// Slots that each hold the address of an object.
     Roots(Range<usize>),
-    /// Part of a chunk: its pointers are told by bits.
+    /// Part of a chunk, whose pointers have bits.
     Values(Range<usize>),
 }
 
 impl Owner<'_> {
-    /// What arenas hold can be found from now on, as long as the mutator is stopped.
+    /// Publishes the objects of arenas while the mutator is stopped.
     pub(crate) fn publish_arenas(&self) {
         self.cache().arenas().forget_closed();
         for arena in self.cache().arenas().active().filter(|arena| arena.state() != ArenaState::Left) {
@@ -27,7 +27,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Calls `f` with what a collection looks at of the arenas, all of them or those that were used since the last.
+    /// Calls `f` with the words of arenas that a collection visits: of all arenas, or the active ones.
     pub fn for_each_arena(&self, kind: Collection, mut f: impl FnMut(ArenaWords)) {
         let lists = self.cache().arenas();
         let address = |slot: &core::cell::Cell<usize>| core::ptr::from_ref(slot) as usize;
@@ -39,7 +39,8 @@ impl Owner<'_> {
         }
         for arena in lists.active() {
             let slot = address(&arena.this);
-            // One that was left is a root for a young collection alone, but its header is as long as it is on the list.
+            // An arena that was left is a root only for a young collection; its header is one as long as it is on the
+            // list.
             let words = if kind == Collection::Full && arena.state() == ArenaState::Left { 1 } else { 2 };
             f(ArenaWords::Roots(slot..slot + words * WORD));
             if kind == Collection::Young && arena.resumed.get() != 0 {
@@ -51,7 +52,7 @@ impl Owner<'_> {
         }
     }
 
-    /// What an open arena's old chunk was given since the last collection.
+    /// The values that an open arena's old chunk got since the last collection.
     pub fn unseen_in_arena(&self, arena: &ArenaHeader) -> Range<usize> {
         self.publish_arena(arena);
         match arena.resumed.get() {
@@ -73,7 +74,7 @@ impl Owner<'_> {
         }
     }
 
-    /// A cycle has begun: what was there is old.
+    /// Begins a cycle: all values so far are old.
     pub(crate) fn begin_cycle_of_arenas(&self, keeps: bool) {
         let lists = self.cache().arenas();
         let mut next = lists.active().next();
@@ -85,7 +86,7 @@ impl Owner<'_> {
             }
             arena.resumed.set(arena.newest.get());
             if !keeps || arena.state() == ArenaState::Left {
-                // The next allocation is noticed.
+                // Sends the next allocation to the slow path, which makes the arena active.
                 if arena.state() == ArenaState::Open {
                     arena.set_limit(arena.cursor());
                 }

@@ -1,5 +1,5 @@
-//! What looks at a heap that stands still: the `walker`, which recomputes what must hold, and the `snapshot` of its pages;
-//! and what mutators have `owned` without use.
+//! Checks of a stopped heap: the `walker` recomputes its invariants, `snapshot` lists dead spans, `owned` counts memory
+//! that mutators own and do not use.
 
 pub(crate) mod owned;
 pub(crate) mod snapshot;

@@ -1,10 +1,10 @@
-//! The pages that would be free if everything dead had been swept: what a study of fragmentation needs, and what lazy
-//! sweeping never shows. Invariant: nothing of the heap changes, and no memory is allocated.
+//! The pages that would be free if everything dead had been swept. A study of fragmentation needs them, and lazy
+//! sweeping never shows them. Invariant: this does not change the heap, and allocates no memory.
 
 use crate::pages::page_heap::PageHeap;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// Calls `f` with the pages of each unswept span that the last marking found empty, of a heap that stands still.
+/// Calls `f` with the pages of each unswept span that the last marking found empty, in a stopped heap.
 pub(crate) fn for_each_dead_span(heap: &PageHeap, mut f: impl FnMut(PageIndex, PageCount)) {
     for (page, span) in heap.spans().iter() {
         let start = heap.spans().address_of(page);

@@ -1,6 +1,6 @@
-//! The walker: checks a heap that stands still against itself. Page entries against descriptors, lists against entries,
-//! page bits against spans, mark bits against the rule that free pages and swept spans have none on the mark side, or, while a
-//! full marking is under way, none without an allocation bit.
+//! The walker checks a stopped heap against itself: page entries against descriptors, lists against entries, page bits
+//! against spans. It also checks mark bits: free pages and swept spans have none on the mark side; during a full
+//! marking there is none without an allocation bit.
 
 use crate::alloc::owner::Owner;
 use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
@@ -19,7 +19,7 @@ fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), Validation
     if ok { Ok(()) } else { Err(ValidationError { page, what }) }
 }
 
-/// A walk over a heap that stands still.
+/// A walk over a stopped heap.
 pub(crate) struct Walker<'h> {
     sweeper: &'h Sweeper,
     shapes: &'h Shapes,
@@ -87,17 +87,17 @@ impl<'h> Walker<'h> {
         Ok(())
     }
 
-    /// What a mutator has: swept spans on lists, and those that it allocates from.
+    /// Checks a mutator's spans: swept ones on lists, and those that it allocates from.
     fn owner(&mut self, owner: &Owner<'_>) -> Result<(), ValidationError> {
         let heap = self.sweeper.heap();
         let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
-        // Spans that wait may have been swept some cycles ago, if nothing was allocated from them since.
+        // Cached spans may have been swept some cycles ago, if nothing was allocated from them since.
         let ready = |span: &Span| swept(span) || span.has_empty_window();
         let mut result = Ok(());
         owner.for_each_list(|list, may_have_free| {
             let right = self.list(list, |span, page| {
-                check(ready(span), page, "a mutator has an unswept span at home")?;
-                check(may_have_free || heap.free_cells(span) == 0, page, "a used up span has free cells")
+                check(ready(span), page, "a mutator has an unswept cached span")?;
+                check(may_have_free || heap.free_cells(span) == 0, page, "a used-up span has free cells")
             });
             result = result.clone().and(right);
         });
@@ -105,13 +105,16 @@ impl<'h> Walker<'h> {
             self.listed += 1;
             let span = heap.spans().at(page);
             let right = check(swept(span), page, "a mutator allocates from an unswept span");
-            result =
-                result.clone().and(right.and(check(span.is_held(), page, "a mutator's span is nobody's")));
+            result = result.clone().and(right.and(check(
+                span.is_held(),
+                page,
+                "a mutator's span is not marked as held",
+            )));
         });
         result
     }
 
-    /// Large objects, which are on no list.
+    /// Checks the large objects, which are on no list.
     fn large_objects(&mut self) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
         for page in spans.large().starts(0..LargeObjects::words_below(spans.end())) {
@@ -121,7 +124,7 @@ impl<'h> Walker<'h> {
         Ok(())
     }
 
-    /// Pieces that no arena has.
+    /// Checks the arena chunks that no arena has.
     fn chunks(&mut self) -> Result<(), ValidationError> {
         let (spans, mut result) = (self.sweeper.heap().spans(), Ok(()));
         self.sweeper.chunks().lock().for_each(spans, |page, state| {
@@ -131,25 +134,25 @@ impl<'h> Walker<'h> {
             let right = check(
                 begins && chunk.state() == state,
                 page,
-                "a free piece is in another state than its list",
+                "a free arena chunk is on the list of another state",
             );
             result = result.clone().and(right);
         });
         result
     }
 
-    /// Whether the chunks of the arena that one is of are a ring of chunks in use.
+    /// Checks that the chunk's next in the ring is a chunk in use of the same arena.
     fn ring(&self, page: PageIndex, chunk: ArenaChunk<'_>) -> Result<(), ValidationError> {
         let spans = self.sweeper.heap().spans();
         let next = PageIndex(chunk.next() as usize);
-        let is_piece = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
-        let follows = is_piece && {
+        let is_chunk = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
+        let follows = is_chunk && {
             let next = ArenaChunk::of(spans.at(next));
             next.state() == ArenaChunkState::InUse && next.arena() == chunk.arena()
         };
-        check(follows, page, "a piece of an arena leads to none of the same")?;
+        check(follows, page, "an arena chunk leads to none of the same arena")?;
         let ordered = chunk.seen() <= chunk.frontier() && chunk.frontier() <= chunk.end();
-        check(ordered, page, "a piece is used beyond its end")
+        check(ordered, page, "an arena chunk is used beyond its end")
     }
 
     /// Follows a list through its batches.
@@ -165,7 +168,7 @@ impl<'h> Walker<'h> {
             let begins = entry.kind().is_some() && entry.back().0 == 0;
             check(begins, page, "a list leads to no span's start")?;
             each(spans.at(page), page)?;
-            check(right, page, "a list's pack or its length is wrong")?;
+            check(right, page, "a list has a wrong batch or length")?;
             (met, self.listed) = (met + 1, self.listed + 1);
         }
         check(met == list.len(), spans.end(), "a list ends before its last span")
@@ -212,14 +215,14 @@ impl<'h> Walker<'h> {
                     return check(
                         has_inside || all == 0 && marks.marks_clear(start, end),
                         page,
-                        "a free piece has bits",
+                        "a free arena chunk has bits",
                     );
                 }
             }
         }
         let swept = span.is_swept_in(marks.cycle());
         let is_young = spans.ages().get(page) & AGE == age_in(marks.cycle());
-        // What is made in a cell that was freed has its bit at once.
+        // An object in a freed cell gets its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;
         if marks.is_marking() {

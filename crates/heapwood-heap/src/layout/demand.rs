@@ -1,7 +1,7 @@
-//! Which layouts have spans of their own. Those of few objects have none, of which most would be empty, but share spans of
-//! their size class. A layout gets spans of its own once it has filled one within a cycle, and keeps to them as long as it
-//! has any. Invariant: a layout's count is that of the objects that went to shared spans in this cycle, or fewer where threads
-//! counted at once, up to those of a span; or [`OWN`], which only the end of a cycle takes back.
+//! The choice of layouts with spans of their own. Layouts of few objects share spans of their size class, since their
+//! own would be mostly empty. A layout gets own spans once it has filled one span within a cycle, and keeps to them as
+//! long as it has any. Invariant: a layout's count is [`OWN`], which only the end of a cycle resets, or its objects in
+//! shared spans in this cycle, up to those of a span. (Threads that count at once may lose a count.)
 
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
@@ -11,7 +11,7 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 /// The layout has spans of its own.
 const OWN: u32 = u32::MAX;
 
-/// How many objects of each layout went to shared spans, in the low half of a word, and in which cycle in the high half.
+/// For each layout, its objects in shared spans in the low half of a word, and the cycle in the high half.
 pub(crate) struct Demand {
     counts: MappedArray<AtomicU64>,
 }
@@ -21,7 +21,7 @@ impl Demand {
         Ok(Demand { counts: MappedArray::new(kernel, MAX_SHAPES)? })
     }
 
-    /// Makes room for the counts of shapes with these numbers.
+    /// Commits the counts of these shapes.
     pub(crate) fn commit(&self, shapes: Range<usize>) -> Result<(), OsError> {
         self.counts.commit(shapes)
     }
@@ -31,18 +31,18 @@ impl Demand {
         unsafe { &*self.counts.at(id.index()) }
     }
 
-    /// A cycle has begun, in which the layout has spans of its own or not.
+    /// Begins a cycle for the layout, with or without spans of its own.
     pub(crate) fn begin_cycle(&self, id: ShapeId, cycle: u32, has_spans: bool) {
         self.count(id).store(count_in(cycle, if has_spans { OWN } else { 0 }), Ordering::Relaxed);
     }
 
-    /// Whether it is known of the layout what it has in this cycle.
+    /// Whether the layout's count is of this cycle.
     pub(crate) fn has_begun(&self, id: ShapeId, cycle: u32) -> bool {
         self.count(id).load(Ordering::Relaxed) >> 32 == cycle as u64
     }
 
-    /// Whether the layout's next object goes to a shared span; counts it if so, up to `cells`, which fill a span, if that
-    /// matters.
+    /// Whether the layout's next object goes to a shared span; counts it if so, up to the `cells` of a span, unless
+    /// `cells` is `None`.
     pub(crate) fn shares(&self, id: ShapeId, cycle: u32, cells: Option<usize>) -> bool {
         let count = self.count(id);
         let so_far = count.load(Ordering::Relaxed) as u32;
@@ -51,7 +51,7 @@ impl Demand {
         }
         let Some(cells) = cells else { return true };
         let more = if so_far as usize + 1 >= cells { OWN } else { so_far + 1 };
-        // If another thread counted meanwhile, this object is not: what may not happen is that its OWN is taken back.
+        // If another thread counted meanwhile, this object is not counted: a store must not reset that thread's OWN.
         let (seen, more) = (count_in(cycle, so_far), count_in(cycle, more));
         let _ = count.compare_exchange(seen, more, Ordering::Relaxed, Ordering::Relaxed);
         true

@@ -1,15 +1,15 @@
-//! What objects are made of: sizes, and where their pointers are. Nothing here knows where an object lies.
+//! The layout of objects: their sizes, and the places of their pointers. Nothing here knows the place of an object.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `size_class` | cell sizes, and the class of a size by arithmetic |
-//! | `shape_id` | numbers of shapes, and those that every heap knows |
-//! | `shape` | a class and a layout: what the cells of a span share |
-//! | `program_id`, `programs` | where the pointers of large types are |
-//! | `shapes` | how types get shapes and programs their numbers |
-//! | `pointer_bits` | where the pointers are in objects whose layout shares spans with others |
-//! | `per_object` | what is written there for an object |
-//! | `demand` | which layouts share spans: those of few objects |
+//! | `shape_id` | numbers of shapes, and the shapes that every heap knows |
+//! | `shape` | a size class with a layout (Go's span class), common to the cells of a span |
+//! | `program_id`, `programs` | the layouts of large types |
+//! | `shapes` | the registration of shapes and programs |
+//! | `pointer_bits` | pointer bits of objects in shared spans |
+//! | `per_object` | the write of an object's layout into these bits |
+//! | `demand` | the choice between shared and own spans, by a layout's number of objects |
 
 pub(crate) mod demand;
 pub(crate) mod per_object;

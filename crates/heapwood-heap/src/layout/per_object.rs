@@ -1,5 +1,5 @@
-//! What is written beside the heap for each object of a span that layouts share: its pointers as bits, or the number of its
-//! shape in their place. Invariant: it is written before the object exists, and read by markings only.
+//! The record beside the heap of an object in a shared span: its pointers as bits, or in their place the number of its
+//! shape. Invariant: it is written before the object exists, and only markings read it.
 
 use crate::layout::pointer_bits::{PointerBits, clear, put};
 use crate::layout::shape::{ScanKind, Shape};
@@ -8,7 +8,7 @@ use crate::layout::shapes::Shapes;
 use heapwood_layout::WORD;
 use heapwood_layout::program::decode::mask_times;
 
-/// Says that a cell of a shared span holds an object of a shape.
+/// Writes the layout of a shape for a cell of a shared span.
 ///
 /// # Safety
 /// 1. The cell is of the shape's size class, in a span of the shape that objects of the shape share.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn write(shapes: &Shapes, table: &PointerBits, id: ShapeId, ce
     unsafe { table.write(cell..cell + size, |bits, at| write_bits(shapes, shape, bits, at, size / WORD)) };
 }
 
-/// Makes the bits of a cell of `words` words, the first of them bit `at` of `out`, those of an object's pointers.
+/// Writes the pointer bits of an object for a cell of `words` words, whose first bit is bit `at` of `out`.
 fn write_bits(shapes: &Shapes, shape: &Shape, out: &mut [u64], at: usize, words: usize) {
     if shape.kind() == ScanKind::Mask {
         return put(out, at, words, shape.mask[0]);

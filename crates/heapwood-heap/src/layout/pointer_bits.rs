@@ -1,9 +1,8 @@
-//! Pointer bits: for objects whose layout has no spans of its own, one bit a word beside the heap that says where their
-//! pointers are, written when they are allocated; or in the same room, where it suffices, the number of their shape.
-//! Invariant: the bits of an object in a span that layouts share are those of its layout, and zero to the end of its cell, or
-//! the first two whole bytes of them are its shape's number; elsewhere they mean nothing. A span's bits fill whole words,
-//! so they belong to the span's owner. That such bits stand beside the heap rather than in each span follows the mark bits
-//! (docs/design/metadata.md).
+//! Pointer bits: one bit a word beside the heap, for objects in shared spans. Allocation writes where an object's
+//! pointers are, or, where the bits have room for it, the number of the object's shape. Invariant: in a shared span,
+//! the bits of an object are those of its layout, and zero to the end of its cell, or their first two whole bytes are
+//! its shape's number; elsewhere they mean nothing. A span's bits fill whole words, so they belong to the span's owner.
+//! They stand beside the heap rather than in each span, as mark bits do (docs/design/metadata.md).
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE;
@@ -12,22 +11,22 @@ use core::ops::Range;
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// Bytes of the heap that a word of bits is about.
+/// Bytes of the heap covered by a word of bits.
 const BYTES: usize = 64 * WORD;
 
-/// Cells of N bytes have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
+/// Cells from this size on have two bytes of bits to themselves, wherever they begin (at a multiple of 16 bytes).
 pub(crate) const ROOM_FOR_NUMBER: usize = 192;
 const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD + (8 * WORD - GRANULE));
 
-/// The bits of a heap whose window starts at `base`.
+/// The bits of a heap whose reservation starts at `base`.
 pub struct PointerBits {
     bits: MappedArray<u64>,
     base: usize,
-    /// Where the byte of bits would be that is about address 0.
+    /// The place where the byte of bits for address 0 would be.
     origin: *mut u8,
 }
 
-// SAFETY: `origin` is made of `bits`, which is both.
+// SAFETY: `origin` is made of `bits`, which is Send and Sync.
 unsafe impl Send for PointerBits {}
 // SAFETY: the same.
 unsafe impl Sync for PointerBits {}
@@ -41,21 +40,21 @@ impl PointerBits {
         Ok(PointerBits { bits, base, origin })
     }
 
-    /// Makes the bits for the bytes `from..to` of the window usable.
+    /// Commits the bits for the bytes `from..to` of the reservation.
     pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
         self.bits.commit(from / BYTES..to.div_ceil(BYTES))
     }
 
-    /// Gives the memory of the bits for `bytes` bytes from `from` of the window back.
+    /// Releases the memory of the bits for `bytes` bytes from `from` of the reservation.
     ///
     /// # Safety
-    /// 1. No object is there, and nobody makes one meanwhile.
+    /// 1. No object is there, and no thread makes one meanwhile.
     pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
-        // SAFETY: where no object is bits mean nothing (contract 1). The kernel may refuse.
+        // SAFETY: bits without an object mean nothing (contract 1). The kernel may decline.
         let _ = unsafe { self.bits.decommit(from / BYTES..(from + bytes) / BYTES) };
     }
 
-    /// Writes the bits of the cell `cell`: `write` is given the words that hold them and the first bit, and changes no
+    /// Writes the bits of the cell `cell`: `write` gets the words that hold them and the first bit, and changes no
     /// others.
     ///
     /// # Safety
@@ -64,8 +63,8 @@ impl PointerBits {
         let first = (cell.start - self.base) / WORD;
         let end = (cell.end - self.base) / WORD;
         let (low, high) = (first / 64, end.div_ceil(64));
-        // SAFETY: contract 1; the words of a span are its own (pages are multiples of what a word is about), and they
-        // are committed.
+        // SAFETY: contract 1; the words of a span are its own (pages are multiples of what a word covers), and they are
+        // committed.
         let words = unsafe { core::slice::from_raw_parts_mut(self.bits.at(low), high - low) };
         write(words, first - low * 64);
     }
@@ -80,7 +79,7 @@ impl PointerBits {
     /// 1. The cell lies in a span that this thread owns, and no marking is under way.
     #[inline]
     pub(crate) unsafe fn write_shape(&self, cell: usize, shape: ShapeId) {
-        // SAFETY: contract 1; both bytes are about this cell alone, and committed.
+        // SAFETY: contract 1; both bytes cover this cell alone, and are committed.
         unsafe { self.number_of(cell).write_unaligned(shape.index() as u16) };
     }
 
@@ -97,7 +96,7 @@ impl PointerBits {
     /// Calls `slot` with the address of each pointer of the object that fills the bytes.
     ///
     /// # Safety
-    /// 1. They are an object's, in a span of this heap where objects have bits.
+    /// 1. They are an object's, in a span of this heap whose objects have bits.
     pub unsafe fn for_each(&self, object: Range<usize>, mut slot: impl FnMut(usize)) {
         if object.is_empty() {
             return;
@@ -139,7 +138,7 @@ pub(crate) fn clear(bits: &mut [u64], at: usize, n: usize) {
     bits[last] &= !to;
 }
 
-/// Makes `n` bits from bit `at` on, 1 to 64, those of `mask`, which has no others.
+/// Sets `n` bits from bit `at` on, 1 to 64, to those of `mask`, which has no others.
 #[inline]
 pub(crate) fn put(out: &mut [u64], at: usize, n: usize, mask: u64) {
     let (word, shift) = (at / 64, at % 64);
@@ -175,7 +174,7 @@ mod tests {
                 placed.push((at..at + words * 8, mask));
                 at += words * 8;
             }
-            // Written twice over, in some order: what was there before does not stay.
+            // Written twice in different orders: earlier bits must not stay.
             for round in 0..2 {
                 for k in 0..placed.len() {
                     let (cell, mask) = &placed[(k + order as usize % placed.len() * round) % placed.len()];
@@ -183,7 +182,7 @@ mod tests {
                     // SAFETY: this test's own.
                     unsafe { bits.write(cell.clone(), |out, from| mask_times(mask, words, 1, out, from)) };
                     if words <= 64 {
-                        // The same again, over what is there.
+                        // The same again, over the bits that are there.
                         // SAFETY: as above.
                         unsafe { bits.write(cell.clone(), |out, from| clear(out, from, words)) };
                         // SAFETY: as above.

@@ -1,6 +1,6 @@
-//! Numbers of programs, and how many of them a heap can have. Invariant: a heap gave the number out.
+//! Numbers of programs, and the limits on programs in a heap. Invariant: a heap gave the number out.
 
-/// The number of a program within its heap. Heaps alone make them.
+/// The number of a program within its heap. Only heaps make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct ProgramId(u32);
@@ -16,13 +16,13 @@ impl ProgramId {
     }
 }
 
-/// How many programs a heap can have.
+/// The most programs of a heap.
 pub(crate) const MAX_PROGRAMS: usize = 1 << 12;
 /// Bytes of all programs together.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// Nodes of all nests together. (Address space is reserved for all these, which `ulimit -v` may count.)
+/// Nodes of all nests together. (Address space is reserved for all of them, which `ulimit -v` may count.)
 pub(crate) const MAX_NODES: usize = 1 << 17;
-/// A nest has at most so many nodes.
+/// The most nodes of a nest.
 pub const MOST_NODES: usize = 1 << 12;
-/// A program that would need more, or too many loops in each other, is unrolled if its type has at most N words.
+/// A program that needs more nodes, or too deep a nest, is unrolled if its type has at most this many words.
 pub const MOST_UNROLLED: usize = 64 * MOST_NODES;

@@ -1,6 +1,6 @@
-//! The programs of a heap's types: copied when they are registered, each with the nest of loops by which objects are
-//! scanned from any word on. Invariant: a number that was given out names a program that lives as long as the heap and
-//! never changes; programs of the same bytes have one number, which an index finds.
+//! The programs of a heap's types. A heap copies a program when it is registered, with the nest of loops by which
+//! objects are scanned from any word on. Invariant: a number names a program that lives as long as the heap and never
+//! changes; programs of the same bytes have one number, which an index finds.
 
 use crate::error::RegisterProgramError;
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
@@ -18,14 +18,14 @@ struct Slot<T>(MaybeUninit<T>);
 // SAFETY: a slot without a value may have any bytes, and drops nothing.
 unsafe impl<T> Zeroed for Slot<T> {}
 
-/// A program that was registered. Its references live as long as the tables.
+/// A registered program. Its references live as long as the tables.
 #[derive(Clone, Copy)]
 struct Known {
     program: Program<'static>,
     nest: Nest<'static>,
 }
 
-/// How much of the tables is used.
+/// The used part of the tables.
 #[derive(Clone, Copy, Default)]
 struct Used {
     programs: usize,
@@ -35,16 +35,16 @@ struct Used {
 
 pub(crate) struct Programs {
     known: MappedArray<Slot<Known>>,
-    /// How many of them there are.
+    /// The number of programs.
     count: AtomicU32,
     bytes: MappedArray<u8>,
     nodes: MappedArray<Slot<Node>>,
-    /// For a program that is unrolled, while it is registered.
+    /// Scratch space to unroll a program while it is registered.
     unrolled: MappedArray<u64>,
     registering: Lock<Registering>,
 }
 
-/// What the thread that registers a program needs.
+/// State of the registration.
 struct Registering {
     used: Used,
     /// Holds each program's number, plus 1.
@@ -80,7 +80,7 @@ impl Programs {
         &self.registering
     }
 
-    /// The number of a program.
+    /// Registers a program, or finds it; returns its number.
     pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         let Registering { used, index } = &mut *self.registering.lock();
         let known = |number: u32| self.program(ProgramId::from_index(number as usize - 1));
@@ -101,8 +101,8 @@ impl Programs {
         self.known.commit(programs..programs + 1).map_err(RegisterProgramError::Kernel)?;
         self.bytes.commit(bytes..bytes + len).map_err(RegisterProgramError::Kernel)?;
         self.nodes.commit(nodes..nodes + most).map_err(RegisterProgramError::Kernel)?;
-        // SAFETY: the bytes were committed just now, nobody else uses them, and they live as long as the tables, in which
-        // the reference stays.
+        // SAFETY: the bytes were committed just now, no other thread uses them, and they live as long as the tables, in
+        // which the reference stays.
         let copy: &'static mut [u8] = unsafe { core::slice::from_raw_parts_mut(self.bytes.at(bytes), len) };
         copy.copy_from_slice(program.bytes());
         let room = self.nodes.at(nodes).cast::<Node>();
@@ -113,7 +113,7 @@ impl Programs {
         // SAFETY: as for the bytes; each node was written.
         let room: &'static mut [Node] = unsafe { core::slice::from_raw_parts_mut(room, most) };
         let program = Program::check(copy, program.words()).expect("the copy of a program that was checked");
-        // SAFETY: committed above, and used under the lock alone.
+        // SAFETY: committed above, and used only under the lock.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
         let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.kind {
             NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => RegisterProgramError::TooMany,
@@ -137,7 +137,7 @@ impl Programs {
         unsafe { self.known(id) }.program
     }
 
-    /// Its loops.
+    /// The nest of the program with a number.
     ///
     /// # Panics
     /// These tables did not give out the number.
@@ -147,7 +147,7 @@ impl Programs {
         unsafe { self.nest_unchecked(id) }
     }
 
-    /// The same.
+    /// The same without the check.
     ///
     /// # Safety
     /// 1. These tables gave out the number.
@@ -191,7 +191,7 @@ mod tests {
     use crate::layout::program_id::MOST_UNROLLED;
     use heapwood_layout::program::{Builder, ProgramBuf};
 
-    /// So many nodes, an even number: runs of scalars, each of another length, with a pointer behind it.
+    /// An even number of nodes: runs of scalars of different lengths, each followed by a pointer.
     fn runs(nodes: usize, first: u64) -> ProgramBuf<32768> {
         let mut all = Builder::new();
         for k in 0..nodes as u64 / 2 {
@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(refused, Err(RegisterProgramError::TooMany));
     }
 
-    /// Two words, then so often: one word more, and all of it `times` times more. Its words are counted too.
+    /// A program of `levels` levels. It starts with two words; each level adds one word, then repeats all so far
+    /// `times` times more. Returns the number of words, too.
     fn deep(levels: usize, times: u8) -> (Vec<u8>, u64) {
         let (mut bytes, mut words) = (vec![0x02, 0x01], 2);
         for _ in 0..levels {
@@ -303,7 +304,7 @@ mod tests {
             let nest = programs.nest(programs.register(program).unwrap());
             let loops = nest.nodes().iter().any(|node| matches!(node, Node::Loop { .. }));
             assert_eq!(loops, !unrolled, "{levels}");
-            // A prime, so that all places in a block come.
+            // A prime, so that every place in a block is tested.
             for word in (0..words).step_by(211) {
                 let found = nest.first_pointer_at_or_after(word) == Some(word);
                 assert_eq!(found, program.is_pointer(word), "word {word} of {levels} levels");

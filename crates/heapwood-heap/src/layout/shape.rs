@@ -1,9 +1,8 @@
-//! Shapes: what a span's cells have in common, a size class and the layout to scan them by.
+//! Shapes: a size class with a layout, common to all cells of a span (Go's span class).
 //!
-//! All types of one class and one layout share a shape, and a span holds cells of one shape; so an object's layout
-//! is found from its page, without a word in the object; that of an object in a span which layouts share from beside the
-//! heap (`per_object`). Invariant: a shape never changes once its number has been given
-//! out (`shape_id`).
+//! All types of one class and one layout share a shape, and a span holds cells of one shape. So the page of an object
+//! gives its layout, without a word in the object; in a shared span the record beside the heap gives it (`per_object`).
+//! Invariant: a shape never changes once its number has been given out (`shape_id`).
 
 use crate::layout::pointer_bits::ROOM_FOR_NUMBER;
 use crate::layout::program_id::ProgramId;
@@ -17,7 +16,7 @@ use heapwood_os::region::Zeroed;
 /// The most words of an element of a slice that is scanned by a mask.
 pub const MAX_ELEMENT_WORDS: usize = u16::MAX as usize;
 
-/// How the objects of a shape are scanned. The discriminant sits in every page's entry; 0 there means no object.
+/// The way that objects of a shape are scanned. Every page entry contains the discriminant; 0 there means no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ScanKind {
@@ -41,7 +40,7 @@ pub enum ScanKind {
     Program = 9,
     /// Each object has the number of its shape beside the heap.
     Numbered = 10,
-    /// A chunk of an arena, in use or not: what lies in it has bits beside the heap.
+    /// An arena chunk, in use or not; its values have bits beside the heap.
     Arena = 11,
 }
 
@@ -66,10 +65,10 @@ impl ScanKind {
     }
 }
 
-/// How to find the pointers in an object.
+/// The places of the pointers in an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Scan {
-    /// As the layout says.
+    /// By a layout.
     Layout(Layout),
     /// `header` words without a pointer, then elements of `words` words each, scanned by `mask`, to the object's
     /// end.
@@ -81,29 +80,29 @@ pub enum Scan {
         /// The words of an element that are pointers, among its first [`MAX_MASK_WORDS`].
         mask: [u64; MASK_BLOCKS],
     },
-    /// `header` words without a pointer, then as many elements as there is room for, each as the program says.
+    /// `header` words without a pointer, then as many elements as fit, each by the program.
     Program {
         /// Words before the first element.
         header: u8,
         /// Registered with the heap.
         program: ProgramId,
     },
-    /// The same with a program that the heap registers when it meets it first.
+    /// The same with a program that the heap registers on first use.
     Unregistered {
         /// Words before the first element.
         header: u8,
-        /// A constant of the program's.
+        /// A constant of the program.
         program: Program<'static>,
     },
 }
 
-/// A class and a layout, as the marker reads them: one line.
+/// A class and a layout in the form that the marker reads: one cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The cell size in bytes; 0 where each object has pages of its own.
+    /// The cell size in bytes; 0 if each object has pages of its own.
     pub cell_size: u32,
-    /// None for objects with pages of their own.
+    /// `None` if each object has pages of its own.
     class: Option<SizeClass>,
     kind: u8,
     /// Words of the mask (masks), of an element (slices), 1 (programs: ranges of those may begin at any word).
@@ -175,8 +174,8 @@ impl Shape {
             shape.header = 0;
         }
         shape.kind = kind as u8;
-        // A number is written faster than bits where there is room for one; a program is decoded once rather than followed
-        // at each marking (docs/design/layout.md).
+        // Writing a number is faster than writing bits, if there is room for one. A program is decoded once, instead of
+        // interpreted at each marking (docs/design/layout.md).
         shape.per_object = match kind {
             ScanKind::Mask | ScanKind::WideMask | ScanKind::Slice
                 if shape.cell_size as usize >= ROOM_FOR_NUMBER =>
@@ -191,19 +190,19 @@ impl Shape {
         shape
     }
 
-    /// The size class, or `None` where each object has pages of its own.
+    /// The size class, or `None` if each object has pages of its own.
     #[inline]
     pub fn class(&self) -> Option<SizeClass> {
         self.class
     }
 
-    /// The shape as one of cells, if it is.
+    /// The shape as one with cells, if it has a size class.
     #[inline]
     pub(crate) fn small(&self) -> Option<SmallShape<'_>> {
         self.class.map(|class| SmallShape { shape: self, class })
     }
 
-    /// How its objects are scanned.
+    /// The scan kind of its objects.
     #[inline(always)]
     pub fn kind(&self) -> ScanKind {
         ScanKind::from_bits(self.kind).expect("a registered shape has a kind")
@@ -239,15 +238,15 @@ impl Shape {
         hash(small.into_iter().chain(large).chain(self.mask))
     }
 
-    /// Cells of layouts that have no spans of their own.
+    /// A shared shape: cells of layouts that have no spans of their own.
     fn shared(class: SizeClass, kind: ScanKind) -> Self {
         let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
         shape.kind = kind as u8;
         shape
     }
 
-    /// In what form objects of the shape share spans with those of others until there are enough of them; not at all if a
-    /// trace function goes with the shape, or many types share it as it is.
+    /// The form of the record of its objects in shared spans. `None` if they never share: shapes with a trace function,
+    /// or shapes that many types have in common.
     #[inline]
     pub(crate) fn per_object(&self) -> Option<PerObject> {
         self.per_object
@@ -274,7 +273,7 @@ impl Shape {
     }
 }
 
-/// A shape whose objects have cells: that it has a class is known once and for all.
+/// A shape with cells, and so with a size class.
 #[derive(Clone, Copy)]
 pub(crate) struct SmallShape<'s> {
     shape: &'s Shape,

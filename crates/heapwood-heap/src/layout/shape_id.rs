@@ -1,19 +1,19 @@
-//! Shape numbers. Pointer-free and conservative shapes of every class, those that layouts share, and every mask over two or
-//! four words have numbers that are known at compile time; others are given out as types come. Invariant: what
-//! a number stands for is what its constructor made it of.
+//! Shape numbers. Pointer-free and conservative shapes of every class, shared shapes, and every mask over two or four
+//! words have numbers known at compile time. Other types get theirs at registration. Invariant: the meaning of a number
+//! is fixed by its constructor.
 
 use crate::layout::size_class::{CLASSES, SizeClass};
 use heapwood_layout::MASK_BLOCKS;
 
-/// The number of a shape within its heap; 0 is none. Invariant: it is below [`MAX_SHAPES`]. Heaps alone make those that are
-/// not known at compile time.
+/// The number of a shape within its heap; 0 is none. Invariant: it is below [`MAX_SHAPES`]. Only heaps make numbers
+/// that are not known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct ShapeId(u32);
 
-/// How many shapes a heap can have.
+/// The most shapes of a heap.
 pub const MAX_SHAPES: usize = 1 << 14;
-/// How many types can have beside those that every heap knows.
+/// The most shapes of types, besides those that every heap knows.
 pub const MAX_OWN_SHAPES: usize = MAX_SHAPES - WELL_KNOWN as usize;
 
 const FIRST_NO_POINTERS: u32 = 1;
@@ -23,10 +23,10 @@ const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
 const FIRST_BITS: u32 = FIRST_FOUR_WORDS + 15;
 const FIRST_NUMBERED: u32 = FIRST_BITS + CLASSES as u32;
 const ARENA: u32 = FIRST_NUMBERED + CLASSES as u32;
-/// How many shapes every heap starts with, number 0 included.
+/// The number of shapes that every heap starts with, number 0 included.
 pub(crate) const WELL_KNOWN: u32 = ARENA + 1;
 
-/// What is written for each object of a span that layouts share.
+/// The form of an object's record in a shared span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PerObject {
@@ -36,12 +36,12 @@ pub(crate) enum PerObject {
     Number,
 }
 
-/// What a number stands for that every heap knows.
+/// The meaning of a number that every heap knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WellKnown {
     NoPointers(Option<SizeClass>),
     Conservative(Option<SizeClass>),
-    /// So many bytes, and which of their words are pointers.
+    /// The bytes, and a mask of the pointer words.
     Masked(usize, u64),
     Shared(SizeClass, PerObject),
     Arena,
@@ -60,7 +60,7 @@ impl ShapeId {
         self.0 >= FIRST_BITS && self.0 < ARENA
     }
 
-    /// That of chunks of arenas.
+    /// The shape of arena chunks.
     pub(crate) const ARENA: Self = ShapeId(ARENA);
 
     /// The shape with this number, which is below [`MAX_SHAPES`].
@@ -110,7 +110,7 @@ impl ShapeId {
         }
     }
 
-    /// What a number below [`WELL_KNOWN`], not 0, stands for.
+    /// The meaning of a number below [`WELL_KNOWN`], not 0.
     pub(crate) fn meaning(self) -> WellKnown {
         let class = |first: u32| {
             let slot = (self.0 - first) as usize;

@@ -1,6 +1,6 @@
-//! The shapes and programs of a heap, registered as types come. Invariants: what has a number can be read without a lock,
-//! since it was written before the number was given out, and never changes; every shape with a number is in the index, by
-//! which one that exists is found in a few steps, however many there are.
+//! The shapes and programs of a heap, registered as types come. Invariants: a shape with a number can be read without a
+//! lock, since it was written before the number was given out and never changes; every shape with a number is in the
+//! index, a hash table that finds it in a few steps.
 
 use crate::error::{RegisterProgramError, ShapeError};
 use crate::layout::program_id::ProgramId;
@@ -14,28 +14,28 @@ use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{ForkLock, KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
 
-/// Shapes, and what is kept of each, are committed so many at a time: all that every heap knows at once.
+/// Shapes, and the state of each, are committed in steps of this many; the first has all that every heap knows.
 const STEP: usize = 512;
 
 /// The shapes of a heap.
 pub(crate) struct Shapes {
     shapes: MappedArray<Shape>,
-    /// How many numbers are in use, 0 included.
+    /// The numbers in use, 0 included.
     count: AtomicU32,
     programs: Programs,
     registering: TimedLock<Registering>,
 }
 
-/// What the thread that registers a shape needs.
+/// State of the registration.
 struct Registering {
     index: MappedIndex,
-    /// How many shapes are committed.
+    /// The number of committed shapes.
     committed: usize,
 }
 
 impl Shapes {
-    /// Those that every heap has. Whenever shapes with more numbers become possible, `commit` makes room for what else is kept
-    /// of each.
+    /// The shapes that every heap has. Whenever more numbers become possible, `commit` makes room for the other state
+    /// of each shape.
     pub(crate) fn new(
         kernel: KernelRef,
         commit: impl Fn(Range<usize>) -> Result<(), OsError>,
@@ -86,7 +86,7 @@ impl Shapes {
         unsafe { self.get_unchecked(id) }
     }
 
-    /// The same.
+    /// The same without the check.
     ///
     /// # Safety
     /// 1. These gave out the number, as they did those in their heap's page table and span descriptors.
@@ -103,13 +103,13 @@ impl Shapes {
         self.shapes.as_ptr()
     }
 
-    /// How many numbers are in use, 0 included.
+    /// The numbers in use, 0 included.
     #[inline(always)]
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The loops of the program of a shape, `None` if it has none.
+    /// The nest of the program of a shape, `None` if it has none.
     ///
     /// # Safety
     /// 1. The shape is one of these.
@@ -128,12 +128,13 @@ impl Shapes {
         shape.program().map(|id| unsafe { self.programs.program_unchecked(id) })
     }
 
-    /// The number of a program.
+    /// Registers a program; returns its number.
     pub(crate) fn register_program(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         self.programs.register(program)
     }
 
-    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says; `commit` as for `new`.
+    /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says; returns its number. `commit` as
+    /// for `new`.
     pub(crate) fn register(
         &self,
         bytes: usize,

@@ -1,28 +1,27 @@
-//! Size classes: the cell sizes small objects are rounded up to.
+//! Size classes: the cell sizes that small objects are rounded up to.
 //!
-//! Up to 256 bytes the classes are the multiples of 16 (the granule that mark bits are kept for). Above, each
-//! doubling is cut into eight equal steps, up to 32 KiB; so a cell is at most 1/8 larger than what it holds, from
-//! 128 bytes on. A span of a class is the fewest pages that waste at most 1/8 at its end and hold a fair number of
-//! cells: twelve up to 1 KiB, where the refills of ten cells each took an eighth of an allocation's time. Both bounds
-//! are asserted over all sizes by the tests below. The idea is tcmalloc's; the steps are chosen so that the class of a
-//! size is arithmetic. Where a size is known at run time only, small tables made by that arithmetic take its place: the
-//! class of each size up to 2 KiB, and the cell size and span of each class.
+//! Up to 256 bytes the classes are the multiples of 16, the granule of mark bits. Above, each doubling is cut into
+//! eight equal steps, up to 32 KiB. So a cell wastes at most 1/8, from 128 bytes on. A span of a class is the fewest
+//! pages that waste at most 1/8 at the end and hold enough cells: twelve up to 1 KiB, where refilling ten cells at a
+//! time took an eighth of an allocation's time. Tests assert both bounds over all sizes. The idea is tcmalloc's; the
+//! steps make the class of a size arithmetic. For sizes known only at run time, tables made by that arithmetic replace
+//! it: the class of each size up to 2 KiB, and the cell size and span of each class.
 
 use crate::granule::GRANULE;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// How many classes there are.
+/// The number of classes.
 pub(crate) const CLASSES: usize = 72;
-/// The largest size that has a class; anything larger gets pages of its own.
+/// The largest size with a class; larger objects get pages of their own.
 pub const MAX_SMALL: usize = 32 << 10;
-/// No span has fewer pages. One page was as fast as four or eight (docs/design/metadata.md), and wastes least.
+/// The fewest pages of a span. One page was as fast as four or eight (docs/design/metadata.md), and wastes least.
 pub(crate) const MIN_SPAN_PAGES: usize = 1;
 
 const LINEAR: usize = 16;
 const STEPS: usize = 8;
 const LINEAR_MAX: usize = LINEAR * GRANULE;
 
-/// The largest size whose class is looked up.
+/// The largest size in the table of classes.
 pub const MAX_TABLED: usize = 2 << 10;
 
 /// The class of each number of granules up to [`MAX_TABLED`].
@@ -51,7 +50,7 @@ static CELL_SIZE: [u16; CLASSES] = {
 };
 const _: () = assert!(MAX_SMALL <= u16::MAX as usize);
 
-/// The pages of the spans of each class.
+/// The pages of a span of each class.
 static SPAN_PAGES: [u8; CLASSES] = {
     let mut pages = [0; CLASSES];
     let mut index = 0;
@@ -67,7 +66,7 @@ static SPAN_PAGES: [u8; CLASSES] = {
 pub struct SizeClass(u8);
 
 impl SizeClass {
-    /// The class number `index`.
+    /// The class with number `index`.
     pub const fn new(index: usize) -> Self {
         assert!(index < CLASSES);
         SizeClass(index as u8)
@@ -124,7 +123,7 @@ impl SizeClass {
         (LINEAR_MAX << doubling) + (step + 1) * ((LINEAR_MAX / STEPS) << doubling)
     }
 
-    /// How many pages a span of this class has.
+    /// The pages of a span of this class.
     #[inline(always)]
     pub const fn span_pages(self) -> PageCount {
         PageCount(SPAN_PAGES[self.index()] as usize)
@@ -148,7 +147,7 @@ impl SizeClass {
         }
     }
 
-    /// How many cells a span of this class has.
+    /// The cells of a span of this class.
     pub const fn span_cells(self) -> usize {
         self.span_pages().bytes() / self.cell_size()
     }
@@ -159,12 +158,12 @@ impl SizeClass {
     }
 }
 
-/// `2^32 / cell` rounded up: the factor that turns an offset into a cell number without dividing.
+/// `2^32 / cell` rounded up: the factor that turns an offset into a cell number without division.
 pub(crate) const fn reciprocal(cell: usize) -> u64 {
     (1u64 << 32).div_ceil(cell as u64)
 }
 
-/// The number of the cell that the byte at `offset` of a span lies in.
+/// The number of the cell at `offset` bytes in a span.
 #[inline(always)]
 pub(crate) fn cell_at(offset: usize, reciprocal: u64) -> usize {
     ((offset as u64 * reciprocal) >> 32) as usize

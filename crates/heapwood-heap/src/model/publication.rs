@@ -1,7 +1,8 @@
-//! What a new object rests on is seen by the thread that meets a pointer to it: the product's refill, on a heap that has no span yet and must
-//! grow, raced against a thread that follows what the first has stored, as a marker does, or as a program's thread that then stores
-//! into the heap. loom tries every value that a weakly ordered machine may give a load; what each order is worth is shown by leaving
-//! it out. Invariant: who knows a pointer knows the page's span and that the page can be looked up.
+//! Models of publication: a thread that meets a pointer to a new object sees the state that the object rests on. The
+//! product's refill, on a heap that has no span yet and must grow, races against a thread that follows the pointer, as
+//! a marker does, or as a program's thread does that then stores into the heap. Loom tries every value that a weakly
+//! ordered machine may give a load. Leaving out each order shows that the models need it. Invariant: a thread that
+//! knows a pointer knows the page's span, and that the page can be looked up.
 
 use super::{ONE, World, spawn};
 use crate::publication::{self, mutant};
@@ -10,21 +11,21 @@ use heapwood_os::sync::{AtomicUsize, fence};
 use loom::cell::UnsafeCell;
 use std::sync::Arc;
 
-/// How a new object's address is stored.
+/// The store of a new object's address.
 #[derive(Clone, Copy)]
 enum Store {
-    /// Plainly, as what initialises another object is.
+    /// Plain, as in the initialisation of another object.
     Plain,
-    /// The same, and the barrier comes after it.
+    /// Plain, with the barrier after it.
     PlainThenBarrier,
 }
 
-/// How another thread comes by it.
+/// The load of the address by another thread.
 #[derive(Clone, Copy)]
 enum Load {
     /// As the write barrier's slow half, and a marker, load slots.
     Acquire,
-    /// Plainly, as a C program does; then the heap is asked about it.
+    /// Plain, as in a C program, which then asks the heap about it.
     PlainThenObserve,
 }
 
@@ -34,7 +35,7 @@ struct Shared {
     slot: AtomicUsize,
 }
 
-/// In a thread of its own: loom's has too small a stack to make a heap.
+/// Runs a model in a thread of its own: loom's stack is too small to make a heap.
 fn model(f: impl Fn() + Clone + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
@@ -81,13 +82,13 @@ fn what_is_asked_about_a_pointer_is_known() {
     a_new_object_is_known(Store::Plain, Load::PlainThenObserve);
 }
 
-/// An object that one thread fills and another reads, with nothing but the slot between them.
+/// One thread fills an object and another reads it, with only the slot between them.
 fn contents_are_seen() {
     loom::model(|| {
         let shared = Arc::new((UnsafeCell::new(0), AtomicUsize::new(0)));
         let maker = shared.clone();
         let maker = loom::thread::spawn(move || {
-            // SAFETY: loom reports an access that is in no order with another.
+            // SAFETY: loom reports unordered accesses.
             maker.0.with_mut(|object| unsafe { *object = 1 });
             publication::publish_object();
             publication::store(&maker.1, 1);

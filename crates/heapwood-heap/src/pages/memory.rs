@@ -1,6 +1,6 @@
-//! The reservation that a heap's objects lie in. A heap that is large enough asks for huge pages behind them, where those are
-//! worth it; the largest objects do without, since of them perhaps little will ever be touched, and a huge page would be behind every page that is.
-//! Invariant: what has been given back reads as zeros.
+//! The reservation of a heap's objects. A large enough heap asks for huge pages, where they are profitable. The largest
+//! objects do without: the program may touch little of them, and each touched page would cost a huge page. Invariant:
+//! released memory reads as zeros.
 
 use crate::pages::first_touch::FirstTouch;
 use core::ops::Range;
@@ -8,17 +8,17 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
-/// A heap up to this size (8 MiB) has small pages: a hundred heaps of a few KiB would have a huge page each
+/// A heap up to this size (8 MiB) has small pages; otherwise a hundred heaps of a few KiB would have a huge page each
 /// (docs/results/costs.md).
 const HUGE_FROM: PageIndex = PageIndex((8 << 20) / PAGE_SIZE);
-/// Objects from here on may be sparse.
+/// Objects from this size on may be sparse.
 const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
 
 /// A heap's reservation.
 pub(crate) struct Memory {
     reserved: Reservation,
     huge_pages: bool,
-    /// What it has got so far is to have huge pages.
+    /// Whether it asked for huge pages for the memory so far.
     asked: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
 }
 
 impl Memory {
-    /// Reserves N bytes, to have huge pages or not.
+    /// Reserves `bytes` bytes, with huge pages or not.
     pub(crate) fn new(kernel: KernelRef, bytes: usize, huge_pages: bool) -> Result<Self, OsError> {
         Ok(Memory {
             reserved: Reservation::new(kernel, bytes, HUGE_PAGE)?,
@@ -50,17 +50,17 @@ impl Memory {
         unsafe { self.reserved.give_away() }
     }
 
-    /// Whether there are to be huge pages at all.
+    /// Whether huge pages may be used at all.
     pub(crate) fn has_huge_pages(&self) -> bool {
         self.huge_pages
     }
 
-    /// Whether a heap that reaches up to this page had better have huge pages behind its objects.
+    /// Whether a heap that reaches up to this page should have huge pages behind its objects.
     pub(crate) fn prefers_huge_pages(&self, end: PageIndex) -> bool {
         self.huge_pages && end > HUGE_FROM
     }
 
-    /// Makes more pages usable, up to where the heap ends from now on.
+    /// Commits more pages, up to the new end of the heap.
     pub(crate) fn commit(
         &self,
         from: PageIndex,
@@ -70,7 +70,7 @@ impl Memory {
         self.reserved.commit(from.byte_offset()..end.byte_offset())?;
         let asks = self.prefers_huge_pages(end) && touched.is_worth(end, || self.touch_huge(from, end));
         if asks {
-            // It may not have asked before: what the heap has already may get them, too.
+            // It may not have asked before: the earlier memory may get huge pages, too.
             let from = if self.asked.load(Ordering::Relaxed) { from } else { PageIndex(0) };
             self.reserved.advise_huge(from.byte_offset()..end.byte_offset());
         }
@@ -78,48 +78,48 @@ impl Memory {
         Ok(())
     }
 
-    /// Touches the first huge page between these, of a heap that has grown by them and uses none yet; how many nanoseconds of this
-    /// thread that took, the waiting for other threads not counted.
+    /// Touches the first huge page between these pages, by which the heap has grown and none of which is used yet.
+    /// Returns the nanoseconds of this thread's time; waiting for other threads does not count.
     fn touch_huge(&self, from: PageIndex, end: PageIndex) -> u64 {
         let count = PageCount(end.0 - from.0);
         let first = round_up(from.byte_offset(), HUGE_PAGE).unwrap_or(usize::MAX);
-        // Of a chunk for an object that may be sparse little will be touched.
+        // The program will touch little of memory for a sparse object.
         if count >= SPARSE || first.saturating_add(HUGE_PAGE) > end.byte_offset() {
             return 0;
         }
         self.reserved.advise_huge(first..first + HUGE_PAGE);
         let began = clock::thread_cpu_ns();
         let byte = (self.start() + first) as *mut u8;
-        // SAFETY: the page was committed just now, nobody uses it, and it reads as zeros before and after.
+        // SAFETY: the page was committed just now, no thread uses it, and it reads as zeros before and after.
         unsafe { byte.write_volatile(0) };
         clock::thread_cpu_ns() - began
     }
 
-    /// Gives the memory of pages back; false if the kernel does not take it.
+    /// Releases the memory of pages; false if the kernel declines.
     ///
     /// # Safety
-    /// 1. The pages are committed, and nobody needs what is in them.
+    /// 1. The pages are committed, and their contents are no longer needed.
     pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
         unsafe { self.reserved.decommit(bytes_of(first, count)) }.is_ok()
     }
 
-    /// A chunk of an arena is about to be used for the first time: it gets a huge page, touched at once, whatever the heap's size. So
-    /// it costs one fault and not five hundred (docs/design/huge-page-diagnosis.md).
+    /// Prepares a huge chunk of an arena for first use: it gets a huge page, touched at once, whatever the heap's size.
+    /// So it costs one fault instead of five hundred (docs/design/huge-page-diagnosis.md).
     pub(crate) fn prepare_chunk(&self, first: PageIndex, count: PageCount) {
         if !self.huge_pages {
             return;
         }
         self.reserved.advise_huge(bytes_of(first, count));
         let byte = (self.start() + first.byte_offset()) as *mut u8;
-        // SAFETY: the pages were taken for the arena, which nobody uses yet; they read as zeros before and after.
+        // SAFETY: the pages were taken for the arena, and no thread uses them yet; they read as zeros before and after.
         unsafe { byte.write_volatile(0) };
     }
 
-    /// The memory of a chunk that an arena has given up goes back while its addresses rest; if that is to be `protected` nobody
-    /// can read there. Whether it reads as zeros afterwards: the kernel may refuse.
+    /// Puts the addresses of an arena chunk into quarantine and releases its memory. With `protected` nobody can read
+    /// there. Returns whether it reads as zeros afterwards: the kernel may decline.
     pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
-        // SAFETY: the chunk is nobody's.
+        // SAFETY: no arena has the chunk.
         unsafe {
             let given = self.give_back(first, count);
             if protected {
@@ -129,33 +129,33 @@ impl Memory {
         }
     }
 
-    /// Its addresses have rested. Its memory goes back once more, for whoever still had a pointer there may have written; false if the
-    /// kernel does not take it, or gives no access.
+    /// Ends the quarantine. Releases the memory once more, since a thread with a dangling pointer may have written
+    /// there; false if the kernel declines this, or denies access.
     pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         match protected {
             true => self.reserved.commit(bytes_of(first, count)).is_ok(),
-            // SAFETY: the chunk is nobody's.
+            // SAFETY: no arena has the chunk.
             false => unsafe { self.give_back(first, count) },
         }
     }
 
-    /// The pages belong to an object now that may be sparse.
+    /// Gives the pages to an object that may be sparse.
     pub(crate) fn begin_sparse(&self, first: PageIndex, count: PageCount) {
         if count >= SPARSE && self.huge_pages {
             self.reserved.advise_small(bytes_of(first, count));
         }
     }
 
-    /// Makes the pages of an object that may be sparse zero without touching them; false if they must be written.
+    /// Makes the pages of a sparse object zero without touching them; false if they must be written.
     ///
     /// # Safety
-    /// 1. The pages are committed, and nobody needs what is in them.
+    /// 1. The pages are committed, and their contents are no longer needed.
     pub(crate) unsafe fn empty_sparse(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
         count >= SPARSE && unsafe { self.give_back(first, count) }
     }
 
-    /// The object that had the pages is dead.
+    /// Takes the pages of a dead object back.
     pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
         if count >= SPARSE && self.asked.load(Ordering::Relaxed) {
             self.reserved.advise_huge(bytes_of(first, count));

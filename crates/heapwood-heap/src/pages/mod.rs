@@ -1,11 +1,11 @@
-//! Where spans get pages.
+//! The pages that spans are made of.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `first_touch` | whether huge pages are worth it |
-//! | `memory` | the reservation: committing, huge pages, giving back |
-//! | `page_blocks` | pages that a mutator has cached |
-//! | `page_heap` | the page allocator over it, the tables beside it, growth, the limit |
+//! | `first_touch` | the decision for or against huge pages |
+//! | `memory` | the reservation: commit, huge pages, release |
+//! | `page_blocks` | a mutator's cached pages |
+//! | `page_heap` | the page allocator over the reservation, the tables beside it, growth, the limit |
 
 mod first_touch;
 mod memory;

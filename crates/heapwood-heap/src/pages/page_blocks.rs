@@ -1,13 +1,14 @@
-//! Pages that a mutator has cached, so that it takes the page allocator's lock once for many: a few blocks, each a page
-//! cache, and two caches for longer runs. Invariant: they count as in use in the allocator until they are given back.
+//! A mutator's cached pages, with which it takes the page allocator's lock once for many pages: a few blocks, each a
+//! page cache as in Go, and two caches for longer runs. Invariant: the allocator counts cached pages as in use until
+//! they are returned.
 
 use core::cell::{Cell, UnsafeCell};
 use heapwood_os::region::Zeroed;
 use heapwood_pages::{AllocateError, Bits48, LongCache, PageCache, PageCount, PageRun, SharedPages};
 
-/// How many blocks there are: 256 pages, 2 MiB.
+/// The number of blocks: 256 pages, 2 MiB.
 const BLOCKS: usize = 4;
-/// How many caches for long runs: what is left in one serves the shorter of them while another serves the longer.
+/// The number of caches for long runs: the rest of one serves short runs while the other serves long ones.
 const LONG: usize = 2;
 
 /// A mutator's caches.
@@ -17,7 +18,8 @@ pub(crate) struct PageBlocks {
     long: UnsafeCell<[LongCache<Bits48>; LONG]>,
 }
 
-/// What is cached of the pages that are taken: up to so many, for spans or for large objects.
+/// The cache for pages beyond those taken, up to a bound: none, the blocks for spans, or the long caches for large
+/// objects.
 #[derive(Clone, Copy)]
 pub(crate) enum Aside<'c> {
     Nothing,
@@ -26,7 +28,7 @@ pub(crate) enum Aside<'c> {
 }
 
 impl Aside<'_> {
-    /// How many pages may be cached.
+    /// The most pages to cache.
     pub(crate) fn most(self) -> PageCount {
         match self {
             Aside::Nothing => PageCount(0),
@@ -34,7 +36,7 @@ impl Aside<'_> {
         }
     }
 
-    /// The same, but no more than so many.
+    /// The same with at most `bound` pages.
     pub(crate) fn at_most(self, bound: PageCount) -> Self {
         match self {
             Aside::Nothing => Aside::Nothing,
@@ -49,7 +51,7 @@ impl Aside<'_> {
 unsafe impl Zeroed for PageBlocks {}
 
 impl PageBlocks {
-    /// Takes pages that were cached; none if there are none.
+    /// Takes cached pages, if there are enough.
     #[inline]
     pub(crate) fn take(&self, count: PageCount) -> Option<PageRun> {
         let run = self.blocks.iter().find_map(|block| {
@@ -61,12 +63,12 @@ impl PageBlocks {
         run.or_else(|| self.take_long(count))
     }
 
-    /// Takes a long run of pages that were cached; none if there is none.
+    /// Takes a long run of cached pages, if there is one.
     pub(crate) fn take_long(&self, count: PageCount) -> Option<PageRun> {
         self.with_long(|caches| caches.iter_mut().find_map(|cache| cache.allocate(count)))
     }
 
-    /// Takes pages from the allocator, and sets up to `most` aside that it finds with them.
+    /// Takes pages from the allocator, and caches up to `most` more that it finds with them.
     pub(crate) fn take_from(
         &self,
         pages: &SharedPages<Bits48>,
@@ -76,7 +78,7 @@ impl PageBlocks {
         self.with(|blocks| pages.allocate_with(blocks, count, most))
     }
 
-    /// Takes a long run from the allocator, and sets pages aside that follow it: as many as make up `most` long ones.
+    /// Takes a long run from the allocator, and caches pages that follow it, up to `most` long pages in all.
     pub(crate) fn take_long_from(
         &self,
         pages: &SharedPages<Bits48>,
@@ -84,7 +86,7 @@ impl PageBlocks {
         most: PageCount,
     ) -> Result<PageRun, AllocateError> {
         self.with_long(|caches| {
-            // The one that has the least left is used up; those that are asked first have the least.
+            // The cache with the fewest pages is replaced. Sorted, caches with fewer pages are used first.
             caches.sort_unstable_by_key(LongCache::pages);
             let (first, others) = caches.split_first_mut().expect("there are some");
             let held: usize = others.iter().map(|cache| cache.pages().0).sum();
@@ -92,7 +94,7 @@ impl PageBlocks {
         })
     }
 
-    /// Gives all back.
+    /// Returns all pages to the allocator.
     pub(crate) fn flush(&self, pages: &SharedPages<Bits48>) {
         if !self.has_no_blocks() {
             self.with(|blocks| pages.flush_all(blocks));
@@ -109,30 +111,30 @@ impl PageBlocks {
         result
     }
 
-    /// These are too long to be copied. What is passed uses no caches but those it is given.
+    /// Long caches are too large to copy. `f` uses no caches but its argument.
     #[inline]
     fn with_long<R>(&self, f: impl FnOnce(&mut [LongCache<Bits48>; LONG]) -> R) -> R {
-        // SAFETY: one thread at a time uses this, which is not Sync, and none of the callers does so within `f`.
+        // SAFETY: PageBlocks is not Sync, so one thread at a time uses this, and no caller does so again within `f`.
         f(unsafe { &mut *self.long.get() })
     }
 
-    /// How many are cached.
+    /// The number of cached pages.
     pub(crate) fn count(&self) -> PageCount {
         let blocks: usize = self.blocks.iter().map(|block| block.get().pages().0).sum();
         PageCount(blocks + self.long_pages().0)
     }
 
-    /// How many of them for long runs.
+    /// The cached pages of long runs.
     pub(crate) fn long_pages(&self) -> PageCount {
         PageCount(self.with_long(|caches| caches.iter().map(|cache| cache.pages().0).sum()))
     }
 
-    /// Whether none are.
+    /// Whether no page is cached.
     pub(crate) fn is_empty(&self) -> bool {
         self.has_no_blocks() && self.long_pages().0 == 0
     }
 
-    /// Whether none are for short runs.
+    /// Whether no page for short runs is cached.
     pub(crate) fn has_no_blocks(&self) -> bool {
         self.blocks.iter().all(|block| block.get().is_empty())
     }

@@ -1,7 +1,7 @@
-//! The page heap: a page allocator over the reservation, and the tables beside it, committed up to where the heap has
-//! grown. Memory of free pages goes back to the kernel here, too: the page allocator says which and keeps them from being
-//! handed out meanwhile. Invariants: whatever lies below the extent can be looked up in every table; under a limit every
-//! page is counted before it is taken, by the thread that holds [`Growth`].
+//! The page heap, as in tcmalloc and Go: a page allocator over the reservation, and the tables beside it, committed up
+//! to the end of the heap. It also releases memory of free pages to the kernel: the page allocator chooses them and
+//! keeps them from being allocated meanwhile. Invariants: every address below the committed end can be looked up in
+//! every table; under a limit every page is counted before it is taken, by the holder of [`Growth`].
 
 use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
@@ -21,27 +21,27 @@ use heapwood_pages::{
     Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,
 };
 
-/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole,
+/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
 const GROWTH: usize = 512;
-/// by one part in N of what it has, for each step costs half a dozen system calls,
+/// It grows by 1/16 of its size, since each step costs half a dozen system calls.
 const GROWTH_SHARE: usize = 16;
-/// and by no more than this at a time unless it must (64 MiB).
+/// It grows by at most this much at a time (64 MiB), unless it must.
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
-/// Above this (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be more than is needed.
+/// Above this size (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be unneeded.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
-/// The first page is never used: a stray pointer to the start of the range must not keep anything alive.
+/// The first page is never used: a dangling pointer to the start of the range must not keep anything alive.
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
-/// Of a limit one part in N is kept free of pages that are cached.
-const KEPT_FREE: usize = 8;
-/// How many runs a thread that allocates may release at a limit, however few pages it takes.
+/// No pages are cached in the last 1/8 of a limit.
+const UNCACHED_SHARE: usize = 8;
+/// The least number of runs that an allocating thread may release at a limit.
 const LEAST_AT_LIMIT: usize = 4;
 
-/// The pages of a heap and what is found from an address in them.
+/// The pages of a heap, and the tables by which their addresses are looked up.
 pub(crate) struct PageHeap {
     window: PageCount,
-    /// How far the heap may grow.
+    /// The most pages that the heap may grow to.
     most: PageCount,
     /// The bytes that spans may have.
     limit: Option<usize>,
@@ -53,7 +53,8 @@ pub(crate) struct PageHeap {
     pages: CachePadded<SharedPages<Bits48>>,
 }
 
-/// The right to let a page heap grow, and to take pages under its limit. There is one, which its owner keeps behind a lock.
+/// The right to grow a page heap, and to take pages under its limit. There is one, which the heap's owner keeps behind
+/// a lock.
 pub(crate) struct Growth {
     touched: FirstTouch,
 }
@@ -63,7 +64,7 @@ pub(crate) struct Growth {
 pub struct Object {
     /// Its first byte.
     pub base: ObjectRef,
-    /// The bytes it may use: its cell, or what a large object was asked for.
+    /// The bytes it may use: its cell, or a large object's requested size.
     pub bytes: usize,
 }
 
@@ -104,16 +105,16 @@ impl PageHeap {
         &self.marks
     }
 
-    /// What the program has freed itself.
+    /// The cells that the program has freed itself.
     #[inline(always)]
     pub(crate) fn freed(&self) -> &FreedBits {
         &self.freed
     }
 
-    /// Makes ready for what the program frees itself.
+    /// Prepares for objects that the program frees itself.
     ///
     /// # Errors
-    /// The kernel gives no memory for its bits.
+    /// The kernel gives no memory for the bits.
     #[cold]
     pub(crate) fn begin_freeing(&self, _: &mut Growth) -> Result<(), OsError> {
         if !self.freed.are_in_use() {
@@ -123,7 +124,7 @@ impl PageHeap {
         Ok(())
     }
 
-    /// What is written beside the heap for each object of a shared span.
+    /// The records of objects in shared spans.
     #[inline(always)]
     pub(crate) fn pointer_bits(&self) -> &PointerBits {
         &self.pointer_bits
@@ -140,12 +141,12 @@ impl PageHeap {
         &self.memory
     }
 
-    /// The size of the reserved range in bytes.
+    /// The size of the reservation in bytes.
     pub(crate) fn window_bytes(&self) -> usize {
         self.window.bytes()
     }
 
-    /// How many of them the heap may take up.
+    /// The bytes of it that the heap may take up.
     pub(crate) fn most_bytes(&self) -> usize {
         self.most.bytes()
     }
@@ -156,7 +157,7 @@ impl PageHeap {
         self.limit.is_some()
     }
 
-    /// Refuses `count` pages that are more than the limit allows.
+    /// Checks that the limit allows `count` more pages.
     pub(crate) fn check_limit(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
         let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
         match self.limit {
@@ -165,27 +166,27 @@ impl PageHeap {
         }
     }
 
-    /// How many pages may be cached beside `count` that are taken: all but the last eighth of the limit. What mutators have
-    /// cached there would be missing where every page counts.
+    /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
+    /// page counts and cached ones would be missing.
     pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
-        let most = PageCount::from_bytes(limit - limit / KEPT_FREE).0;
+        let most = PageCount::from_bytes(limit - limit / UNCACHED_SHARE).0;
         PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
     }
 
     /// Whether the heap is so near its limit that no page is cached.
     #[inline]
     pub(crate) fn is_near_limit(&self) -> bool {
-        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= limit - limit / KEPT_FREE)
+        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= limit - limit / UNCACHED_SHARE)
     }
 
-    /// Free pages, if there are some and the limit allows them.
+    /// Takes free pages, if there are some and the limit allows them.
     pub(crate) fn take_counted(&self, growth: &mut Growth, count: PageCount) -> Option<PageRun> {
         self.check_limit(growth, count).ok()?;
         self.pages.allocate_uncached(count).ok()
     }
 
-    /// Adds pages at the end, enough for `count` and more if there is room.
+    /// Adds pages at the end, enough for `count`, and more if there is room.
     pub(crate) fn grow(&self, growth: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
         let from = self.spans.end();
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
@@ -196,14 +197,14 @@ impl PageHeap {
         let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
         let mut more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
         match self.commit(growth, from, PageIndex(from.0 + more)) {
-            // Perhaps there is still room for just what is needed.
+            // There may still be room for just the pages needed.
             Err(_) if more > count.0 + skip => {
                 more = count.0 + skip;
                 self.commit(growth, from, PageIndex(from.0 + more))?;
             }
             done => done?,
         }
-        // Another thread may take the pages as soon as they are there, so they can be looked up before.
+        // Another thread may take the pages as soon as the allocator has them, so they can be looked up before.
         // SAFETY: committed above.
         unsafe { self.spans.extend(PageIndex(from.0 + more)) };
         match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
@@ -213,11 +214,11 @@ impl PageHeap {
                 unsafe { self.spans.extend(from) };
                 Err(cause.into())
             }
-            Err(e) => corrupt(format_args!("growing behind the extent: {e}")),
+            Err(e) => corrupt(format_args!("growing beyond the committed end: {e}")),
         }
     }
 
-    /// Why there are no `count` pages more.
+    /// The reason why there are no `count` more pages.
     fn full(&self, count: PageCount) -> SpaceError {
         let (bytes, most) = (count.bytes(), self.most.bytes());
         match self.most < self.window {
@@ -226,7 +227,7 @@ impl PageHeap {
         }
     }
 
-    /// `bytes` bytes fit into no room that the reservation has.
+    /// The error that the reservation has no room for `bytes` bytes.
     pub(crate) fn no_room(&self, bytes: usize) -> SpaceError {
         SpaceError::Window(NoRoom::new(bytes, self.window_bytes()))
     }
@@ -236,7 +237,7 @@ impl PageHeap {
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
         }
-        // Of the tables of one large object little is ever touched.
+        // A large object touches little of its tables.
         let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
         let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
         for (part, huge) in [(from..huge_from, false), (huge_from..to, true)] {
@@ -248,28 +249,28 @@ impl PageHeap {
         self.memory.commit(from, to, &mut growth.touched)
     }
 
-    /// Whether there are to be huge pages behind objects now.
+    /// Whether objects should have huge pages now.
     fn prefers_huge_pages(&self) -> bool {
         self.memory.prefers_huge_pages(self.spans.end())
     }
 
-    /// The span that had the pages is gone, perhaps one of an object that was sparse.
+    /// Notes that the span of the pages has ended, perhaps that of a sparse object.
     pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
         self.memory.end_sparse(first, count);
     }
 
-    /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
-    /// the kernel took them. `None` if there is nothing that `effort` would release.
+    /// Releases the memory of one run of free pages, up to 2 MiB. Returns the bytes that may have been resident, and
+    /// whether the kernel took them; `None` if there is nothing that `effort` would release.
     pub(crate) fn release_some(&self, effort: Effort) -> Option<(usize, bool)> {
         self.release(effort, MOST_RELEASED)
     }
 
     fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
         let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
-        // SAFETY: the pages were grown, so their memory is committed; they are free, and the allocator gives them to nobody
-        // while they are being released.
+        // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
+        // keeps them back while they are being released.
         let give_back = |first: PageIndex, count: PageCount| unsafe {
-            // Of a heap that has become far smaller the tables go, too: what they say of free pages is all zeros.
+            // In a heap that has shrunk much, the tables go, too: they are all zeros for free pages.
             if effort == Effort::Full && count == MOST_RELEASED {
                 self.spans.give_back(first, count);
                 self.marks.give_back(first.byte_offset(), count.bytes());
@@ -280,11 +281,10 @@ impl PageHeap {
         done.map(|(pages, taken)| (pages.bytes(), taken))
     }
 
-    /// The memory of what says where objects, marks and pointers are in pages of a huge page goes back, too: all but their
-    /// descriptors.
+    /// Releases the memory of the tables for pages of a huge page, except their descriptors.
     ///
     /// # Safety
-    /// 1. The pages are below the extent, no object or mark is there, and nobody makes one meanwhile.
+    /// 1. The pages are below the committed end, no object or mark is there, and no thread makes one meanwhile.
     pub(crate) unsafe fn give_tables_back(&self, first: PageIndex, count: PageCount) {
         // SAFETY: contract 1.
         unsafe {
@@ -298,9 +298,9 @@ impl PageHeap {
         self.pages.resident().bytes()
     }
 
-    /// After N pages were taken: if more are resident now than the limit allows, free ones elsewhere give theirs
-    /// back. This is the only release on a thread that allocates, and a bounded one: a run for each page at most, which
-    /// costs no more than to fill those pages.
+    /// Releases free pages elsewhere if more are resident than the limit allows, after `taken` pages were taken. This
+    /// is the only release on an allocating thread, and it is bounded: at most one run for each page taken, which costs
+    /// no more than filling these pages.
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {
         let Some(limit) = self.limit else { return };
         for _ in 0..taken.0.max(LEAST_AT_LIMIT) {
@@ -312,9 +312,9 @@ impl PageHeap {
         }
     }
 
-    /// Whether there is an object in a cell of `span`: in the window of a span that was swept in this cycle there is one in
-    /// each; elsewhere its bit says so. Exact where the frontiers are: of a span that its owner allocates from now, what it
-    /// has made since the last stop may be missing.
+    /// Whether a cell of `span` holds an object. In the fresh range of a span swept in this cycle every cell does;
+    /// elsewhere the allocation bit says so. Exact as of the frontiers: objects that the span's owner has made since
+    /// the last stop may be missing.
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
         let swept = span.is_swept_in(self.marks.cycle());
@@ -328,12 +328,12 @@ impl PageHeap {
     pub(crate) fn find(&self, address: Address) -> Option<Object> {
         let span = self.spans.find(address)?;
         let base = span.cell_in(address)?;
-        // A span that its owner makes anew just now may lead anywhere.
+        // The descriptor may be changing, if the owner makes the span anew just now; so the result is checked.
         let exists = base <= address && self.exists(span, base.get());
         exists.then(|| Object { base: ObjectRef::new(base.get()), bytes: span.object_bytes() })
     }
 
-    /// How many cells of a swept span are free from its frontier on.
+    /// The free cells of a swept span from its frontier on.
     pub(crate) fn free_cells(&self, span: &Span) -> usize {
         let (frontier, end) = (span.frontier(), span.cells_end());
         if frontier >= end {
@@ -347,7 +347,7 @@ impl PageHeap {
             }
     }
 
-    /// Bytes of the cells without an object below where the owner of a span began in this cycle.
+    /// Bytes of the cells without an object below a span's fresh range.
     pub(crate) fn dead_bytes(&self, span: &Span) -> usize {
         let (start, begun) = (span.cells_start(), span.start_of_window());
         match begun > start {

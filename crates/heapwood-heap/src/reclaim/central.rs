@@ -1,26 +1,26 @@
-//! What mutators share under one lock: the lists of spans by shape, cells that were freed, and the cycle's budget. (Pages
-//! have a lock of their own; who needs both takes this one first.)
+//! The state that mutators share under one lock, after tcmalloc's central free lists: span lists by shape, freed cells,
+//! and the budget of the cycle. Lock order: this lock comes before the page allocator's.
 //!
 //! A span that no mutator has is on one of five lists of its shape:
 //!
 //! ```text
 //!   UNSWEPT --taken, swept--> (a mutator) --used up--> USED
-//!      |                       ^   ^   \--given back with free cells--> BEGUN
+//!      |                       ^   ^   \--returned with free cells--> BEGUN
 //!      |                       |   \----------------taken---------------/
 //!      |                       \--------------------taken-------- PARTIAL
-//!      |--swept for everyone, something free------------------------^
-//!      |--swept for everyone, nothing free--> FULL
-//!      \--swept for everyone, nothing alive--> free pages
-//!   a young collection: USED, BEGUN and what mutators have in the cache are UNSWEPT again
+//!      |--swept for all, some cells free----------------------------^
+//!      |--swept for all, no cell free--> FULL
+//!      \--swept for all, no object alive--> free pages
+//!   a young collection: USED, BEGUN and the mutators' cached spans become UNSWEPT again
 //!   a full collection: FULL and PARTIAL, too
 //! ```
 //!
-//! So what follows a young collection looks at those spans alone that were allocated from since the one before. These steps
-//! cost nothing for what is here: each shape's lists say in which cycle they were last put in order, and the thread that touches
-//! them first does it. A mutator visits once for many spans, which change hands by the batch; with them
-//! it gets its share of the budget and of what is to be swept. Invariant: every span is on exactly one list here, or is a
-//! mutator's, or has just been taken by the thread that holds the lock, or is one of those that somebody sweeps (`in_hand`).
-//! Large objects are on no list (`large_objects`).
+//! A sweep after a young collection thus visits only spans that were allocated from since the previous collection. A
+//! new cycle costs nothing here: each shape's lists record the cycle that they are about, and the next thread to use
+//! them brings them up to date. A mutator takes many spans in one refill; the batches move between lists as a whole.
+//! With them it gets its share of the budget and of the sweeping. Invariant: every small span is on exactly one list
+//! here, or cached by a mutator, or in transit with the holder of the lock, or being swept (`in_hand`). Large objects
+//! are on no list (`large_objects`).
 
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
@@ -40,34 +40,34 @@ use heapwood_pages::{PAGE_SIZE, PageCount};
 /// The spans of one shape that no mutator has.
 #[derive(Clone, Copy)]
 pub(crate) struct ShapeLists {
-    /// Not looked at since the last marking.
+    /// Not yet swept in this cycle.
     unswept: SpanList,
-    /// Allocated from in this cycle, and given back with cells above the frontier that may be free.
+    /// Allocated from in this cycle, then returned. Cells above the frontier may be free.
     begun: SpanList,
-    /// Swept, with free cells; nothing was allocated here since.
+    /// Swept, with free cells; not allocated from since.
     partial: SpanList,
-    /// Allocated from in this cycle until nothing was free.
+    /// Allocated from in this cycle until no cell was free.
     used: SpanList,
     /// Without free cells until the next full marking.
     full: SpanList,
     freed: FreedCells,
-    /// The cycle that all this is about, and that of full collections.
+    /// The cycle that the lists are about, and its full cycle.
     cycle: u32,
     full_cycle: u32,
 }
 
-/// One of a shape's lists, to be looked at.
+/// A view of one list of a shape.
 pub(crate) struct Listed {
     pub(crate) list: SpanList,
-    /// Its spans were swept in this cycle, or were not; of others nothing is said.
+    /// Whether its spans were swept in this cycle; `None` if they may differ.
     pub(crate) swept: Option<bool>,
-    /// Nothing was allocated from them since they were swept.
+    /// Whether nothing was allocated from them since they were swept.
     pub(crate) untouched: bool,
-    /// They may have free cells.
+    /// Whether they may have free cells.
     pub(crate) may_have_free: bool,
 }
 
-// SAFETY: all-zero bytes are empty lists of a cycle that never was; they hold plain numbers.
+// SAFETY: all-zero bytes are empty lists of cycle 0, which never is a current one; all fields are plain numbers.
 unsafe impl Zeroed for ShapeLists {}
 
 impl ShapeLists {
@@ -76,7 +76,8 @@ impl ShapeLists {
         lists.into_iter().all(SpanList::is_empty)
     }
 
-    /// A marking has ended. Those that were not used last come last: the longer a span rests the emptier it gets.
+    /// Begins the cycle after a marking. Spans that were not used last go last: the longer a span is left alone, the
+    /// emptier it gets.
     fn begin_cycle(&mut self, spans: &Spans, cycle: u32) {
         debug_assert!(self.unswept.is_empty(), "everything is swept before the next marking");
         self.cycle = cycle;
@@ -84,19 +85,19 @@ impl ShapeLists {
         self.unswept.append(spans, core::mem::take(&mut self.begun));
     }
 
-    /// It was a full one.
+    /// The part of it after a full marking.
     fn begin_full_cycle(&mut self, spans: &Spans, cycle: u32) {
         self.full_cycle = cycle;
         self.unswept.append(spans, core::mem::take(&mut self.full));
         self.unswept.append(spans, core::mem::take(&mut self.partial));
     }
 
-    /// Those of spans that were allocated from in this cycle.
+    /// The lists of spans that were allocated from in this cycle.
     pub(crate) fn touched(&self) -> [SpanList; 2] {
         [self.begun, self.used]
     }
 
-    /// The lists.
+    /// All five lists.
     pub(crate) fn all(&self) -> [Listed; 5] {
         let list = |list, swept, untouched, may_have_free| Listed { list, swept, untouched, may_have_free };
         [
@@ -109,14 +110,14 @@ impl ShapeLists {
     }
 }
 
-/// What a central refill brings home.
+/// Result of a central refill.
 pub(crate) struct RefillResult {
     pub(crate) spans: SpanList,
-    /// They have been swept.
+    /// Whether the spans are swept.
     pub(crate) swept: bool,
 }
 
-/// What is to be swept by the thread that takes it.
+/// Unswept spans for one thread to sweep.
 pub(crate) enum SweepBatch {
     /// Spans of a shape.
     Spans(ShapeId, SpanList),
@@ -124,7 +125,7 @@ pub(crate) enum SweepBatch {
     Large(Range<usize>),
 }
 
-/// What was swept for everyone: spans of a shape, without those that became free pages. Shape 0 is nothing.
+/// Result of sweeping a batch for all: the spans of a shape that did not become free pages. Shape 0 means none.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SweptSpans {
     pub(crate) shape: u32,
@@ -132,113 +133,113 @@ pub(crate) struct SweptSpans {
     pub(crate) full: SpanList,
 }
 
-/// Spans of a shape with free cells that a mutator gives back.
+/// Spans of a shape with free cells that a mutator returns.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ReturnedSpans {
     pub(crate) begun: SpanList,
     pub(crate) untouched: SpanList,
 }
 
-/// How much each mutator may have in its hands.
+/// The memory that each mutator may cache.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Share {
     pub(crate) bytes: usize,
 }
 
-/// What a mutator may always have.
+/// The least share of a mutator.
 const LEAST_SHARE: usize = 256 << 10;
-/// All mutators together may have one part in N of the heap.
+/// All mutators together may cache 1/20 of the heap.
 const SHARES: usize = 20;
-/// The most spans of a sweep batch, but for the collector's and the background thread's; and the words of large objects.
-const MOST_CHORE: u32 = 512;
+/// The most spans of a mutator's sweep batch, and the words of large objects of any batch.
+const MOST_BATCH: u32 = 512;
 const LARGE_WORDS: usize = 64;
-/// The fewest spans of a sweep batch, and of those of all mutators together.
-const LEAST_CHORE: usize = 32;
-const LEAST_CHORES: usize = 64;
-/// Of a shape's spans one for N pages of the heap may be neglected, and no more than so many.
+/// The fewest spans of a sweep batch, and the most that all mutators together leave unswept.
+const LEAST_BATCH: usize = 32;
+const LEAST_BATCHES: usize = 64;
+/// A refill may ignore a shape's spans while they are fewer than one per 512 pages of the heap, up to 16.
 const WORTH: usize = 512;
 const MOST_NEGLECTED: usize = 16;
-/// Near the end of the budget mutators take few spans, but together so many, or one each.
+/// Near the end of the budget all mutators together take this many spans, or one each; and at most 32 each.
 const LAST_SPANS: usize = 128;
 const LEAST_CREDIT: usize = 32;
-/// The most pages of large objects that a mutator may take between two visits.
+/// The most pages of large objects that a mutator may take between two refills.
 const MOST_LARGE: usize = 512;
 
-/// The state behind the heap's lock.
+/// The state behind the central lock.
 pub(crate) struct Central {
     growth: Growth,
     lists: MappedArray<ShapeLists>,
-    /// A bit for each shape that may have spans on its lists.
+    /// One bit for each shape that may have spans on its lists.
     listed_shapes: [u64; WORDS],
-    /// No shape below has unswept spans,
+    /// No shape below this number has unswept spans.
     sweep_from: u32,
-    /// and large objects that start below this word have been swept.
+    /// Large objects that start below this word have been swept.
     large_from: usize,
-    /// How many sweep batches of those who sweep for everyone are under way.
+    /// Sweep batches for all that are under way.
     in_hand: usize,
-    /// Somebody found no pages in this cycle: as it ends, mutators give back those that they have cached.
+    /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
     pages_wanted: bool,
-    /// Nobody but the collector may take sweep batches.
+    /// Only the collector may take sweep batches.
     suspended: bool,
-    /// Spans on lists, those of them that are unswept, and those that will be after a young collection.
+    /// Spans on all lists; the unswept ones of these; those that the next young collection makes unswept.
     listed: usize,
     unswept: usize,
     touched: usize,
     budget: usize,
-    /// The size at which the heap is collected.
+    /// The heap size at which a collection is due.
     goal: usize,
-    /// Mutators that came here in this cycle, and in the one before.
+    /// Mutators that refilled in this cycle, and in the previous one.
     refilling_mutators: usize,
     refilling_mutators_before: usize,
     counts: CentralCounts,
-    /// Pages of large objects that are being made: in use, but in no span yet.
+    /// Pages of large objects under construction: in use, but in no span yet.
     unfinished: PageCount,
 }
 
-/// What was handed out, and how.
+/// Allocation counters.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CentralCounts {
-    /// Bytes since the last marking, and what arenas have left to the collector since.
+    /// Bytes since the last marking, and bytes that arenas left to the collector since.
     pub(crate) in_cycle: usize,
     pub(crate) left_in_cycle: usize,
-    /// All else since the heap was made: bytes,
+    /// The other counters are since the heap was made: bytes.
     pub(crate) total: u64,
-    /// those of them for large objects,
+    /// Bytes of large objects.
     pub(crate) large: u64,
-    /// spans that mutators allocated from,
+    /// Spans that mutators allocated from.
     pub(crate) spans: u64,
-    /// how often they needed a run,
+    /// Runs that mutators needed.
     pub(crate) refills: u64,
-    /// how often this lock was taken, how often for large objects, and how often that of the pages for those,
+    /// Acquisitions of this lock; those for large objects; and those of the page allocator's lock for large objects.
     pub(crate) lock_acquisitions: u64,
     pub(crate) large_acquisitions: u64,
     pub(crate) large_page_locks: u64,
-    /// spans of these lists that mutators took, and spans that came back.
+    /// Spans that mutators took from these lists, and spans that came back.
     pub(crate) taken: u64,
     pub(crate) returned: u64,
 }
 
-/// What a mutator has taken without telling, and what it gave back.
+/// Allocation and sweeping by a mutator that is not yet in the central counters.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// Bytes taken,
+    /// Bytes taken.
     pub(crate) owed: usize,
-    /// those of them for large objects, and how often that took the lock of the pages.
+    /// Bytes of large objects among them, and acquisitions of the page allocator's lock for these.
     pub(crate) large: usize,
     pub(crate) large_page_locks: u32,
-    /// Bytes that were charged once and have been given back unused,
+    /// Charged bytes that were returned unused.
     pub(crate) returned: usize,
-    /// and bytes of objects that the program has freed.
+    /// Bytes of objects that the program freed.
     pub(crate) freed: usize,
-    /// Bytes that arenas have left to the collector.
+    /// Bytes that arenas left to the collector.
     pub(crate) left_by_arenas: usize,
     /// Spans that it allocated from.
     pub(crate) spans: u32,
-    /// How often it needed a run.
+    /// Runs that it needed.
     pub(crate) refills: u32,
-    /// What it swept.
+    /// Spans that it swept.
     pub(crate) swept: Swept,
-    /// Ticks of visits that brought less than they would have with more room.
+    /// Ticks of refills that the heap's size cut short.
     pub(crate) starved: u64,
 }
 
@@ -265,7 +266,7 @@ impl Central {
         })
     }
 
-    /// Makes room for the lists of shapes with these numbers.
+    /// Commits the lists of these shapes.
     pub(crate) fn commit(&self, shapes: Range<usize>) -> Result<(), OsError> {
         self.lists.commit(shapes)
     }
@@ -275,7 +276,7 @@ impl Central {
         &mut self.growth
     }
 
-    /// The lists of a shape, about the cycle that is under way.
+    /// The lists of a shape, brought up to date with the current cycle.
     pub(crate) fn lists(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> &mut ShapeLists {
         let (cycle, full_cycle) = (heap.marks().cycle(), heap.marks().full_cycle());
         // SAFETY: the lists of registered shapes are committed, and `&mut self` means that the lock is held.
@@ -291,8 +292,8 @@ impl Central {
         lists
     }
 
-    /// Fetches the span that [`take_for_refill`](Self::take_home) would begin with. Another processor is likely to have it, and the thread that takes
-    /// spans of many shapes waits for all at once.
+    /// Prefetches the span that [`take_for_refill`](Self::take_for_refill) would begin with. It is likely in another
+    /// processor's cache, and a thread that takes spans of many shapes waits for all of them at once.
     pub(crate) fn prefetch(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) {
         let lists = self.lists(heap, demand, shape);
         let first = lists.unswept.first().or(lists.begun.first()).or(lists.partial.first());
@@ -325,8 +326,8 @@ impl Central {
         RefillResult { spans, swept }
     }
 
-    /// Whether there are N spans of a shape to take that a central refill is worth it (in a large heap a few are not, while
-    /// there are new ones).
+    /// Whether a shape has enough spans here to justify a refill. A large heap ignores a few, as long as there are new
+    /// pages.
     pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
         let worth = (heap.pages().in_use().0 / WORTH).clamp(1, MOST_NEGLECTED);
         let lists = self.lists(heap, demand, shape);
@@ -339,12 +340,12 @@ impl Central {
         &self.listed_shapes
     }
 
-    /// Cells of a shape that were freed since the last full collection.
+    /// Takes the cells of a shape that were freed since the last full collection.
     pub(crate) fn take_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> FreedCells {
         core::mem::take(&mut self.lists(heap, demand, shape).freed)
     }
 
-    /// Cells of a shape were freed since the last full collection.
+    /// Adds cells of a shape that were freed since the last full collection.
     pub(crate) fn add_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, freed: FreedCells) {
         let cycle = heap.marks().full_cycle();
         if freed.len(cycle) != 0 {
@@ -352,7 +353,7 @@ impl Central {
         }
     }
 
-    /// Spans come that were used up.
+    /// Adds spans that a mutator used up.
     pub(crate) fn add_used(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, used: SpanList) {
         if !used.is_empty() {
             self.came_back(used);
@@ -361,9 +362,9 @@ impl Central {
         }
     }
 
-    /// Spans come back that have free cells, to be used before the others: those that were allocated from, and those that were
-    /// not.
-    pub(crate) fn give_back(
+    /// Adds returned spans with free cells in front of the others, those that were allocated from and the untouched
+    /// ones apart.
+    pub(crate) fn add_returned(
         &mut self,
         heap: &PageHeap,
         demand: &Demand,
@@ -378,7 +379,7 @@ impl Central {
         lists.partial.prepend(heap.spans(), untouched);
     }
 
-    /// Spans come back that a mutator had when the last cycle ended.
+    /// Adds spans that a mutator had when the last cycle ended.
     pub(crate) fn add_unswept(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, spans: SpanList) {
         if !spans.is_empty() {
             self.came_back(spans);
@@ -392,7 +393,7 @@ impl Central {
         self.counts.returned += spans.len() as u64;
     }
 
-    /// Something unswept, up to `most` spans, for someone who sweeps and then puts the spans back.
+    /// Takes the next unswept batch, up to `most` spans; its sweeper returns the spans.
     pub(crate) fn next_sweep_batch(
         &mut self,
         heap: &PageHeap,
@@ -422,69 +423,71 @@ impl Central {
         None
     }
 
-    /// What became of a sweep batch's spans; those without an object are free pages now.
+    /// Adds the spans of a swept batch. Those without an object are free pages by now.
     pub(crate) fn return_swept(&mut self, spans: &Spans, SweptSpans { shape, partial, full }: SweptSpans) {
         if shape == 0 {
             return;
         }
         self.listed += (partial.len() + full.len()) as usize;
-        // SAFETY: as for `lists`, which whoever took the sweep batch has put in order; no cycle has ended since.
+        // SAFETY: as in `lists`. The thread that took the batch brought these lists up to date; no cycle has ended
+        // since.
         let lists = unsafe { &mut *self.lists.at(shape as usize) };
         lists.partial.append(spans, partial);
         lists.full.append(spans, full);
         self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
     }
 
-    /// A sweep batch for everyone begins, or is done.
+    /// Begins to sweep batches for all.
     pub(crate) fn take_in_hand(&mut self) {
         self.in_hand += 1;
     }
 
-    /// It is done.
+    /// Ends it.
     pub(crate) fn let_go(&mut self) {
         self.in_hand -= 1;
     }
 
-    /// How many spans a mutator that gets `pages` of the budget's should sweep for everyone, so that all is swept when the
-    /// budget is used up.
+    /// The spans that a mutator with `pages` pages of the budget should sweep for all, so that everything is swept when
+    /// the budget is used up.
     pub(crate) fn share_of_sweeping(&self, pages: u32) -> u32 {
         let left = self.left().max(1);
         let share = (self.unswept as u128 * pages as u128).div_ceil(left as u128);
-        share.min(MOST_CHORE as u128) as u32
+        share.min(MOST_BATCH as u128) as u32
     }
 
-    /// So many spans are worth a sweep batch; all mutators together leave no more than that undone, or one each.
+    /// The fewest spans of a mutator's sweep batch. All mutators together leave at most [`LEAST_BATCHES`] spans to be
+    /// swept, or one each.
     pub(crate) fn least_sweep_batch(&self) -> u32 {
-        (LEAST_CHORES / self.mutators()).clamp(1, LEAST_CHORE) as u32
+        (LEAST_BATCHES / self.mutators()).clamp(1, LEAST_BATCH) as u32
     }
 
-    /// Somebody found no pages.
+    /// Notes that a request for pages failed.
     pub(crate) fn want_pages(&mut self) {
         self.pages_wanted = true;
     }
 
-    /// Whether somebody did in this cycle.
+    /// Whether a request for pages failed in this cycle.
     pub(crate) fn are_pages_wanted(&self) -> bool {
         self.pages_wanted
     }
 
-    /// Whether spans are being swept for everyone.
+    /// Whether a thread is sweeping for all.
     pub(crate) fn is_being_swept(&self) -> bool {
         self.in_hand != 0
     }
 
-    /// Whether nobody but the collector may begin to.
+    /// Whether only the collector may take sweep batches.
     pub(crate) fn is_suspended(&self) -> bool {
         self.suspended
     }
 
-    /// Nobody but the collector may from now on, or everybody again.
+    /// Sets whether only the collector may take sweep batches.
     pub(crate) fn suspend(&mut self, suspended: bool) {
         self.suspended = suspended;
     }
 
-    /// A marking has ended: what is on lists is unswept, or after a young one what was allocated from, and N bytes may be
-    /// handed out before the next. Returns how many were.
+    /// Begins the cycle after a marking, with a budget in bytes. All spans on lists are unswept then; after a young
+    /// marking only those that were allocated from. Returns the bytes allocated in the old cycle.
     pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
         (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
@@ -495,17 +498,17 @@ impl Central {
         core::mem::take(&mut self.counts.in_cycle)
     }
 
-    /// Sets how many bytes may be handed out before the next collection is due.
+    /// Sets the bytes that may be allocated before the next collection is due.
     pub(crate) fn set_budget(&mut self, bytes: usize) {
         self.budget = bytes;
     }
 
-    /// Sets the size at which the heap is collected.
+    /// Sets the heap size at which a collection is due.
     pub(crate) fn set_goal(&mut self, bytes: usize) {
         self.goal = bytes;
     }
 
-    /// A mutator comes for the first time in this cycle.
+    /// Counts a mutator's first refill in this cycle.
     pub(crate) fn note_refilling_mutator(&mut self) {
         self.refilling_mutators += 1;
     }
@@ -514,18 +517,18 @@ impl Central {
         self.refilling_mutators.max(self.refilling_mutators_before).max(1)
     }
 
-    /// How much each mutator may have in its hands: a part of the heap, or what one may always have.
+    /// The memory that each mutator may cache: a part of the heap, at least [`LEAST_SHARE`].
     pub(crate) fn share(&self) -> Share {
         Share { bytes: LEAST_SHARE.max(self.goal / SHARES / self.mutators()) }
     }
 
-    /// Pages that are left of the budget.
+    /// Pages left of the budget.
     fn left(&self) -> usize {
         self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
     }
 
-    /// How many pages' spans a mutator may take, or make, before it comes here again: up to `most`, and half of what is left
-    /// of the budget for it at most, but for the last.
+    /// The pages of spans that a mutator may take from the lists, or make, before its next refill: up to `most`, and up
+    /// to half of its part of the remaining budget; a few at the end of the budget.
     pub(crate) fn credit(&self, most: u32) -> u32 {
         let least = (LAST_SPANS / self.mutators()).clamp(1, LEAST_CREDIT);
         (self.left() / (2 * self.mutators())).max(least).min(most.max(1) as usize) as u32
@@ -542,14 +545,14 @@ impl Central {
         Some(ShapeId::from_index((word * 64) as u32 + bits.trailing_zeros()))
     }
 
-    /// Whether a collection should come before `bytes` more are handed out: they exceed the budget, and something
-    /// was handed out since the last collection, so that one more may help.
+    /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
+    /// allocated since the last collection, so that another may help.
     pub(crate) fn collection_due(&self, bytes: usize) -> bool {
         let handed_out = self.counts.in_cycle;
         handed_out > 0 && handed_out.saturating_add(bytes) > self.budget
     }
 
-    /// Notes what a mutator was handed out, and what came back of that.
+    /// Adds a mutator's account to the counters.
     pub(crate) fn settle(&mut self, account: Account) {
         let Account {
             owed, large, large_page_locks, returned, freed, left_by_arenas, spans, refills, ..
@@ -564,34 +567,34 @@ impl Central {
         counts.large_page_locks += large_page_locks as u64;
     }
 
-    /// The lock was taken, for a large object or not.
+    /// Counts an acquisition of the lock, for a large object or not.
     pub(crate) fn note_acquisition(&mut self, large: bool) {
         self.counts.lock_acquisitions += 1;
         self.counts.large_acquisitions += large as u64;
     }
 
-    /// What was handed out so far.
+    /// The counters.
     pub(crate) fn counts(&self) -> CentralCounts {
         self.counts
     }
 
-    /// Bytes of large objects that a mutator may take before it comes here again: half of what is left of the budget for it,
-    /// and nothing near its end.
+    /// Bytes of large objects that a mutator may take before its next refill: half of its part of the remaining budget,
+    /// and none near the end.
     pub(crate) fn large_credit(&self) -> usize {
         (self.left() / (2 * self.mutators())).min(MOST_LARGE) * PAGE_SIZE
     }
 
-    /// Pages that were taken for a large object are being made zero.
+    /// Adds pages that are being made a large object.
     pub(crate) fn begin_large(&mut self, pages: PageCount) {
         self.unfinished = PageCount(self.unfinished.0 + pages.0);
     }
 
-    /// They are an object now.
+    /// Removes them: the object is complete.
     pub(crate) fn finish_large(&mut self, pages: PageCount) {
         self.unfinished = PageCount(self.unfinished.0 - pages.0);
     }
 
-    /// Pages of large objects that are being made.
+    /// Pages of large objects under construction.
     pub(crate) fn unfinished(&self) -> PageCount {
         self.unfinished
     }

@@ -1,25 +1,25 @@
-//! How long sweeping takes, how long page recovery (free spans back to the page allocator), and by whom. Both come in
-//! batches of microseconds, on whatever thread needs them, so that they are read in ticks of the processor's counter, twice
-//! or three times a batch: system calls for CPU time would take longer than the batches. Who has swept keeps the figures until
-//! it next takes the lock of the span lists. Invariant: every figure is a sum that only grows, written under that lock and so
-//! without a read-modify-write, and may be read by anybody without it, a process that is ending included.
+//! The time spent sweeping and recovering pages (returning empty spans to the page allocator), by thread kind. Both run
+//! in batches of microseconds on any thread, so they are timed by the processor's tick counter, two or three reads a
+//! batch: a system call for CPU time would cost more than the batch. The sweeping thread keeps its figures until it
+//! next takes the lock of the span lists. Invariant: every sum only grows, is written under that lock (hence without a
+//! read-modify-write), and may be read without it at any time, even while the process exits.
 
 use core::ops::{Add, Sub};
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_os::timed_lock::{TickClock, ticks};
 
-/// Who sweeps.
+/// The kind of thread that sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweeping {
-    /// A thread of the program, because it allocates, or asks for memory to be released.
+    /// A mutator that allocates, or a thread of the program that asks for memory to be released.
     Allocation,
-    /// The heap's own thread.
+    /// The heap's background thread.
     Background,
-    /// The thread that collects, before it marks.
+    /// The collecting thread, before it marks.
     Collector,
 }
 
-/// One who sweeps: how many spans, and the nanoseconds that it took.
+/// Totals of one kind of thread: spans, and nanoseconds.
 #[derive(Default)]
 struct Sums {
     spans: AtomicU64,
@@ -34,17 +34,17 @@ pub struct ReclaimClock {
     starved: AtomicU64,
 }
 
-/// What sweeping and page recovery took so far, in nanoseconds: by allocation, in the background, by the collector.
+/// Sweeping and page recovery so far. Each array is by kind of thread: allocation, background, collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimTimes {
     /// Spans swept.
     pub spans: [u64; 3],
-    /// Sweeping them.
+    /// Nanoseconds of sweeping.
     pub sweep_ns: [u64; 3],
-    /// Giving those that were empty to the page allocator.
+    /// Nanoseconds spent returning empty spans to the page allocator.
     pub recovery_ns: [u64; 3],
-    /// Visits to the span lists that brought less than the mutator would have taken with more room: what a small heap costs
-    /// allocation. What is swept in them counts here, too.
+    /// Nanoseconds of central refills that the heap's size cut short: the price of a small heap for allocation.
+    /// Sweeping during such a refill counts here, too.
     pub starved_ns: u64,
 }
 
@@ -54,7 +54,7 @@ impl ReclaimTimes {
         self.sweep_ns.iter().sum()
     }
 
-    /// What the collecting thread swept and recovered.
+    /// The time that the collecting thread swept and recovered.
     pub fn by_collector(&self) -> u64 {
         self.sweep_ns[Sweeping::Collector as usize] + self.recovery_ns[Sweeping::Collector as usize]
     }
@@ -67,7 +67,7 @@ impl ReclaimTimes {
 
 impl Sub for ReclaimTimes {
     type Output = Self;
-    /// What was done since `before`.
+    /// The time since `before`.
     fn sub(self, before: Self) -> Self {
         let less = |a: [u64; 3], b: [u64; 3]| core::array::from_fn(|i| a[i].saturating_sub(b[i]));
         ReclaimTimes {
@@ -84,7 +84,7 @@ impl ReclaimClock {
         ReclaimClock { clock: TickClock::start(), sums: Default::default(), starved: AtomicU64::new(0) }
     }
 
-    /// Adds what was swept. The caller holds the lock of the span lists.
+    /// Adds swept spans. The caller holds the lock of the span lists.
     pub(crate) fn add(&self, who: Sweeping, swept: Swept) {
         let sums = &self.sums[who as usize];
         add(&sums.spans, swept.spans.into());
@@ -92,12 +92,12 @@ impl ReclaimClock {
         self.add_ticks(&sums.recovery, swept.recovery);
     }
 
-    /// Adds ticks of visits that brought too little. The caller holds the lock of the span lists.
+    /// Adds ticks of refills that were cut short. The caller holds the lock of the span lists.
     pub(crate) fn add_starved(&self, ticks: u64) {
         self.add_ticks(&self.starved, ticks);
     }
 
-    /// In nanoseconds at once, since the measure of a tick changes by a little, and no sum may become less.
+    /// Converts to nanoseconds at once: the measured length of a tick changes a little, and no sum may shrink.
     fn add_ticks(&self, sum: &AtomicU64, ticks: u64) {
         if ticks != 0 {
             add(sum, self.clock.ns(ticks));
@@ -118,14 +118,14 @@ impl ReclaimClock {
     }
 }
 
-/// Adds to a sum that one thread at a time writes.
+/// Adds to a sum that has one writer at a time.
 fn add(sum: &AtomicU64, more: u64) {
     if more != 0 {
         sum.store(sum.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 }
 
-/// What somebody swept, in ticks.
+/// Spans swept, and the ticks that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Swept {
     spans: u32,
@@ -144,37 +144,37 @@ impl Add for Swept {
     }
 }
 
-/// One batch under way.
+/// The timer of one batch.
 pub(crate) struct SweepTimer {
     since: u64,
     swept: Swept,
 }
 
 impl SweepTimer {
-    /// Begins to time a batch.
+    /// Starts a batch.
     pub(crate) fn start() -> Self {
         SweepTimer { since: ticks(), swept: Swept::default() }
     }
 
     fn lap(&mut self) -> u64 {
         let now = ticks();
-        // The counters of two processors may differ by a little.
+        // The counters of two processors may differ a little.
         now.saturating_sub(core::mem::replace(&mut self.since, now))
     }
 
-    /// Until here N spans were swept.
+    /// Ends sweeping `spans` spans.
     pub(crate) fn swept(&mut self, spans: u32) {
         self.swept.spans += spans;
         self.swept.sweep += self.lap();
     }
 
-    /// Since then pages went back, and that is all.
+    /// Ends page recovery, and the batch.
     pub(crate) fn recovered(mut self) -> Swept {
         self.swept.recovery += self.lap();
         self.swept
     }
 
-    /// That is all.
+    /// Ends the batch.
     pub(crate) fn finish(self) -> Swept {
         self.swept
     }
@@ -186,7 +186,7 @@ mod tests {
     use core::time::Duration;
 
     #[test]
-    fn packs_are_told_by_whom_and_in_two_parts() {
+    fn batches_are_counted_by_thread_and_in_two_parts() {
         let clock = ReclaimClock::new();
         let nap = || std::thread::sleep(Duration::from_millis(2));
         let mut timer = SweepTimer::start();

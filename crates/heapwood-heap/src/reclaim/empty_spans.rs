@@ -1,25 +1,26 @@
-//! Spans without an object on their way back to the page allocator: neighbours in one chunk, and many at a time, so that its
-//! lock is taken once for many. Invariant: what was pushed is in no span, and goes back with the next `give`.
+//! Empty spans on their way back to the page allocator. Adjacent spans merge into one run, and runs are freed in
+//! batches, so that the page allocator's lock is taken once for many. Invariant: pushed pages belong to no span, and
+//! the next `give` returns them.
 
 use crate::pages::page_heap::PageHeap;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// How many chunks of free pages go back at once.
-const RUNS: usize = 256;
+/// Runs of free pages in one batch.
+const BATCH_RUNS: usize = 256;
 
-/// Those of one sweep.
+/// The empty spans of one sweep.
 pub(crate) struct EmptySpans<'h> {
     heap: &'h PageHeap,
-    runs: [(PageIndex, PageCount); RUNS],
+    runs: [(PageIndex, PageCount); BATCH_RUNS],
     len: usize,
 }
 
 impl<'h> EmptySpans<'h> {
     pub(super) fn new(heap: &'h PageHeap) -> Self {
-        EmptySpans { heap, runs: [(PageIndex(0), PageCount(0)); RUNS], len: 0 }
+        EmptySpans { heap, runs: [(PageIndex(0), PageCount(0)); BATCH_RUNS], len: 0 }
     }
 
-    /// A span is empty.
+    /// Adds the pages of an empty span.
     pub(super) fn push(&mut self, first: PageIndex, count: PageCount) {
         if let Some(last) = self.runs[..self.len].last_mut()
             && last.0.0 + last.1.0 == first.0
@@ -34,7 +35,7 @@ impl<'h> EmptySpans<'h> {
         self.len += 1;
     }
 
-    /// Gives back what there is.
+    /// Returns all pages to the page allocator.
     pub(super) fn give(&mut self) {
         if self.len == 0 {
             return;

@@ -1,6 +1,6 @@
-//! Sweeping of large objects, and those that the program frees. A bit a page says where one starts, and who takes that bit away
-//! frees it: a sweep, a word of bits at a time, or the program, perhaps at the same moment. Invariant: a large object is freed
-//! once, and one that is made in its pages meanwhile is not freed with it.
+//! Sweeping and freeing of large objects. One bit a page says where a large object starts. The thread that clears this
+//! bit frees the object: a sweep, one word of bits at a time, or the program, perhaps at the same moment. Invariant: a
+//! large object is freed once, and an object made in its pages meanwhile is not freed with it.
 
 use crate::arenas::chunk::ArenaChunk;
 use crate::config::CLOBBER;
@@ -14,12 +14,12 @@ use core::ops::Range;
 use heapwood_os::sync::yield_now;
 use heapwood_pages::{PageCount, PageIndex};
 
-/// How many words of starts of large objects ahead their lines are fetched: some thirty objects of 80 KiB.
+/// Words of start bits to prefetch ahead: about thirty objects of 80 KiB.
 const AHEAD: usize = 4;
 
 impl Sweeper {
-    /// Sweeps the large objects that start in the pages of some words; returns how many there were. After a young collection
-    /// those alone are looked at that no sweep has seen.
+    /// Sweeps the large objects that start in the pages of `words`; returns their number. After a young collection it
+    /// visits only objects that no sweep has seen.
     pub(super) fn sweep_large(&self, words: Range<usize>, empty: &mut EmptySpans<'_>) -> u32 {
         let (large, mut swept) = (self.heap().spans().large(), 0);
         if self.heap().marks().is_after_young() {
@@ -40,7 +40,8 @@ impl Sweeper {
         swept
     }
 
-    /// Looks at large objects of a word that were not made in this cycle, and counts them; returns those that are dead.
+    /// Checks large objects of a word that are older than this cycle and adds their number to `swept`; returns the bits
+    /// of dead ones.
     fn look_at_large(&self, objects: impl Iterator<Item = (PageIndex, u64)>, swept: &mut u32) -> u64 {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
         let (cycle, mut dead) = (marks.cycle(), 0);
@@ -60,7 +61,8 @@ impl Sweeper {
                 dead |= bit;
                 continue;
             }
-            // One that is freed meanwhile has no mark either, nor has what is made of its pages in this cycle.
+            // An object that the program frees meanwhile has no mark either, and neither has one made in its pages in
+            // this cycle.
             self.clear_old_mark(span, start);
             span.set_survived();
             span.set_swept_in(cycle);
@@ -69,12 +71,12 @@ impl Sweeper {
         dead
     }
 
-    /// Frees dead large objects of a word: who takes them does, perhaps the program just now.
+    /// Frees dead large objects of a word whose start bits this thread clears; the program may clear some first.
     fn free_dead_large(&self, word: usize, dead: u64, empty: &mut EmptySpans<'_>) {
         let (spans, cycle) = (self.heap().spans(), self.heap().marks().cycle());
         for (page, _) in spans.large().take_all(word, dead) {
             if spans.own(page).is_swept_in(cycle) {
-                // Another was made in the pages of one that was freed meanwhile.
+                // The object was freed meanwhile and another was made in its pages.
                 spans.large().add(page);
             } else {
                 if spans.entry(page).is(ScanKind::Arena) {
@@ -89,15 +91,16 @@ impl Sweeper {
         }
     }
 
-    /// Clears the mark that the marking before the last may have left of a large object. One that no sweep has found alive
-    /// has none, and the line is not touched.
+    /// Clears the mark that the marking before the last may have left. An object that no sweep has found alive has
+    /// none, and its line stays untouched.
     #[inline]
     fn clear_old_mark(&self, span: &Span, start: usize) {
-        // A young collection may have marked what is new for a full active marking.
+        // A young collection may have marked a new object for a full marking under way.
         if !span.has_survived() {
             return;
         }
-        // SAFETY: no marking is under way that has marked what survived before, and others do at most the same.
+        // SAFETY: no marking is under way that has marked objects which survived before. Concurrent threads at most
+        // clear the same bits.
         unsafe {
             match span.shape() == ShapeId::ARENA && ArenaChunk::of(span).has_marks_inside() {
                 true => self.heap().marks().clear_marks(start, span.cells_end()),
@@ -106,7 +109,7 @@ impl Sweeper {
         }
     }
 
-    /// Fetches what sweeping the large objects of some words looks at.
+    /// Prefetches the span records and allocation bits that sweeping these large objects reads.
     fn prefetch_large(&self, words: Range<usize>) {
         let spans = self.heap().spans();
         for (page, _) in words.flat_map(|word| spans.large().starts_in(word)) {
@@ -115,13 +118,13 @@ impl Sweeper {
         }
     }
 
-    /// Makes pages of a large object that this thread has taken: returns how many, which are no span any more.
+    /// Frees a large object whose start bit this thread has cleared; returns its pages, which are no longer a span.
     fn unmake_large(&self, page: PageIndex) -> PageCount {
         let spans = self.heap().spans();
         let (start, span) = (spans.address_of(page), spans.own(page));
         self.clear_old_mark(span, start);
         if self.clobbers() {
-            // SAFETY: the object's memory is nobody's.
+            // SAFETY: the object is dead and this thread has taken it, so nothing else uses its memory.
             unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
         }
         let pages = span.pages();
@@ -131,12 +134,12 @@ impl Sweeper {
         pages
     }
 
-    /// Frees a large object that starts at a page; nothing if there is none any more. It returns its pages.
+    /// Frees the large object that starts at a page and returns its pages; `None` if none starts there.
     pub(crate) fn free_large(&self, page: PageIndex) -> Option<PageCount> {
         if !self.heap().spans().large().take(page) && !self.take_when_put_back(page, || true) {
             return None;
         }
-        // SAFETY: the object was taken just now.
+        // SAFETY: this thread has just taken the object.
         unsafe { self.heap().marks().clear_allocated(self.heap().spans().address_of(page)) };
         let pages = self.unmake_large(page);
         let mut empty = EmptySpans::new(self.heap());
@@ -145,8 +148,9 @@ impl Sweeper {
         Some(pages)
     }
 
-    /// Takes a large object that was not to be taken: a sweep that saw another in these pages before puts it back in a moment.
-    /// False if there is none: who frees it, too, ends its span, or it no longer `exists`.
+    /// Retries to take a large object whose start bit is clear. A sweep may hold the bit for a moment: one that meant
+    /// to free the previous object in these pages, and puts the bit back. Returns false once the object is gone: its
+    /// span has ended, or it no longer `exists`.
     #[cold]
     pub(crate) fn take_when_put_back(&self, page: PageIndex, exists: impl Fn() -> bool) -> bool {
         let spans = self.heap().spans();

@@ -1,13 +1,13 @@
-//! What mutators share, and how dead objects become free cells and pages again.
+//! The state that mutators share, and the way from dead objects to free cells and free pages.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `available` | which shapes have spans on lists, to be read without the lock |
-//! | `clock` | how long sweeping and page recovery take |
-//! | `central` | the state behind one lock: the lists of spans of each shape, the budget |
+//! | `available` | the set of shapes with spans on the central lists, read without the lock |
+//! | `clock` | the time that sweeping and page recovery take |
+//! | `central` | the state behind one lock: the span lists of each shape, the budget |
 //! | `sweeper` | lazy sweeping, and the pages that it frees |
 //! | `large` | sweeping and freeing of large objects |
-//! | `empty_spans` | pages on their way back to the page allocator |
+//! | `empty_spans` | free pages on their way back to the page allocator |
 
 pub(crate) mod available;
 pub(crate) mod central;

@@ -1,8 +1,8 @@
-//! Sweeping: a span's free cells are those without an allocation bit, so sweeping writes no cell. It counts the
-//! bits to tell full spans from empty ones and clears the other side for the next marking. Mutators sweep what they take
-//! home, and with each central refill a share of the rest, so that all is swept when the budget is used up; the background thread
-//! does the same, and what is then left is swept before the next collection stops anybody. Invariant: a span is swept once a
-//! cycle, by the one thread that took it off its list, and none in a stop.
+//! Lazy sweeping, as in Go's mheap. The free cells of a span are those without an allocation bit, so sweeping writes no
+//! cell. It counts the bits to tell full spans from empty ones, and clears the other side for the next marking. A
+//! mutator sweeps the spans that it takes, and with each refill a share of the others, so that everything is swept when
+//! the budget is used up. The background thread sweeps, too; the collector sweeps what is left before the next stop.
+//! Invariant: each span is swept once a cycle, by the thread that took it off its list, and never in a stop.
 
 use crate::address::ObjectRef;
 use crate::arenas::chunk_pool::ArenaChunkPool;
@@ -29,14 +29,14 @@ use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
-/// How many spans are swept between two acquisitions of the lock: some fifty microseconds.
-const PACK: u32 = 1024;
-/// How many shapes those may be of.
-const CHORES: usize = 32;
-/// How often a thread that needs pages looks again whether some that are being released have been.
+/// Spans swept between two acquisitions of the lock: about fifty microseconds.
+const BATCH_SPANS: u32 = 1024;
+/// The most shapes among them.
+const BATCH_SHAPES: usize = 32;
+/// Retries of a thread that waits for pages which are being released.
 const RELEASE_PATIENCE: usize = 1000;
 
-/// A page heap, and the lists of the spans in it that no mutator owns.
+/// A page heap, and the lists of its spans that no mutator has.
 pub(crate) struct Sweeper {
     heap: PageHeap,
     demand: Demand,
@@ -45,7 +45,7 @@ pub(crate) struct Sweeper {
     freed: Available,
     clock: CachePadded<ReclaimClock>,
     chunks: CachePadded<Lock<ArenaChunkPool>>,
-    /// Pieces that no arena has may have marks: one was come to by the marking that is under way.
+    /// Unused arena chunks may have marks: the current marking has reached one.
     dangling_marks: AtomicBool,
     clobber: bool,
     protect: bool,
@@ -68,23 +68,23 @@ impl Sweeper {
         })
     }
 
-    /// The pages, and what lies in them.
+    /// The page heap.
     #[inline(always)]
     pub(crate) fn heap(&self) -> &PageHeap {
         &self.heap
     }
 
-    /// Which layouts have spans of their own.
+    /// The set of layouts with spans of their own.
     pub(crate) fn demand(&self) -> &Demand {
         &self.demand
     }
 
-    /// What sweeping and page recovery took.
+    /// The times of sweeping and page recovery.
     pub(crate) fn clock(&self) -> &ReclaimClock {
         &self.clock
     }
 
-    /// Notes what a mutator was handed out, and what it swept.
+    /// Adds a mutator's account to the counters and times.
     pub(crate) fn settle(&self, central: &mut Central, account: Account) {
         central.settle(account);
         self.clock.add(Sweeping::Allocation, account.swept);
@@ -96,22 +96,22 @@ impl Sweeper {
         self.clobber
     }
 
-    /// Whether what arenas have given up is protected.
+    /// Whether chunks that arenas have given up are protected.
     pub(crate) fn protects(&self) -> bool {
         self.protect
     }
 
-    /// Pieces that no arena has.
+    /// The arena chunks that no arena has.
     pub(crate) fn chunks(&self) -> &Lock<ArenaChunkPool> {
         &self.chunks
     }
 
-    /// Whether chunks that no arena has may have marks.
+    /// Whether unused arena chunks may have marks.
     pub(crate) fn dangling_marks(&self) -> &AtomicBool {
         &self.dangling_marks
     }
 
-    /// What mutators share.
+    /// Takes the central lock.
     #[inline]
     pub(crate) fn lock(&self) -> TimedGuard<'_, Central> {
         let mut central = self.central.lock();
@@ -119,45 +119,45 @@ impl Sweeper {
         central
     }
 
-    /// The same for a large object, which is counted apart.
+    /// Takes the central lock for a large object, which is counted apart.
     pub(crate) fn lock_for_large(&self) -> TimedGuard<'_, Central> {
         let mut central = self.central.lock();
         central.note_acquisition(true);
         central
     }
 
-    /// The lock of what mutators share, for a process that forks.
+    /// The central lock, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.central.0
     }
 
-    /// The longest that it was held, in ticks.
+    /// The longest time that the lock was held, in ticks.
     pub(crate) fn longest_hold(&self) -> u64 {
         self.central.longest_hold()
     }
 
-    /// All the time that it was held, in ticks.
+    /// The total time that the lock was held, in ticks.
     pub(crate) fn total_hold(&self) -> u64 {
         self.central.total_hold()
     }
 
-    /// The lists of a shape, to be looked at.
+    /// A copy of a shape's lists.
     pub(crate) fn lists(&self, central: &mut Central, shape: ShapeId) -> ShapeLists {
         *central.lists(&self.heap, &self.demand, shape)
     }
 
-    /// Makes sure that it is known of a layout what it has in this cycle.
+    /// Brings the demand of a layout up to date with this cycle.
     pub(crate) fn begin_demand(&self, shape: ShapeId) {
         self.lists(&mut self.lock(), shape);
     }
 
-    /// Whether there are spans of a shape on lists, as of a moment ago.
+    /// Whether a shape has spans on lists, as of a moment ago.
     #[inline]
     pub(crate) fn has_some(&self, shape: ShapeId) -> bool {
         self.available.has(shape)
     }
 
-    /// Whether there are cells of a shape for everyone that were freed.
+    /// Whether a shape has freed cells that any mutator may take.
     #[inline]
     pub(crate) fn has_freed(&self, shape: ShapeId) -> bool {
         self.freed.has(shape)
@@ -168,12 +168,12 @@ impl Sweeper {
         self.available.set(shape, some);
     }
 
-    /// Spans of a shape are soon taken.
+    /// Prefetches the first span that a refill of the shape would take.
     pub(crate) fn prefetch(&self, central: &mut Central, shape: ShapeId) {
         central.prefetch(&self.heap, &self.demand, shape);
     }
 
-    /// Up to `most` spans of a shape for a mutator, and the cells that were freed.
+    /// Takes up to `most` spans of a shape for a mutator, and the freed cells.
     pub(crate) fn take_for_refill(
         &self,
         central: &mut Central,
@@ -187,7 +187,7 @@ impl Sweeper {
         (refill, freed)
     }
 
-    /// Spans that a mutator had come back: those that are used up, and those with free cells.
+    /// Takes back spans of a mutator: used-up ones, and those with free cells.
     pub(crate) fn return_spans(
         &self,
         central: &mut Central,
@@ -197,12 +197,12 @@ impl Sweeper {
     ) {
         central.add_used(&self.heap, &self.demand, shape, used);
         if !given.begun.is_empty() || !given.untouched.is_empty() {
-            central.give_back(&self.heap, &self.demand, shape, given);
+            central.add_returned(&self.heap, &self.demand, shape, given);
             self.look_again(central, shape);
         }
     }
 
-    /// Tells spans with free cells apart that a mutator gives back.
+    /// Sorts the spans with free cells that a mutator returns.
     pub(crate) fn returned_spans(&self, mut list: SpanList) -> ReturnedSpans {
         let (spans, cycle, mut given) =
             (self.heap.spans(), self.heap.marks().cycle(), ReturnedSpans::default());
@@ -213,7 +213,7 @@ impl Sweeper {
         given
     }
 
-    /// Spans come back that a mutator had when the last cycle ended.
+    /// Takes back spans that a mutator had when the last cycle ended.
     pub(crate) fn add_unswept(&self, central: &mut Central, shape: ShapeId, spans: SpanList) {
         if !spans.is_empty() {
             central.add_unswept(&self.heap, &self.demand, shape, spans);
@@ -221,15 +221,15 @@ impl Sweeper {
         }
     }
 
-    /// What was swept for everyone comes back.
-    pub(crate) fn return_swept(&self, central: &mut Central, swept_for: SweptSpans) {
-        central.return_swept(self.heap.spans(), swept_for);
-        if !swept_for.partial.is_empty() {
-            self.look_again(central, ShapeId::from_index(swept_for.shape));
+    /// Takes back the spans of a swept batch.
+    pub(crate) fn return_swept(&self, central: &mut Central, swept: SweptSpans) {
+        central.return_swept(self.heap.spans(), swept);
+        if !swept.partial.is_empty() {
+            self.look_again(central, ShapeId::from_index(swept.shape));
         }
     }
 
-    /// Cells of a shape were freed.
+    /// Adds freed cells of a shape.
     pub(crate) fn add_freed(&self, central: &mut Central, shape: ShapeId, freed: FreedCells) {
         if freed.len(self.heap.marks().full_cycle()) != 0 {
             central.add_freed(&self.heap, &self.demand, shape, freed);
@@ -237,13 +237,13 @@ impl Sweeper {
         }
     }
 
-    /// A mutator goes on in a span of the shape in the cycle that has just begun.
+    /// Notes that a mutator keeps its span of the shape in the cycle that has just begun.
     pub(crate) fn keep_own_spans(&self, central: &mut Central, shape: ShapeId) {
         self.lists(central, shape);
         self.demand.begin_cycle(shape, self.heap.marks().full_cycle(), true);
     }
 
-    /// Something for a mutator to sweep for everyone, up to N spans.
+    /// Takes a batch of up to `most` spans to sweep for all.
     pub(crate) fn next_sweep_batch(&self, central: &mut Central, most: u32) -> Option<SweepBatch> {
         let sweep_batch =
             if most == 0 { None } else { central.next_sweep_batch(&self.heap, &self.demand, most) };
@@ -253,13 +253,13 @@ impl Sweeper {
         sweep_batch
     }
 
-    /// Makes room for what is kept of each shape with a number in the range.
+    /// Commits the state of each shape in the range.
     pub(crate) fn commit_shapes(&self, shapes: Range<usize>) -> Result<(), OsError> {
         self.demand.commit(shapes.clone())?;
         self.lock().commit(shapes)
     }
 
-    /// Ends a marking: what it has marked is what lives.
+    /// Ends a marking: marked objects are the live ones.
     pub(crate) fn begin_cycle(
         &self,
         central: &mut Central,
@@ -275,47 +275,46 @@ impl Sweeper {
         central.begin_cycle(after, budget, goal)
     }
 
-    /// Keeps threads other than mutators from sweeping. The thread that does now is waited for: a batch at most. The mutators must be
-    /// stopped, or a mutator's sweep is waited for that waits for its turn to stop.
+    /// Keeps all threads but mutators from sweeping, and waits for those that do: one batch at most. The mutators must
+    /// be stopped; otherwise this may wait for a mutator's sweep while that mutator waits for its turn to stop.
     pub(crate) fn suspend(&self) {
         self.lock().suspend(true);
         while self.is_being_swept() {}
     }
 
-    /// Lets them again.
+    /// Lets them sweep again.
     pub(crate) fn resume(&self) {
         self.lock().suspend(false);
     }
 
-    /// Sweeps whatever has not been swept since the last marking, and waits for those who do so, too; nothing while that
-    /// is suspended.
+    /// Sweeps all unswept spans, and waits for other sweepers; does nothing while sweeping is suspended.
     pub(crate) fn finish(&self) {
         while self.sweep_some(Sweeping::Collector) || self.is_being_swept() {}
     }
 
-    /// The same for who has suspended it.
+    /// As [`finish`](Self::finish), for the thread that has suspended sweeping.
     pub(crate) fn finish_suspended(&self) {
         while self.sweep_one_batch(Sweeping::Collector, true) {}
     }
 
-    /// Sweeps some spans for everyone; false if there are none, or sweeping is suspended.
+    /// Sweeps some spans for all; false if there are none, or sweeping is suspended.
     pub(crate) fn sweep_some(&self, who: Sweeping) -> bool {
         self.sweep_one_batch(who, false)
     }
 
     fn sweep_one_batch(&self, who: Sweeping, is_suspender: bool) -> bool {
-        let mut sweep_batches = [const { None }; CHORES];
+        let mut sweep_batches = [const { None }; BATCH_SHAPES];
         {
             let mut central = self.lock();
             if central.is_suspended() && !is_suspender {
                 return false;
             }
-            let mut left = PACK;
+            let mut left = BATCH_SPANS;
             for place in &mut sweep_batches {
                 *place = self.next_sweep_batch(&mut central, left);
                 left = left.saturating_sub(match place {
                     Some(SweepBatch::Spans(_, batch)) => batch.len(),
-                    Some(SweepBatch::Large(_)) => PACK / 4,
+                    Some(SweepBatch::Large(_)) => BATCH_SPANS / 4,
                     None => left,
                 });
             }
@@ -325,7 +324,7 @@ impl Sweeper {
             central.take_in_hand();
         }
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
-        let mut results = [SweptSpans::default(); CHORES];
+        let mut results = [SweptSpans::default(); BATCH_SHAPES];
         for (sweep_batch, result) in sweep_batches.into_iter().flatten().zip(&mut results) {
             timer.swept(self.run_sweep_batch(sweep_batch, result, &mut empty));
         }
@@ -338,7 +337,7 @@ impl Sweeper {
         true
     }
 
-    /// Whether somebody sweeps for everyone now; lets them go on if so.
+    /// Whether a thread is sweeping for all; yields if so.
     fn is_being_swept(&self) -> bool {
         let swept = self.central.lock().is_being_swept();
         if swept {
@@ -347,7 +346,7 @@ impl Sweeper {
         swept
     }
 
-    /// Sweeps what was taken; what is empty becomes free pages. Returns the rest, and what was done.
+    /// Sweeps a batch; its empty spans become free pages. Returns the other spans, and the work done.
     pub(crate) fn sweep(&self, sweep_batch: SweepBatch) -> (SweptSpans, Swept) {
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut result = SweptSpans::default();
@@ -356,7 +355,7 @@ impl Sweeper {
         (result, timer.recovered())
     }
 
-    /// The same; returns how many spans there were.
+    /// The same; returns the number of spans swept.
     fn run_sweep_batch(
         &self,
         sweep_batch: SweepBatch,
@@ -389,7 +388,7 @@ impl Sweeper {
         swept
     }
 
-    /// Sweeps unswept spans that a mutator took home; those without a free cell are added to `used`, the others returned.
+    /// Sweeps spans that a mutator took; adds those without a free cell to `used`, and returns the others.
     pub(crate) fn sweep_taken(&self, mut taken: SpanList, used: &mut SpanList) -> (SpanList, Swept) {
         let (spans, mut cached) = (self.heap.spans(), SpanList::EMPTY);
         let (mut timer, swept) = (SweepTimer::start(), taken.len());
@@ -402,13 +401,13 @@ impl Sweeper {
         (cached, timer.finish())
     }
 
-    /// Sweeps a span that this thread has taken from an unswept list; returns how many of its cells live.
+    /// Sweeps a span that this thread took from an unswept list; returns its number of live cells.
     fn sweep_span(&self, page: PageIndex, span: &Span) -> usize {
         let (start, marks) = (self.heap.spans().address_of(page), self.heap.marks());
         let end = start + span.pages().bytes();
         self.heap.spans().witness().sweep(page, || marks.cycle());
         let (cells, bytes) = (span.cells_start()..span.cells_end(), span.object_bytes());
-        // After a young collection they are clear since the sweep before.
+        // After a young collection the marks are clear since the previous sweep.
         let clear = !marks.is_after_young();
         let live = if bytes < Marks::WORD_BYTES {
             if clear {
@@ -418,7 +417,7 @@ impl Sweeper {
             marks.count_allocated(start, end)
         } else {
             if clear {
-                // Of such a span few lines have a bit.
+                // Few lines of such a span have a bit.
                 // SAFETY: as above.
                 cells.clone().step_by(bytes).for_each(|cell| unsafe { marks.clear_mark(cell) });
             }
@@ -432,7 +431,7 @@ impl Sweeper {
         live
     }
 
-    /// In verify mode, fills the cells below an address that are free.
+    /// In verify mode, fills the free cells below `end`.
     pub(crate) fn clobber_dead(&self, span: &Span, end: usize) {
         if !self.clobber {
             return;
@@ -446,7 +445,7 @@ impl Sweeper {
         }
     }
 
-    /// Finds `count` free pages, sweeping and growing as needed.
+    /// Takes `count` free pages; sweeps and grows the heap as needed.
     pub(crate) fn take_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let run = self.make_pages(aside, count)?;
         self.heap.stay_within_limit(PageCount(count.0 + aside.most().0));
@@ -463,25 +462,25 @@ impl Sweeper {
             if let Some(run) = self.try_pages(aside, count) {
                 return Ok(run);
             }
-            // As little as is needed is swept here; the rest is others' as much as this thread's.
+            // Sweep no more than needed: the rest is other threads' work as much as this one's.
             if self.sweep_some(Sweeping::Allocation) {
                 continue;
             }
             let mut central = self.lock();
-            // What others are sweeping is free in a moment,
+            // Spans that other threads are sweeping become free in a moment.
             let mut wait = central.is_being_swept();
             let found = heap.check_limit(central.growth(), count).and_then(|()| {
                 if let Some(run) = heap.take_counted(central.growth(), count) {
                     return Ok(Some(run));
                 }
-                // and so is what is on its way to the kernel; but the thread that released it may be one that this process,
-                // forked since, does not have.
+                // So do pages that are being released. But after a fork, the releasing thread may not exist in this
+                // process.
                 if (wait || heap.pages().is_releasing()) && patience > 0 {
                     (wait, patience) = (true, patience - 1);
                     return Ok(None);
                 }
                 heap.grow(central.growth(), count)?;
-                // Taken before anybody else can.
+                // Take them before another thread can.
                 Ok(heap.take_counted(central.growth(), count))
             });
             match found {
@@ -499,8 +498,8 @@ impl Sweeper {
         }
     }
 
-    /// Free pages, if there are some, and what is to be cached for a mutator. Under a limit all are counted before they are
-    /// taken, and nothing is cached near it.
+    /// Takes free pages, if there are any, and caches some for the mutator. Under a limit the pages are counted before
+    /// they are taken, and near it none are cached.
     fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
         if !self.heap.is_limited() {
             return self.find_pages(aside, count);

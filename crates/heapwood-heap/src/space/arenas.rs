@@ -78,4 +78,9 @@ impl<'s> Arenas<'s> {
     pub fn trimmed_in(self) -> u32 {
         self.0.sweeper().chunks().lock().trimmed_in
     }
+
+    /// Whether a thread faults that touches what arenas have given up. Then all of it is quarantined, whatever was promised.
+    pub fn are_protected(self) -> bool {
+        self.0.sweeper().protects()
+    }
 }

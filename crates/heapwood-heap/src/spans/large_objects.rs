@@ -1,7 +1,8 @@
-//! Where large objects start: a bit for each page. They are on no list, so that one can be freed at once, by anybody:
-//! who takes the bit away has the object, be it the sweep that found it dead or a program that frees it. A second bit says that
-//! no sweep has seen the object yet, for those that follow young collections to look at no other. Invariant: a bit
-//! says that a span of one object starts there, which is whole before the bit is set and goes after it was taken.
+//! The start pages of large objects, one bit a page. Large objects are on no list, so any thread can free one at once:
+//! the thread that clears the bit has the object, be it the sweep that found it dead or a program that frees it. A
+//! second bit marks objects that no sweep has seen, so that a sweep after a young collection visits only these.
+//! Invariant: a set bit means that a span of one object starts there; the span is complete before the bit is set, and
+//! ends only after the bit was cleared.
 
 use core::ops::Range;
 use heapwood_os::sync::{AtomicArray, AtomicU64, Ordering};
@@ -13,12 +14,12 @@ const WORD_PAGES: usize = 64;
 /// The large objects of a heap.
 pub(crate) struct LargeObjects {
     starts: AtomicArray<AtomicU64>,
-    /// Those that no sweep has seen, and perhaps pages where such an object was.
+    /// Objects that no sweep has seen, and perhaps pages that such an object had.
     unseen: AtomicArray<AtomicU64>,
 }
 
 impl LargeObjects {
-    /// None, in a window of N pages.
+    /// The empty set, for a reservation of `window` pages.
     pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
         let words = window.0.div_ceil(WORD_PAGES);
         Ok(LargeObjects {
@@ -27,20 +28,20 @@ impl LargeObjects {
         })
     }
 
-    /// Makes room for those that start in these pages.
+    /// Commits the bits of these pages.
     pub(crate) fn commit(&self, pages: Range<usize>) -> Result<(), OsError> {
         let words = pages.start / WORD_PAGES..pages.end.div_ceil(WORD_PAGES);
         self.starts.commit(words.clone())?;
         self.unseen.commit(words)
     }
 
-    /// How many words say where those below a page start.
+    /// The number of words with bits of pages below `end`.
     pub(crate) fn words_below(end: PageIndex) -> usize {
         end.0.div_ceil(WORD_PAGES)
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
-        // SAFETY: callers ask about pages below the extent, for which there is room.
+        // SAFETY: callers ask about pages below the committed end; their bits are committed.
         unsafe { &*self.starts.at(index) }
     }
 
@@ -49,55 +50,55 @@ impl LargeObjects {
         unsafe { &*self.unseen.at(index) }
     }
 
-    /// An object was made that starts at a page.
+    /// Adds a new object that starts at a page.
     pub(crate) fn add_new(&self, page: PageIndex) {
         self.unsee(page);
         self.add(page);
     }
 
-    /// No sweep has seen the object that starts at a page.
+    /// Marks the object that starts at a page as unseen.
     pub(crate) fn unsee(&self, page: PageIndex) {
         self.unseen(page.0 / WORD_PAGES).fetch_or(1 << (page.0 % WORD_PAGES), Ordering::Release);
     }
 
-    /// A sweep is about to look at what starts at a page; whether none had. The thread that is told so sees it as it was made: if
-    /// another is made there meanwhile that is unseen.
+    /// Marks the object that starts at a page as seen; whether it was unseen. The caller that gets true sees the object
+    /// as it was made; an object that is made there meanwhile is unseen again.
     pub(crate) fn see(&self, page: PageIndex) -> bool {
         let (word, bit) = (self.unseen(page.0 / WORD_PAGES), 1 << (page.0 % WORD_PAGES));
         word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 
-    /// An object starts at a page.
+    /// Adds the object that starts at a page.
     pub(crate) fn add(&self, page: PageIndex) {
         self.word(page.0 / WORD_PAGES).fetch_or(1 << (page.0 % WORD_PAGES), Ordering::Release);
     }
 
-    /// Takes the object that starts at a page; false if there is none, or somebody else has it.
+    /// Takes the object that starts at a page; false if there is none, or another thread has it.
     pub(crate) fn take(&self, page: PageIndex) -> bool {
         let bit = 1 << (page.0 % WORD_PAGES);
         self.word(page.0 / WORD_PAGES).fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 
-    /// Takes those of the objects that start in the pages of a word that `bits` names; returns which nobody else has.
+    /// Takes the objects of a word that `bits` names; returns those that no other thread has.
     pub(crate) fn take_all(&self, word: usize, bits: u64) -> impl Iterator<Item = (PageIndex, u64)> {
         let taken = if bits == 0 { 0 } else { self.word(word).fetch_and(!bits, Ordering::AcqRel) & bits };
         pages_of(word, taken)
     }
 
-    /// The pages at which objects start, by a word, with the bit of each.
+    /// The start pages in a word, each with its bit.
     #[inline]
     pub(crate) fn starts_in(&self, word: usize) -> impl Iterator<Item = (PageIndex, u64)> {
         pages_of(word, self.word(word).load(Ordering::Acquire))
     }
 
-    /// Those of them that no sweep has seen.
+    /// The start pages of unseen objects in a word.
     #[inline]
     pub(crate) fn unseen_in(&self, word: usize) -> impl Iterator<Item = (PageIndex, u64)> {
         let unseen = self.unseen(word).load(Ordering::Relaxed);
         pages_of(word, if unseen == 0 { 0 } else { unseen & self.word(word).load(Ordering::Acquire) })
     }
 
-    /// The pages at which objects start, by the words `words`.
+    /// The start pages in `words`.
     pub(crate) fn starts(&self, words: Range<usize>) -> impl Iterator<Item = PageIndex> {
         words.flat_map(|word| self.starts_in(word)).map(|(page, _)| page)
     }

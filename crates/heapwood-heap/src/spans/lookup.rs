@@ -1,6 +1,6 @@
-//! From an address to the span it lies in: a range test, one load from the page table, and arithmetic. And over all spans, in
-//! order of address. Invariant: an address below the extent can be looked up in every table of the heap, whatever lies
-//! there; the extent only grows.
+//! The lookup from an address to its span: a range test, one load from the page table, and arithmetic; and the walk
+//! over all spans in order of address. Invariant: an address below the committed end (`extent`) can be looked up in
+//! every table of the heap, whatever lies there; the committed end only grows.
 
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
@@ -17,7 +17,7 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 /// The spans of a heap's reservation.
 pub(crate) struct Spans {
     base: usize,
-    /// One past the last byte that may be looked up, relative to the base.
+    /// The committed end: one past the last byte that may be looked up, relative to the base.
     extent: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
@@ -39,7 +39,7 @@ impl Spans {
         })
     }
 
-    /// Makes the tables usable for these pages, in huge pages or not.
+    /// Commits the tables for these pages, by huge pages or not.
     pub(crate) fn commit(&self, pages: Range<PageIndex>, huge: bool) -> Result<(), OsError> {
         let descriptors = pages.start.0..pages.end.0;
         self.large.commit(descriptors.clone())?;
@@ -52,19 +52,19 @@ impl Spans {
         self.descriptors.commit(descriptors)
     }
 
-    /// Gives the memory of free pages' descriptors back.
+    /// Releases the memory of free pages' descriptors.
     ///
     /// # Safety
-    /// 1. The pages are free, below the extent, and nobody takes them meanwhile.
+    /// 1. The pages are free, below the committed end, and no thread takes them meanwhile.
     pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) {
-        // SAFETY: contract 1: no span is there, and zeros are such a descriptor. The kernel may refuse.
+        // SAFETY: contract 1: no span is there, and all-zero bytes are a valid descriptor. The kernel may decline.
         let _ = unsafe { self.descriptors.decommit(first.0..first.0 + count.0) };
     }
 
-    /// Pages below `end` can be looked up from now on.
+    /// Sets the committed end: pages below `end` can be looked up from now on.
     ///
     /// # Safety
-    /// 1. The tables are committed up to there, these and all others of the heap.
+    /// 1. All tables of the heap, these included, are committed up to there.
     pub(crate) unsafe fn extend(&self, end: PageIndex) {
         self.witness.grow();
         self.extent.store(end.byte_offset(), Ordering::Release);
@@ -76,8 +76,9 @@ impl Spans {
         self.base
     }
 
-    /// How many bytes from the base on can be looked up. Who asks about an address that another thread may have stored observes it
-    /// first (`publication::observe`): else an older extent may be seen, and a new object be taken for what lies outside the heap.
+    /// The committed end, in bytes from the base. For an address that another thread may have stored, the caller
+    /// observes it first (`publication::observe`). Otherwise it may see an older end, and take a new object for an
+    /// address outside the heap.
     #[inline(always)]
     pub(crate) fn extent(&self) -> usize {
         self.extent.load(Ordering::Relaxed)
@@ -89,13 +90,13 @@ impl Spans {
         PageIndex(self.extent() / PAGE_SIZE)
     }
 
-    /// How old pages are.
+    /// The young pages.
     #[inline(always)]
     pub(crate) fn ages(&self) -> &YoungPages {
         &self.ages
     }
 
-    /// Where large objects start.
+    /// The start pages of large objects.
     pub(crate) fn large(&self) -> &LargeObjects {
         &self.large
     }
@@ -106,13 +107,13 @@ impl Spans {
         address.offset_from(Address::new(self.base)) < self.extent()
     }
 
-    /// The page that an address of the reservation lies in.
+    /// The page of an address in the reservation.
     #[inline(always)]
     pub(crate) fn page_of(&self, address: usize) -> PageIndex {
         PageIndex((address - self.base) / PAGE_SIZE)
     }
 
-    /// The first page of the span that an address lies in.
+    /// The first page of the span of an address.
     ///
     /// # Panics
     /// It lies outside the heap.
@@ -156,22 +157,23 @@ impl Spans {
         self.at(page)
     }
 
-    /// The same, of a page that an allocation buffer, a list or the page table names: those of spans that exist.
+    /// The same for a page that a buffer, a list or the page table names: a span exists there.
     #[inline(always)]
     pub(crate) fn at(&self, page: PageIndex) -> &Span {
         debug_assert!(page < self.end());
-        // SAFETY: descriptors below the extent are committed, and spans lie there; what changes in them is atomic, but when
-        // a span is made, which nobody else knows yet.
+        // SAFETY: descriptors below the committed end are committed, and spans lie there. Fields that change are
+        // atomic, except while a span is made, and then no other thread knows it.
         unsafe { &*self.descriptors.at(page.0) }
     }
 
-    /// Fetches the line of a page's descriptor, if a span is likely to begin there soon.
+    /// Prefetches the descriptor of a page where a span is likely to begin soon.
     #[inline(always)]
     pub(crate) fn prefetch(&self, page: PageIndex) {
         crate::prefetch::for_write(self.descriptors.as_ptr().wrapping_add(page.0).cast());
     }
 
-    /// The same of one that is the caller's: a mutator's own, one that is being swept, or one on a list that it holds.
+    /// The same for a span that the caller owns: a mutator's own, one being swept, or one on a list that the caller
+    /// holds.
     #[inline(always)]
     pub(crate) fn own(&self, page: PageIndex) -> &Span {
         self.witness.own(page);
@@ -184,7 +186,7 @@ impl Spans {
         self.own(PageIndex(number as usize))
     }
 
-    /// Who uses spans as its own.
+    /// The witness of span ownership.
     #[inline(always)]
     pub(crate) fn witness(&self) -> &Witness {
         &self.witness
@@ -193,32 +195,32 @@ impl Spans {
     /// Makes pages a span.
     ///
     /// # Safety
-    /// 1. The caller has taken the pages, all that the span says, for it; nobody else knows of them.
+    /// 1. The caller has taken all pages of the span for it; no other thread knows them.
     /// 2. The span is of the shape given by `kind`.
     pub(crate) unsafe fn add(&self, page: PageIndex, span: Span, kind: ScanKind) {
         let (pages, shape) = (span.pages(), span.shape());
         self.witness.make(page, || span.swept_in());
-        // SAFETY: contract 1; pages in use lie below the extent.
+        // SAFETY: contract 1; pages in use lie below the committed end.
         unsafe { self.descriptors.at(page.0).write(span) };
         self.table.set_span(page, pages, kind, shape);
     }
 
-    /// Makes a chunk of an arena, which is of the same pages, anew.
+    /// Rewrites the descriptor of an arena chunk, which keeps its pages.
     ///
     /// # Safety
-    /// 1. The chunk is the caller's, and no arena's.
+    /// 1. The caller owns the chunk, and no arena has it.
     pub(crate) unsafe fn renew(&self, page: PageIndex, span: Span) {
-        // SAFETY: contract 1; pages in use lie below the extent.
+        // SAFETY: contract 1; pages in use lie below the committed end.
         unsafe { self.descriptors.at(page.0).write(span) };
     }
 
-    /// A chunk of an arena is none any more. The caller held it.
+    /// Ends an arena chunk that the caller owns: its pages have no span any more.
     pub(crate) fn remove_chunk(&self, page: PageIndex) {
         self.ages.set(page, self.at(page).pages(), 0);
         self.remove(page);
     }
 
-    /// No span has the pages any more. The caller held it.
+    /// Ends a span that the caller owns.
     pub(crate) fn remove(&self, page: PageIndex) {
         self.witness.end(page);
         self.table.clear_span(page, self.at(page).pages());
@@ -230,20 +232,20 @@ impl Spans {
         entry.kind().is_some() && entry.back().0 == 0 && self.at(page).cell_size() == 0
     }
 
-    /// The span that an address lies in.
+    /// The span of an address.
     #[inline]
     pub(crate) fn find(&self, address: Address) -> Option<&Span> {
         if !self.contains(address) {
             return None;
         }
         let page = self.page_of(address.get());
-        // SAFETY: the address lies below the extent.
+        // SAFETY: the address lies below the committed end.
         let entry = unsafe { self.table.get(page) };
         entry.kind()?;
         Some(self.at(entry.first_page(page)))
     }
 
-    /// All pages in order of address: each free one, and the first of each span with the span.
+    /// All pages in order of address: each free page, and the first page of each span with the span.
     pub(crate) fn walk(&self) -> impl Iterator<Item = (PageIndex, Option<&Span>)> {
         let (mut next, end) = (PageIndex(0), self.end());
         core::iter::from_fn(move || {

@@ -1,14 +1,14 @@
-//! Where objects lie: spans of pages, and the way from an address to its span.
+//! Spans of pages, and the lookup from an address to its span.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `span` | span descriptors and their states |
-//! | `young_pages` | a byte a page: whether all there is young |
-//! | `page_table` | a word a page: what lies there |
-//! | `lookup` | the two together: from an address to its span, and over all spans |
+//! | `young_pages` | one byte a page: whether all objects there are young |
+//! | `page_table` | one word a page: the kind and span of the page |
+//! | `lookup` | both together: from an address to its span, and a walk over all spans |
 //! | `span_list` | lists of spans |
-//! | `large_objects` | where large objects start |
-//! | `witness` | who uses a span as its own, for loom's models |
+//! | `large_objects` | the pages where large objects start |
+//! | `witness` | loom's view of span ownership |
 
 pub(crate) mod large_objects;
 pub(crate) mod lookup;

@@ -1,11 +1,11 @@
-//! The page table: one word a page that answers what lies there.
+//! The page table: one word a page with the kind of its contents.
 //!
-//! The entry of a page in a span holds the scan kind, the shape, and how many pages before it the span starts; a
-//! page that no span owns has entry 0. So an ambiguous word is dropped after one range test and one load, and a
-//! precise edge gets its layout with one load. Chunks of pages that lie inside one long span have one entry together
-//! instead of one each, so that an object of gigabytes costs kilobytes here; the span's first page always has its own.
-//! Invariant: entries are committed for every page below the extent, holes included, and where a
-//! chunk's entry is set its pages' are 0.
+//! The entry of a page in a span holds the scan kind, the shape, and the distance to the first page of the span. A page
+//! without a span has entry 0. So an ambiguous word is rejected after one range test and one load, and a precise edge
+//! gets its layout with one load. A table chunk (4 MiB of pages) inside one long span has one entry for all its pages,
+//! so that an object of gigabytes costs kilobytes here; the first page of a span always has its own. Invariant: entries
+//! are committed for every page below the committed end, holes included, and where a chunk's entry is set, the entries
+//! of its pages are 0. The flat table is Go's spans array, with the layout in the entry.
 
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
-/// What lies in a page.
+/// The entry of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct PageEntry(u64);
@@ -27,7 +27,7 @@ impl PageEntry {
         PageEntry(kind as u64 | (shape.index() as u64) << SHAPE_SHIFT | (back as u64) << BACK_SHIFT)
     }
 
-    /// How objects here are scanned; `None` where no span is.
+    /// The scan kind of objects here; `None` where no span is.
     #[inline(always)]
     pub fn kind(self) -> Option<ScanKind> {
         ScanKind::from_bits((self.0 & 15) as u8)
@@ -45,26 +45,26 @@ impl PageEntry {
         ShapeId::from_index((self.0 as u32) >> SHAPE_SHIFT)
     }
 
-    /// The first page of the span that `page` belongs to, whose entry this is.
+    /// The first page of the span of `page`, whose entry this is.
     #[inline(always)]
     pub(crate) fn first_page(self, page: PageIndex) -> PageIndex {
         PageIndex(page.0 - self.back().0)
     }
 
-    /// How many pages back the span starts.
+    /// The distance to the first page of the span.
     #[inline(always)]
     pub fn back(self) -> PageCount {
         PageCount((self.0 >> BACK_SHIFT) as usize)
     }
 }
 
-/// The pages of a chunk (4 MiB).
+/// The pages of a table chunk (4 MiB).
 const CHUNK: usize = 512;
 
-/// The entries of all pages of a heap's window.
+/// The entries of all pages of a heap's reservation.
 pub(crate) struct PageTable {
     entries: MappedArray<AtomicU64>,
-    /// For chunks inside a span: its entry, with the span's first page where pages say how far back that is.
+    /// The entries of chunks inside a span, with the span's first page in place of the distance.
     chunks: MappedArray<AtomicU64>,
 }
 
@@ -88,17 +88,17 @@ impl PageTable {
     /// The entry of a page.
     ///
     /// # Safety
-    /// 1. The page lies below the extent.
+    /// 1. The page lies below the committed end.
     #[inline(always)]
     pub(crate) unsafe fn get(&self, page: PageIndex) -> PageEntry {
-        // SAFETY: entries below the extent are committed (contract 1).
+        // SAFETY: entries below the committed end are committed (contract 1).
         let entry = unsafe { &*self.entries.at(page.0) }.load(Ordering::Relaxed);
         if entry != 0 { PageEntry(entry) } else { self.get_chunk(page) }
     }
 
     #[cold]
     fn get_chunk(&self, page: PageIndex) -> PageEntry {
-        // SAFETY: as for `get`: a chunk with a page below the mark is committed.
+        // SAFETY: as for `get`: a chunk with a page below the committed end is committed.
         let entry = PageEntry(unsafe { &*self.chunks.at(page.0 / CHUNK) }.load(Ordering::Relaxed));
         match entry.kind() {
             Some(kind) => PageEntry::new(kind, entry.shape(), page.0 - entry.back().0),
@@ -130,13 +130,13 @@ impl PageTable {
         }
     }
 
-    /// The chunks inside a span, but for the one it begins in.
+    /// The chunks inside a span, without the chunk it begins in.
     fn chunks_inside(first: PageIndex, count: PageCount) -> core::ops::Range<usize> {
         let (from, to) = (first.0 / CHUNK + 1, (first.0 + count.0) / CHUNK);
         from..to.max(from)
     }
 
-    /// The pages of a span outside those.
+    /// The pages of a span outside those chunks.
     fn pages_outside(first: PageIndex, count: PageCount) -> impl Iterator<Item = PageIndex> {
         let (end, chunks) = (first.0 + count.0, Self::chunks_inside(first, count));
         let (head, tail) = if chunks.is_empty() {
@@ -148,7 +148,7 @@ impl PageTable {
     }
 
     fn store(&self, page: PageIndex, entry: u64) {
-        // SAFETY: the pages of a span lie below the extent.
+        // SAFETY: the pages of a span lie below the committed end.
         unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Release);
     }
 

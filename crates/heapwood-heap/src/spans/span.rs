@@ -1,6 +1,6 @@
-//! Spans: runs of pages cut into cells of one shape, or holding one large object.
+//! Spans: runs of pages cut into cells of one shape, or holding one large object; Go's mspan.
 //!
-//! A span is in one of these states; its owner is who may touch its descriptor:
+//! A span is in one of these states; only its owner may change its descriptor:
 //!
 //! ```text
 //!   free pages --new--> ALLOCATING (a mutator) --exhausted or stop--> FULL, PARTIAL (central lists)
@@ -11,9 +11,10 @@
 //!
 //! (`central` has the lists in detail.)
 //!
-//! Which cells exist: those whose allocation bit is set, and those in the window, from where the owner began in this
-//! cycle up to the frontier (runs are consumed in ascending order, so every cell between has been handed out or had
-//! outlived the last cycle). So a span stays its owner's when a cycle ends: its window becomes empty, and that is all.
+//! A cell exists if its allocation bit is set, or if it lies in the fresh range (`window`): from the owner's cursor at
+//! the start of this cycle up to the frontier. Runs are consumed in ascending order, so every cell in that range is
+//! allocated or outlived the last cycle. A span thus stays with its owner when a cycle ends: only its fresh range
+//! becomes empty.
 
 use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
@@ -25,36 +26,37 @@ use heapwood_pages::PageCount;
 /// No span: the end of a list.
 pub(crate) const NO_SPAN: u32 = 0;
 
-/// A span's descriptor: one line, at the index of the span's first page.
+/// A span's descriptor: one cache line, at the index of the span's first page.
 #[repr(C, align(64))]
 pub struct Span {
     /// The address of the first cell.
     cells_start: usize,
     /// One past the last cell; for a large object, one past its last byte.
     cells_end: usize,
-    /// [`reciprocal`] of the cell size; of a chunk of an arena, the number of that.
+    /// [`reciprocal`] of the cell size; for an arena chunk, the number of its arena.
     reciprocal: u64,
-    /// Cells from the low half up to the high half exist, in bytes from the first.
+    /// The fresh range, in bytes from the first cell: its start in the low half, the frontier in the high half.
     window: AtomicU64,
     pages: u32,
     /// 0 for a large object.
     cell_size: u32,
     shape: ShapeId,
-    /// The sweep cycle this span has been swept in.
+    /// The cycle in which this span was swept.
     swept_in: AtomicU32,
-    /// The next span of the batch this one is in.
+    /// The next span of its batch.
     next: AtomicU32,
-    /// Of the first of a batch (chunks of arenas have other things here): the first of the next batch,
+    /// In the first span of a batch, the first span of the next batch. Arena chunks use this and the next two fields
+    /// otherwise.
     next_batch: AtomicU32,
-    /// the last of its own,
+    /// In the first span of a batch, its last span.
     batch_last: AtomicU32,
-    /// and how many it has.
+    /// In the first span of a batch, its length.
     batch_len: AtomicU8,
     /// The memory has never been written: cells are zero already.
     fresh: AtomicU8,
-    /// It is a mutator's, or about to become it.
+    /// It belongs to a mutator, or is about to.
     held: AtomicU8,
-    /// Of a large object: it was found alive by a sweep, so the side that takes the next marks may have one of it.
+    /// For a large object: a sweep found it alive, so the next mark side may have a mark of it.
     survived: AtomicU8,
 }
 
@@ -63,7 +65,7 @@ const _: () = assert!(size_of::<Span>() == 64);
 // SAFETY: all-zero bytes are a descriptor that no page refers to; it holds plain numbers and atomics.
 unsafe impl Zeroed for Span {}
 
-/// The window of a large object: its cell is in it.
+/// The fresh range of a large object: it contains the cell.
 const ALL: u64 = 1 << 32;
 
 impl Span {
@@ -95,7 +97,7 @@ impl Span {
         Span { window: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
     }
 
-    /// The same of a chunk of an arena with this number.
+    /// The same of an arena chunk of the arena with this number.
     pub(crate) fn of_chunk(
         start: usize,
         pages: PageCount,
@@ -132,20 +134,20 @@ impl Span {
         }
     }
 
-    /// One past the cells that have been handed out, or had outlived the last cycle.
+    /// One past the cells that are allocated or outlived the last cycle.
     #[inline]
     pub(crate) fn frontier(&self) -> usize {
         self.cells_start + (self.window.load(Ordering::Relaxed) >> 32) as usize
     }
 
-    /// The cells up to this address have been handed out.
+    /// Sets the frontier: the cells below this address are allocated.
     #[inline]
     pub(crate) fn set_frontier(&self, addr: usize) {
         let from = self.window.load(Ordering::Relaxed) as u32;
         self.set_window(from, addr);
     }
 
-    /// A cycle has ended, and this one's owner goes on at an address: what lies below outlived that if its bit says so.
+    /// Begins a cycle at the owner's cursor: a cell below it exists only if its allocation bit is set.
     pub(crate) fn begin_window(&self, addr: usize) {
         self.set_window((addr - self.cells_start) as u32, addr);
     }
@@ -155,7 +157,7 @@ impl Span {
         self.window.store(frontier << 32 | from as u64, Ordering::Relaxed);
     }
 
-    /// Whether a cell lies in the window; of a span that was swept in another cycle this means nothing.
+    /// Whether a cell lies in the fresh range. Meaningless for a span that was swept in another cycle.
     #[inline]
     pub(crate) fn has_handed_out(&self, cell: usize) -> bool {
         let (window, at) = (self.window.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
@@ -167,12 +169,12 @@ impl Span {
         self.window.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it was allocated from in this cycle, or its owner goes on in it.
+    /// Whether it was allocated from in this cycle, or its owner keeps it.
     pub(crate) fn is_begun_in(&self, cycle: u32) -> bool {
         self.is_swept_in(cycle) && !self.has_empty_window()
     }
 
-    /// A mutator begins to allocate from a span that was swept and not touched since, perhaps some cycles ago.
+    /// Begins to allocate from a span that was swept, perhaps some cycles ago, and not touched since.
     pub(crate) fn begin_in(&self, cycle: u32) {
         if !self.is_swept_in(cycle) {
             debug_assert!(self.has_empty_window());
@@ -180,12 +182,12 @@ impl Span {
         }
     }
 
-    /// Where the owner began in this cycle.
+    /// The start of the fresh range: the owner's cursor when this cycle began.
     pub(crate) fn start_of_window(&self) -> usize {
         self.cells_start + self.window.load(Ordering::Relaxed) as u32 as usize
     }
 
-    /// Whether a cell lies in the window or above it.
+    /// Whether a cell lies in the fresh range or above it.
     pub(crate) fn is_above_start_of_window(&self, cell: usize) -> bool {
         self.start_of_window() <= cell
     }
@@ -196,12 +198,12 @@ impl Span {
         if self.cell_size == 0 { self.cells_end - self.cells_start } else { self.cell_size as usize }
     }
 
-    /// How many cells the span has; 1 for a large object.
+    /// The number of cells; 1 for a large object.
     pub fn cells(&self) -> usize {
         (self.cells_end - self.cells_start) / self.object_bytes()
     }
 
-    /// Its cells in order of address, whether or not there are objects in them.
+    /// Its cells in order of address, whether or not they hold objects.
     pub fn iter(&self) -> Cells {
         Cells { next: self.cells_start, end: self.cells_end, step: self.object_bytes() }
     }
@@ -217,7 +219,7 @@ impl Span {
         self.cells_end
     }
 
-    /// The first byte of the cell that an address lies in, whether or not an object is there.
+    /// The first byte of the cell at an address, whether or not it holds an object.
     #[inline]
     pub fn cell_in(&self, address: Address) -> Option<Address> {
         let address = address.get();
@@ -234,7 +236,7 @@ impl Span {
         self.cell_size
     }
 
-    /// How many pages it has.
+    /// The number of pages.
     pub fn pages(&self) -> PageCount {
         PageCount(self.pages as usize)
     }
@@ -250,12 +252,12 @@ impl Span {
         self.swept_in.load(Ordering::Relaxed) == cycle
     }
 
-    /// The cycle in which it was swept, or made, last.
+    /// The cycle in which it was last swept, or made.
     pub(crate) fn swept_in(&self) -> u32 {
         self.swept_in.load(Ordering::Relaxed)
     }
 
-    /// It counts as swept in this cycle.
+    /// Marks it as swept in this cycle.
     pub(crate) fn set_swept_in(&self, cycle: u32) {
         self.swept_in.store(cycle, Ordering::Relaxed);
     }
@@ -272,19 +274,19 @@ impl Span {
         self.cell_size == 0 && !self.has_survived()
     }
 
-    /// A sweep has found this large object alive.
+    /// Notes that a sweep has found this large object alive.
     #[inline]
     pub(crate) fn set_survived(&self) {
         self.survived.store(1, Ordering::Relaxed);
     }
 
-    /// What was written in it may lie in every cell, and none was handed out in this cycle.
+    /// Empties the fresh range. From now on any cell may have been written.
     pub(crate) fn reset(&self) {
         self.set_window(0, self.cells_start);
         self.fresh.store(0, Ordering::Relaxed);
     }
 
-    /// A chunk of an arena is no object any more; it counts as freed in this full cycle.
+    /// Ends an arena chunk as an object; it counts as freed in this full cycle.
     pub(crate) fn end_chunk(&self, full_cycle: u32) {
         self.reset();
         self.survived.store(0, Ordering::Relaxed);
@@ -292,22 +294,23 @@ impl Span {
         self.set_swept_in(full_cycle);
     }
 
-    /// The memory of a free chunk reads as zeros.
+    /// Notes that the memory of a free arena chunk reads as zeros.
     pub(crate) fn set_fresh(&self) {
         self.fresh.store(1, Ordering::Relaxed);
     }
 
-    /// Of a chunk of an arena: its state (`arenas/chunk.rs`).
+    /// The state of an arena chunk (`arenas/chunk.rs`).
     pub(crate) fn held_bits(&self) -> &AtomicU8 {
         &self.held
     }
 
-    /// How far it is used, and was when the last collection ended, in bytes from the first.
+    /// For an arena chunk, its frontier (index 0) and its frontier at the end of the last collection (1), in bytes from
+    /// its start.
     pub(crate) fn link(&self, index: usize) -> &AtomicU32 {
         if index == 0 { &self.next_batch } else { &self.batch_last }
     }
 
-    /// What was noted of it.
+    /// The flags of an arena chunk.
     pub(crate) fn flags(&self) -> &AtomicU8 {
         &self.batch_len
     }
@@ -317,63 +320,63 @@ impl Span {
         self.reciprocal
     }
 
-    /// Whether cells that are free have never been written.
+    /// Whether its free cells have never been written.
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {
         self.fresh.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it is a mutator's, or about to become it. What was a mutator's when a cycle ended may seem so until it is
-    /// swept.
+    /// Whether it belongs to a mutator, or is about to. A span that was a mutator's when a cycle ended may seem so
+    /// until it is swept.
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::Acquire) != 0
     }
 
-    /// It is a mutator's now, or no more.
+    /// Sets whether it belongs to a mutator.
     pub(crate) fn set_held(&self, held: bool) {
-        // The thread that sees that it is nobody's may write where its owner wrote.
+        // Release: a thread that sees it unheld may write where its owner wrote.
         self.held.store(held as u8, Ordering::Release);
     }
 
-    /// The number of the next span of the batch this one is in.
+    /// The number of the next span of its batch.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Links it; the span is the caller's, as a span of its own or of a list that it holds.
+    /// Sets the next span. The caller owns the span, or holds its list.
     #[inline]
     pub(crate) fn set_next(&self, next: u32) {
         self.next.store(next, Ordering::Relaxed);
     }
 
-    /// What is known of the batch that it is the first of.
+    /// The batch that this span begins.
     #[inline]
-    pub(crate) fn batch(&self) -> Pack {
-        Pack {
+    pub(crate) fn batch(&self) -> Batch {
+        Batch {
             next: self.next_batch.load(Ordering::Relaxed),
             last: self.batch_last.load(Ordering::Relaxed),
             len: self.batch_len.load(Ordering::Relaxed),
         }
     }
 
-    /// It is the first of a batch; the caller holds the list, or makes one.
+    /// Makes it the first of a batch; the caller holds the list, or makes one.
     #[inline]
-    pub(crate) fn set_batch(&self, batch: Pack) {
+    pub(crate) fn set_batch(&self, batch: Batch) {
         self.next_batch.store(batch.next, Ordering::Relaxed);
         self.batch_last.store(batch.last, Ordering::Relaxed);
         self.batch_len.store(batch.len, Ordering::Relaxed);
     }
 }
 
-/// What the first span of a batch says of it.
+/// The record of a batch in its first span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pack {
+pub(crate) struct Batch {
     /// The first span of the next batch.
     pub(crate) next: u32,
     /// The last span of this one.
     pub(crate) last: u32,
-    /// How many spans it has.
+    /// The number of spans.
     pub(crate) len: u8,
 }
 

@@ -1,22 +1,22 @@
-//! Lists of spans, in order of arrival, as chains of batches: the spans of a batch are linked, and its first says where
-//! the batch ends and which is the next. So whole batches change hands by a few stores, however many spans they have, and who
-//! wants a handful of spans looks at few. The thread that holds a list owns the spans on it: the holder of the central lock those of
-//! shared lists, a thread those of a list of its own. Invariant: a batch has 1 to [`MOST_IN_PACK`] spans, the last one's link
-//! and the last batch's are [`NO_SPAN`], and an empty list is all zeros.
+//! Lists of spans in order of arrival, as chains of batches (as in tcmalloc). The spans of a batch are linked, and its
+//! first span records the end of the batch and the next one. So whole batches move between lists by a few stores, and
+//! taking a few spans reads few of them. The holder of a list owns the spans on it: the holder of the central lock
+//! those of central lists, a thread those of its own lists. Invariant: a batch has 1 to [`MOST_IN_BATCH`] spans; the
+//! link of its last span, and the next batch of the last batch, are [`NO_SPAN`]; an empty list is all zeros.
 
 use crate::spans::lookup::Spans;
-use crate::spans::span::{NO_SPAN, Pack};
+use crate::spans::span::{Batch, NO_SPAN};
 use heapwood_pages::PageIndex;
 
 /// The most spans of a batch.
-pub(crate) const MOST_IN_PACK: u8 = 16;
+pub(crate) const MOST_IN_BATCH: u8 = 16;
 
 /// A list of spans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpanList {
     /// The first span, which is the first of the first batch.
     head: u32,
-    /// The first of the last batch.
+    /// The first span of the last batch.
     last_batch: u32,
     len: u32,
 }
@@ -30,7 +30,7 @@ impl SpanList {
         self.head == NO_SPAN
     }
 
-    /// How many spans it has.
+    /// The number of spans.
     pub(crate) fn len(self) -> u32 {
         self.len
     }
@@ -45,7 +45,7 @@ impl SpanList {
         let number = page.0 as u32;
         let span = spans.own(page);
         span.set_next(NO_SPAN);
-        span.set_batch(Pack { next: NO_SPAN, last: number, len: 1 });
+        span.set_batch(Batch { next: NO_SPAN, last: number, len: 1 });
         self.append(spans, SpanList { head: number, last_batch: number, len: 1 });
     }
 
@@ -61,19 +61,19 @@ impl SpanList {
         self.len += other.len;
         let last = spans.numbered(self.last_batch);
         let (batch, theirs) = (last.batch(), spans.numbered(other.head).batch());
-        if batch.len + theirs.len > MOST_IN_PACK {
-            last.set_batch(Pack { next: other.head, ..batch });
+        if batch.len + theirs.len > MOST_IN_BATCH {
+            last.set_batch(Batch { next: other.head, ..batch });
             self.last_batch = other.last_batch;
             return;
         }
         spans.numbered(batch.last).set_next(other.head);
-        last.set_batch(Pack { next: theirs.next, last: theirs.last, len: batch.len + theirs.len });
+        last.set_batch(Batch { next: theirs.next, last: theirs.last, len: batch.len + theirs.len });
         if other.last_batch != other.head {
             self.last_batch = other.last_batch;
         }
     }
 
-    /// Adds a list before the first.
+    /// Adds a list at the front.
     pub(crate) fn prepend(&mut self, spans: &Spans, mut other: SpanList) {
         other.append(spans, *self);
         *self = other;
@@ -91,7 +91,7 @@ impl SpanList {
                 self.last_batch = NO_SPAN;
             }
         } else {
-            spans.numbered(next).set_batch(Pack { len: batch.len - 1, ..batch });
+            spans.numbered(next).set_batch(Batch { len: batch.len - 1, ..batch });
             if self.last_batch == self.head {
                 self.last_batch = next;
             }
@@ -100,7 +100,7 @@ impl SpanList {
         Some(first)
     }
 
-    /// Takes up to `most` spans off the beginning: whole batches, or a part of the first.
+    /// Takes up to `most` spans off the front: whole batches, or a part of the first.
     pub(crate) fn split(&mut self, spans: &Spans, most: u32) -> SpanList {
         let mut taken = SpanList { head: self.head, ..SpanList::EMPTY };
         while self.head != NO_SPAN {
@@ -117,7 +117,7 @@ impl SpanList {
             return self.split_batch(spans, most);
         }
         let last = spans.numbered(taken.last_batch);
-        last.set_batch(Pack { next: NO_SPAN, ..last.batch() });
+        last.set_batch(Batch { next: NO_SPAN, ..last.batch() });
         if self.head == NO_SPAN {
             self.last_batch = NO_SPAN;
         }
@@ -136,8 +136,8 @@ impl SpanList {
         taken
     }
 
-    /// All its spans, in order, and whether batches and counts are right so far: at the end that the list has no more or
-    /// fewer spans than it says.
+    /// All its spans in order, each with whether batches and counts are right so far; the last one also tells whether
+    /// the length is.
     pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
         let (mut at, mut in_batch, mut seen) = (self.head, 0, 0);
         let mut batch = None;
@@ -151,7 +151,7 @@ impl SpanList {
             (in_batch, seen) = (in_batch + 1, seen + 1);
             at = here.next();
             if at == NO_SPAN {
-                right = first.last as usize == page.0 && first.len == in_batch && in_batch <= MOST_IN_PACK;
+                right = first.last as usize == page.0 && first.len == in_batch && in_batch <= MOST_IN_BATCH;
                 (at, in_batch, batch) = (first.next, 0, None);
             }
             right &= (at == NO_SPAN) == (seen == self.len);

@@ -1,15 +1,15 @@
-//! What loom's models see of spans, whose descriptors are plain memory to loom: a cell and a count for each page. The thread that uses
-//! a span as its own, as a mutator, a sweep, or the holder of the list that it is on, touches the cell of its first page, so
-//! loom reports two that do so in no order, and the cell one that sweeps what was swept or made in this cycle. Who looks at a
-//! span of others counts, as who makes or ends one does: loom tries such steps in every order. Invariant: without `cfg(loom)`
-//! there is nothing here.
+//! Loom's view of span ownership. Span descriptors are plain memory to loom, so its models keep a cell and a count for
+//! each page. A thread that uses a span as its own (a mutator, a sweep, the holder of its list) touches the cell of the
+//! first page. Loom then reports two threads that do so without order, and the cell reports a sweep of a span that was
+//! swept or made in this cycle. A thread that looks at another's span counts, as does one that makes or ends a span:
+//! loom tries such steps in every order. Invariant: without `cfg(loom)` this is empty.
 
 #[cfg(not(loom))]
 use heapwood_pages::PageIndex;
 #[cfg(loom)]
 pub(crate) use modelled::Witness;
 
-/// Nobody looks.
+/// The witness outside loom: nothing.
 #[cfg(not(loom))]
 pub(crate) struct Witness;
 
@@ -23,23 +23,23 @@ impl Witness {
     #[inline(always)]
     pub(crate) fn own(&self, _: PageIndex) {}
 
-    /// It makes one, in a cycle.
+    /// The calling thread makes a span in a cycle.
     #[inline(always)]
     pub(crate) fn make(&self, _: PageIndex, _cycle: impl FnOnce() -> u32) {}
 
-    /// It ends one of its own.
+    /// The calling thread ends a span of its own.
     #[inline(always)]
     pub(crate) fn end(&self, _: PageIndex) {}
 
-    /// It sweeps one of its own.
+    /// The calling thread sweeps a span of its own.
     #[inline(always)]
     pub(crate) fn sweep(&self, _: PageIndex, _cycle: impl FnOnce() -> u32) {}
 
-    /// It looks at one that others may end and make anew meanwhile.
+    /// The calling thread looks at a span that others may end and make anew meanwhile.
     #[inline(always)]
     pub(crate) fn look(&self, _: PageIndex) {}
 
-    /// Pages can be looked up that could not be before.
+    /// The range of valid lookups has grown.
     #[inline(always)]
     pub(crate) fn grow(&self) {}
 }
@@ -52,25 +52,25 @@ mod modelled {
     /// Models have small heaps.
     const PAGES: usize = 64;
 
-    /// What is kept of the spans that begin at each page.
+    /// The record of the spans that begin at each page.
     pub(crate) struct Witness(Vec<Seen>, Grown);
 
-    /// How often more pages could be looked up.
+    /// The number of times that the heap grew.
     #[derive(Default)]
     struct Grown(UnsafeCell<u32>);
 
-    // SAFETY: loom reports accesses that are in no order.
+    // SAFETY: loom reports unordered accesses.
     unsafe impl Sync for Grown {}
 
     #[derive(Default)]
     struct Seen {
-        /// The cycle in which the last was made or swept.
+        /// The cycle in which the last span was made or swept.
         swept_in: UnsafeCell<u32>,
         looks: AtomicU32,
         made: UnsafeCell<u32>,
     }
 
-    // SAFETY: loom reports accesses that are in no order.
+    // SAFETY: loom reports unordered accesses.
     unsafe impl Sync for Seen {}
 
     impl Witness {
@@ -89,7 +89,7 @@ mod modelled {
 
         pub(crate) fn make(&self, page: PageIndex, cycle: impl FnOnce() -> u32) {
             self.look(page);
-            // SAFETY: loom reports accesses that are in no order.
+            // SAFETY: loom reports unordered accesses.
             self.0[page.0].made.with_mut(|made| unsafe { *made += 1 });
             self.with(page, |swept_in| *swept_in = cycle());
         }
@@ -112,8 +112,8 @@ mod modelled {
             self.1.0.with_mut(|grown| unsafe { *grown += 1 });
         }
 
-        /// The calling thread has met a pointer into the span that begins at a page: it was made before, and its page can be
-        /// looked up.
+        /// The calling thread has met a pointer into the span that begins at a page, so the span was made before, and
+        /// the page can be looked up.
         #[cfg(test)]
         pub(crate) fn know(&self, page: PageIndex) {
             // SAFETY: as above.

@@ -1,25 +1,26 @@
-//! The age of each page, a byte: whether all that lies in it was made in this cycle. A store into an object there needs no
-//! write barrier, for a young collection looks at the object anyway; and most stores are of that kind. A page is young if its
-//! span was taken or made without any object. Ages are told apart by two numbers that cycles take in turn, so none has to be
-//! taken back as a cycle ends: a sweep, or an owner that goes on in its span, clears them before the cycle after the next.
-//! Invariant: where a page has the age of the cycle under way, no object in it is older than that cycle.
+//! Young pages: one byte a page, which tells whether all objects there were made in this cycle. A store into such an
+//! object needs no write barrier, since a young collection visits the object anyway, and most stores are of that kind.
+//! A page is young if its span was made, or taken, without any object. Two ages alternate between cycles, so the end of
+//! a cycle resets none: a sweep, or the owner that keeps its span, clears the age before the cycle after the next.
+//! Invariant: where a page has the age of the current cycle, no object in it is older than that cycle. The
+//! ages are indexed as a card table is.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
-/// Objects with more pages (4 MiB) have no age: a few stores into them are not worth N bytes.
+/// Objects with more pages (4 MiB) have no age: the saved barriers would not pay for the stores here.
 const MOST: usize = 512;
 
 /// The ages of a heap's pages.
 pub(crate) struct YoungPages(MappedArray<AtomicU8>);
 
-/// The bit of pages of arenas: not all there that is old has its bit.
+/// The bit of arena pages: not every old object there has its allocation bit.
 pub(crate) const IN_ARENA: u8 = 4;
 /// The bits of the age itself.
 pub(crate) const AGE: u8 = 3;
 
-/// The age of the pages that are young in a cycle.
+/// The age of young pages in a cycle.
 #[inline(always)]
 pub(crate) fn age_in(cycle: u32) -> u8 {
     1 + (cycle & 1) as u8
@@ -39,24 +40,24 @@ impl YoungPages {
         self.0.as_ptr()
     }
 
-    /// The age of a page below the extent.
+    /// The age of a page below the committed end.
     pub(crate) fn get(&self, page: PageIndex) -> u8 {
-        // SAFETY: ages below the extent are committed.
+        // SAFETY: ages below the committed end are committed.
         unsafe { &*self.0.at(page.0) }.load(Ordering::Relaxed)
     }
 
-    /// The pages of a span of the caller's have this age.
+    /// Sets the age of the pages of a span that the caller owns.
     #[inline]
     pub(crate) fn set(&self, first: PageIndex, count: PageCount, age: u8) {
         if count.0 <= MOST {
             for page in first.0..first.0 + count.0 {
-                // SAFETY: spans lie below the extent.
+                // SAFETY: spans lie below the committed end.
                 unsafe { &*self.0.at(page) }.store(age, Ordering::Relaxed);
             }
         }
     }
 
-    /// They are not young any more. Most were not before, and their line is not written.
+    /// Makes the pages of a span old. Most are old already, and their line is not written.
     #[inline]
     pub(crate) fn clear(&self, first: PageIndex, count: PageCount) {
         let age = self.get(first);

@@ -14,8 +14,8 @@ use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ObjectRef, Pag
 use heapwood_layout::WORD;
 
 /// What stands for the cells of an arena that name values in the heap; no other layout has this key.
-const PASSED: usize = 1;
-const PASSED_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 0, 0]) {
+const EXTERNAL: usize = 1;
+const EXTERNAL_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 0, 0]) {
     Some(layout) => layout,
     None => unreachable!(),
 };
@@ -34,24 +34,24 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. As there.
-    pub unsafe fn pass_in_arena(
+    pub unsafe fn allocate_external(
         &self,
         arena: &ArenaHeader,
         allocate: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
     ) -> Result<NonNull<u8>, AllocError> {
         // Its cell first: then nothing collects between the value and the cell that keeps it.
         // SAFETY: contract 1.
-        unsafe { self.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }?;
+        unsafe { self.reserve_in_arena(arena, (EXTERNAL, EXTERNAL_LAYOUT), 1) }?;
         let object = allocate()?;
         let _no_preempt = self.record().no_preempt();
         let owner = self.owned();
         // SAFETY: as above. There was room for the cell, and nobody has taken it.
-        let cell = unsafe { owner.reserve_in_arena(arena, (PASSED, PASSED_LAYOUT), 1) }
+        let cell = unsafe { owner.reserve_in_arena(arena, (EXTERNAL, EXTERNAL_LAYOUT), 1) }
             .unwrap_or_else(|_| unreachable!("there was room"));
         // SAFETY: the cell is this arena's, and of two words.
-        unsafe { (cell as *mut [usize; 2]).write([object.as_ptr() as usize, owner.passed_by(arena)]) };
-        arena.commit(cell, PASSED_LAYOUT.bytes());
-        owner.set_passed_by(arena, cell);
+        unsafe { (cell as *mut [usize; 2]).write([object.as_ptr() as usize, owner.external_of(arena)]) };
+        arena.commit(cell, EXTERNAL_LAYOUT.bytes());
+        owner.set_external_of(arena, cell);
         Ok(object)
     }
 
@@ -62,11 +62,11 @@ impl Mutator {
     /// 1. As for [`empty_arena`](Mutator::empty_arena).
     /// 2. The thread is in a section until the arena's own values are gone, too: those may refer to what is freed here, and so may what
     ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
-    pub(crate) unsafe fn free_passed(&self, arena: &ArenaHeader) {
+    pub(crate) unsafe fn free_external(&self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Borrowed || self.is_concurrent_marking() {
             return;
         }
-        self.for_each_passed(arena, |cell, object| {
+        self.for_each_external(arena, |cell, object| {
             // The cell is a slot that must not refer to what is freed.
             // SAFETY: cells lie in the arena, which is open.
             unsafe { (cell as *mut usize).write(0) };
@@ -75,7 +75,7 @@ impl Mutator {
                 let _ = unsafe { self.free(object) };
             }
         });
-        self.owned().set_passed_by(arena, 0);
+        self.owned().set_external_of(arena, 0);
     }
 
     /// Empties the values of an escaping arena that live in the heap: pointers to them may be left. A collection that comes before the
@@ -83,11 +83,11 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. As for [`empty_arena`](Mutator::empty_arena).
-    pub(crate) unsafe fn empty_passed(&self, arena: &ArenaHeader) {
+    pub(crate) unsafe fn empty_external(&self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Escaping {
             return;
         }
-        self.for_each_passed(arena, |_, object| {
+        self.for_each_external(arena, |_, object| {
             let Some((bytes, entry)) = self.begin_to_empty(Address::new(object)) else { return };
             if entry.is(ScanKind::NoPointers) {
                 return;
@@ -146,8 +146,8 @@ impl Mutator {
     }
 
     /// Calls `f` with the cell and the value of all that lives in the heap of an open arena.
-    fn for_each_passed(&self, arena: &ArenaHeader, f: impl Fn(usize, usize)) {
-        let mut cell = self.owned().passed_by(arena);
+    fn for_each_external(&self, arena: &ArenaHeader, f: impl Fn(usize, usize)) {
+        let mut cell = self.owned().external_of(arena);
         while cell != 0 {
             // SAFETY: cells are written whole before they are committed, and lie in the arena, which is open.
             let [object, next] = unsafe { (cell as *const [usize; 2]).read() };

@@ -70,7 +70,7 @@ impl<'h> Scene<'h> {
     /// A value of the heap that an arena keeps, to which the object refers.
     fn pass(&self, arena: Arena, ty: ObjectType) -> usize {
         // SAFETY: the arena is open, and of this heap.
-        let passed = unsafe { self.m.pass_in_arena(arena.header(), || self.m.allocate(ty)) }.unwrap();
+        let passed = unsafe { self.m.allocate_external(arena.header(), || self.m.allocate(ty)) }.unwrap();
         link(self.m, self.holder, 0, passed.as_ptr() as usize);
         passed.as_ptr() as usize
     }
