@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! leave: each running mutator -> AT_SAFEPOINT or IN_NATIVE; one fence; wake the threads that poll one
-//! enter: wait until no poll is set; all -> RUNNING; one fence; read all polls again; if one is set: leave, wait again
+//! enter: wait until no poll is set; all -> RUNNING; one fence; read all polls again; any set: leave, wait
 //! ```
 //!
 //! Then a collector waits only for threads that compute, and there is no cycle. Waits nest: a blocking region may
