@@ -777,17 +777,17 @@ typedef struct hw_stats {
     size_t size;
     /* Collections so far. */
     uint64_t collections;
-    /* What the last collection found alive, in cells and pages. */
+    /* Live bytes at the last collection, in cells and pages. */
     uint64_t live_bytes;
-    /* The objects it found alive. */
+    /* Live objects at the last collection. */
     uint64_t live_objects;
-    /* The size at which the next collection is due. */
+    /* The heap size at which the next collection is due. */
     uint64_t goal_bytes;
-    /* Handed out to mutators. */
+    /* Bytes handed out to mutators. */
     uint64_t allocated_bytes;
-    /* In pages that objects occupy now, or that running mutators have cached. */
+    /* Bytes of pages that objects occupy now, or that running mutators have cached. */
     uint64_t in_use_bytes;
-    /* Committed for objects: the most the heap ever had. */
+    /* Bytes committed for objects: the most that the heap ever had. */
     uint64_t committed_bytes;
     /* CPU time of collecting threads. */
     uint64_t collect_cpu_ns;
@@ -797,13 +797,13 @@ typedef struct hw_stats {
     uint64_t pause_p99_ns;
     /* The longest pause. */
     uint64_t pause_max_ns;
-    /* All pauses together. */
+    /* The sum of all pauses. */
     uint64_t pause_total_ns;
-    /* How often the mark stack was full, and objects had to be found a second time. */
+    /* Overflows of the mark stack, after which objects had to be found a second time. */
     uint64_t mark_overflows;
-    /* Stores that went around the write barrier (verify mode). */
+    /* Stores that bypassed the write barrier (verify mode). */
     uint64_t barrier_violations;
-    /* Collections that were followed by the full set of checks (verify mode). */
+    /* Collections followed by the full set of checks (verify mode). */
     uint64_t verified;
     /* Threads attached now. */
     uint64_t threads;
@@ -812,50 +812,50 @@ typedef struct hw_stats {
     uint64_t stop_p99_ns;
     /* The longest time to stop. */
     uint64_t stop_max_ns;
-    /* All times to stop together. */
+    /* The sum of all times to stop. */
     uint64_t stop_total_ns;
-    /* Time marking, another part of each pause. 99 % of markings took no longer. */
+    /* The time of marking, another part of each pause. 99 % of markings took no longer. */
     uint64_t mark_p99_ns;
     /* The longest marking. */
     uint64_t mark_max_ns;
-    /* All markings together. */
+    /* The sum of all markings. */
     uint64_t mark_total_ns;
-    /* Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no
-       part of a pause, but its own thread waits. 99 % took no longer. */
+    /* Time in which the collecting thread swept the rest of the last cycle, before it asked the others to stop:
+       not part of a pause, but the thread itself waits. 99 % took no longer. */
     uint64_t sweep_p99_ns;
     /* The longest of these sweeps. */
     uint64_t sweep_max_ns;
-    /* All of them together. */
+    /* The sum of these sweeps. */
     uint64_t sweep_total_ns;
-    /* The longest that the lock of the span lists was held, which others may have waited for. */
+    /* The longest that a thread held the lock of the span lists, for which others may have waited. */
     uint64_t hold_spans_max_ns;
-    /* The same of the page allocator's lock. */
+    /* The same for the page allocator's lock. */
     uint64_t hold_pages_max_ns;
-    /* The same of the lock for registering layouts. */
+    /* The same for the lock for registering layouts. */
     uint64_t hold_types_max_ns;
-    /* The same of the lock of the list of threads, which a collection holds during its pause. */
+    /* The same for the lock of the list of threads, which a collection holds during its pause. */
     uint64_t hold_threads_max_ns;
-    /* The same of the lock of the table of roots. */
+    /* The same for the lock of the table of roots. */
     uint64_t hold_roots_max_ns;
-    /* The same of the lock of the handles. */
+    /* The same for the lock of the handles. */
     uint64_t hold_handles_max_ns;
-    /* In pages that may have memory behind them (resident): of those committed, without those that were never used
-       or were released. */
+    /* Bytes of pages that may have memory behind them (resident): the committed ones, without those that were
+       never used or were released. */
     uint64_t backed_bytes;
-    /* Given back to the kernel, in the background or when asked to. */
+    /* Bytes given back to the kernel, in the background or on request. */
     uint64_t released_bytes;
-    /* Spans of small objects handed out to mutators, as far as they have told. */
+    /* Spans of small objects handed out to mutators, as far as threads have reported them. */
     uint64_t spans;
-    /* How often the lock of the span lists was taken for them. */
+    /* Acquisitions of the lock of the span lists for these spans. */
     uint64_t span_lock_acquisitions;
-    /* How often the lock of the page allocator was taken, by anyone. */
+    /* Acquisitions of the page allocator's lock, by any thread. */
     uint64_t page_lock_acquisitions;
-    /* How often threads were stopped, or found stopped. */
+    /* Stops of the threads, including those that found all stopped. */
     uint64_t stops;
     /* The median time to stop. */
     uint64_t stop_p50_ns;
-    /* The phases of collections, which add up to phase_total_ns. Prep: what comes before marking, but for
-       sweeping: the kernel is asked, threads are stopped, their runs are taken away. */
+    /* The phases of collections, which add up to phase_total_ns. Prep: the time before marking, without sweeping,
+       in which the collector asks the kernel, stops the threads and takes their runs. */
     uint64_t phase_prep_ns;
     /* CPU time of the collecting thread in it. */
     uint64_t phase_prep_cpu_ns;
@@ -863,72 +863,75 @@ typedef struct hw_stats {
     uint64_t phase_stop_ns;
     /* CPU time of the collecting thread in it. */
     uint64_t phase_stop_cpu_ns;
-    /* Marking, until the threads go on. */
+    /* Mark: until the threads go on. */
     uint64_t phase_mark_ns;
-    /* CPU time in it, of all threads that mark. */
+    /* CPU time in it, of all marking threads. */
     uint64_t phase_mark_cpu_ns;
-    /* Sweeping, by any thread: of all threads together, so that it may exceed what passed. Threads tell of it when
-       they next take the lock of the span lists. */
+    /* Sweeping by any thread: the sum over all threads, so it may exceed the time that passed. Threads report it
+       when they next take the lock of the span lists. */
     uint64_t phase_sweep_ns;
-    /* CPU time in it: the same, since it comes in batches of microseconds, which are seldom interrupted. */
+    /* CPU time in it: the same, because it comes in batches of microseconds, which are seldom interrupted. */
     uint64_t phase_sweep_cpu_ns;
-    /* Page recovery: giving spans without objects to the page allocator, by any thread. */
+    /* Page recovery: returning spans without objects to the page allocator, by any thread. */
     uint64_t phase_recovery_ns;
     /* CPU time in it: the same. */
     uint64_t phase_recovery_cpu_ns;
-    /* Grand total: prep, mark, sweep and recovery. */
+    /* The total of prep, mark, sweep and recovery. */
     uint64_t phase_total_ns;
     /* CPU time in them. */
     uint64_t phase_total_cpu_ns;
-    /* The part of the sweeping that threads did which allocate. */
+    /* The part of the sweeping done by allocating threads. */
     uint64_t sweep_allocation_ns;
-    /* The part that the heap's own thread did, in the background. */
+    /* The part done by the heap's own thread, in the background. */
     uint64_t sweep_background_ns;
-    /* The part that threads did which collect, before they marked. */
+    /* The part done by collecting threads, before they marked. */
     uint64_t sweep_collector_ns;
-    /* Spans swept by threads that allocate, as far as they have told. */
+    /* Spans swept by allocating threads, as far as threads have reported them. */
     uint64_t swept_by_allocation;
     /* Spans swept by the heap's own thread. */
     uint64_t swept_by_background;
-    /* Spans swept by threads that collect, before they marked. */
+    /* Spans swept by collecting threads, before they marked. */
     uint64_t swept_by_collector;
-    /* What of allocated_bytes was for objects that share pages with others, up to 32 KiB. */
+    /* The part of allocated_bytes for small objects, up to 32 KiB, which share pages. */
     uint64_t small_bytes;
-    /* Read-modify-writes on memory that several threads write, for small objects: two each time that one of these
-       two locks was taken, but for the three times that a large object takes them. */
+    /* Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of
+       these two locks, without the three acquisitions for a large object. */
     uint64_t shared_rmws;
-    /* How often a thread that allocates needed another span's cells. */
+    /* Refills: an allocating thread needed the cells of another span. */
     uint64_t refills;
-    /* Spans that threads took off the shared lists. */
+    /* Spans that threads took from the central lists. */
     uint64_t spans_taken;
-    /* Spans that they put there. */
+    /* Spans that threads returned to the central lists. */
     uint64_t spans_returned;
-    /* Collections of a heap that was idle, which the heap's own thread made. */
+    /* Collections of an idle heap, by the heap's own thread. */
     uint64_t idle_collections;
-    /* Those that it withdrew, since some thread neither stopped within a millisecond nor was in a blocking region. */
+    /* Idle collections that were withdrawn: a thread neither stopped within a millisecond nor was in a blocking
+       region. */
     uint64_t idle_withdrawn;
     /* The system's number of the thread for which the last was withdrawn; 0 if none was. */
     uint64_t idle_withdrawn_thread;
-    /* Those of the collections that looked only at what was made since the one before. */
+    /* Young collections: those that looked only at objects allocated since the collection before. */
     uint64_t young_collections;
-    /* The median of their pauses, which are pauses like the others, too. */
+    /* The median pause of a young collection; these pauses count among all pauses, too. */
     uint64_t young_pause_p50_ns;
-    /* The pause that 99 % of them do not exceed. */
+    /* The pause that 99 % of young collections do not exceed. */
     uint64_t young_pause_p99_ns;
-    /* The longest. */
+    /* The longest pause of a young collection. */
     uint64_t young_pause_max_ns;
-    /* All of them together. */
+    /* The sum of the pauses of young collections. */
     uint64_t young_pause_total_ns;
-    /* What young collections found alive, or kept unseen: it counts as old since. */
+    /* Bytes that young collections promoted: found alive, or kept without being marked. They count as old since. */
     uint64_t promoted_bytes;
-    /* Young collections that were ended early, for they took too long: what they had not seen was kept. */
+    /* Young collections that took too long and ended early, with en-masse promotion: all objects not yet marked
+       were kept. */
     uint64_t promoted_en_masse;
     /* Arenas that were opened. */
     uint64_t arenas;
-    /* In pages of arenas that are open, or that something points into. Part of in_use_bytes, but not of
-       live_bytes: arenas make no collection due as long as they are open. */
+    /* Bytes of pages of arenas that are open, or that something points into. Part of in_use_bytes, but not of
+       live_bytes: an open arena makes no collection due. */
     uint64_t arena_bytes;
-    /* In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there. */
+    /* Bytes of pages that arenas have released: for the next arenas, or until a collection has found no pointer to
+       them. */
     uint64_t arena_free_bytes;
 } hw_stats;
 /* end: statistics */

@@ -1,6 +1,6 @@
-//! What mutators and the collector share of a heap: its space, how far its collections have come, and what every slow path
-//! asks. Invariant: it knows neither mutators nor collector, and is the first field of its [`Heap`](crate::Heap), so that a
-//! mutator's pointer to it leads to both.
+//! The state that mutators and the collector share: the heap's space, the counters of its collections, and everything
+//! that slow paths read. Invariant: it knows neither mutators nor collector, and is the first field of its
+//! [`Heap`](crate::Heap), so that a mutator's pointer to it leads to both.
 
 pub(crate) mod barrier_bits;
 mod cycles;
@@ -34,22 +34,22 @@ pub(crate) struct State {
     space: Space,
     marking_threads: MarkingThreads,
     cycles: Cycles,
-    /// There is a collection at every allocation: of everything, or mostly of what is young.
+    /// Collects at every allocation: always fully, or mostly the young objects.
     stress: Option<Generational>,
-    /// In verify mode, the stores that went through the barrier.
+    /// The store log, in verify mode.
     stores: Option<StoreLog>,
-    /// It is a heap in verify mode.
+    /// The heap is in verify mode.
     verifies: bool,
     /// The signal that stops its threads, unless they poll.
     stop_signal: Option<i32>,
     interruptions: Interruptions,
-    /// Where pointers to young objects were stored into old ones.
+    /// The slots of old objects into which pointers to young ones were stored.
     remembered: RememberedSet,
-    /// What mutators tell a full marking that goes on while they run.
+    /// Messages of mutators to a concurrent full marking.
     marking_log: MarkingLog,
-    /// Why stores take the slow half of the barrier: what each mutator's flag is.
+    /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: AtomicU32,
-    /// What the heap's own thread sleeps on.
+    /// The heap's own thread sleeps on it.
     wakeup: Wakeup,
     fork_gate: ForkGate,
     faults: FaultInjector,
@@ -83,19 +83,19 @@ impl State {
         }
     }
 
-    /// What injects faults, for tests of the tests.
+    /// The planted errors, for tests of the tests.
     #[inline(always)]
     pub(crate) fn faults(&self) -> &FaultInjector {
         &self.faults
     }
 
-    /// What the heap's own thread sleeps on.
+    /// The word on which the heap's own thread sleeps.
     #[inline(always)]
     pub(crate) fn wakeup(&self) -> &Wakeup {
         &self.wakeup
     }
 
-    /// How far collections have come.
+    /// The counters of collections.
     #[inline(always)]
     pub(crate) fn cycles(&self) -> &Cycles {
         &self.cycles
@@ -112,12 +112,12 @@ impl State {
         &self.space
     }
 
-    /// What a process that forks waits for.
+    /// The gate at which a fork waits.
     pub(crate) fn fork_gate(&self) -> &ForkGate {
         &self.fork_gate
     }
 
-    /// Calls `f` with the locks of what mutators and the collector share.
+    /// Calls `f` with the locks of the shared state.
     pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         f(self.remembered.fork_lock());
         f(self.marking_log.fork_lock());
@@ -126,30 +126,30 @@ impl State {
         }
     }
 
-    /// Where pointers to young objects were stored into old ones.
+    /// The remembered set.
     #[inline(always)]
     pub(crate) fn remembered(&self) -> &RememberedSet {
         &self.remembered
     }
 
-    /// What mutators tell a full marking that goes on while they run.
+    /// Messages of mutators to a concurrent full marking.
     pub(crate) fn marking_log(&self) -> &MarkingLog {
         &self.marking_log
     }
 
-    /// Why stores take the slow half of the barrier.
+    /// Reasons for which stores take the slow path of the barrier.
     pub(crate) fn barrier(&self) -> u32 {
         self.barrier.load(Ordering::Relaxed)
     }
 
-    /// From now on they do for this reason, or no longer. All mutators are stopped, and are told by who calls this.
+    /// Sets or clears a reason. All mutators are stopped; the caller updates their flags.
     pub(crate) fn set_barrier(&self, why: u32, on: bool) {
         let now = self.barrier();
         self.barrier.store(if on { now | why } else { now & !why }, Ordering::Relaxed);
     }
 
-    /// What is collected before every allocation, if something is. Where young collections do not have to pay all but one in
-    /// eight are such.
+    /// The collection before every allocation, if the heap is under stress. If young collections need not be
+    /// profitable, seven of eight are young.
     pub(crate) fn stress(&self) -> Option<Collection> {
         let often_young =
             self.stress? == Generational::Always && !self.cycles.collections().is_multiple_of(8);
@@ -168,12 +168,12 @@ impl State {
         self.stop_signal
     }
 
-    /// Where signals have interrupted its threads, for tests.
+    /// The log of stop signals, for tests.
     pub(crate) fn interruptions(&self) -> &Interruptions {
         &self.interruptions
     }
 
-    /// In verify mode, the stores that went through the barrier; none where stores need none.
+    /// The store log, in verify mode; `None` if no store needs to be noted.
     pub(crate) fn stores(&self) -> Option<&StoreLog> {
         self.stores.as_ref()
     }

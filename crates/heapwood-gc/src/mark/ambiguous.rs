@@ -1,7 +1,6 @@
-//! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A word is
-//! dropped after a range test, or after one load from the page table; what remains is resolved to the object it
-//! points into, if that exists.
-//! Invariant: what is pushed is the address of an object that exists, whatever the word was.
+//! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A range test
+//! drops most words, one load from the page table most others; the rest are resolved to the object that they point
+//! into. Invariant: a pushed address is that of an object that exists, whatever the word was.
 
 use super::mode::Mode;
 use super::queue::Marker;
@@ -18,9 +17,9 @@ impl<M: Mode> Marker<'_, M> {
         match self.space.find(Address::new(word)) {
             Some(object) => Some(object.base.get()),
             None => {
-                // Where an arena was this keeps the addresses from being used again.
+                // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
                 let _ =
-                    self.space.arenas().find_chunk(Address::new(word)).is_some_and(|piece| piece.is_in_use());
+                    self.space.arenas().find_chunk(Address::new(word)).is_some_and(|chunk| chunk.is_in_use());
                 None
             }
         }
@@ -28,12 +27,12 @@ impl<M: Mode> Marker<'_, M> {
 
     /// Scans the aligned words of `start..end`.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
-        // Most words are dropped at once, so what that takes is kept at hand.
+        // Most words are dropped at once, so the loop keeps what the test needs in locals.
         let (base, extent) = (self.base, self.extent);
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
         while at < end {
-            // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack; it may
-            // hold anything, which a volatile read of a word tolerates.
+            // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack. It may
+            // hold anything; a volatile read of a word tolerates that.
             let word = unsafe { (at as *const usize).read_volatile() };
             if word.wrapping_sub(base) < extent
                 && let Some(object) = self.resolve(word)

@@ -1,39 +1,40 @@
-//! How marks are set: by one thread with plain loads and stores, or by several.
+//! Setting marks: with plain loads and stores by one thread, or by several threads at once.
 //!
-//! An atomic read-modify-write for each object costs little where each object is a cache miss, and much where objects lie in
-//! the order in which they are found (docs/design/parallel-marking.md). But there successive marks are bits of one word. So
-//! each of several markers collects the bits of one word of marks, and writes them together when it comes to another word.
-//! Meanwhile others do not see them, and may mark and scan the same object: that is harmless, and since the word's old
-//! bits tell, it is not counted twice. What one marker marks is marked at most once by each, so this ends; and who notices
-//! that another was faster writes its marks at once for a while.
-//! Invariant: a bit that was set is in memory, or in the one word that a marker collects; of all those that found an object
-//! unmarked, all but one are told so by the time they flush.
+//! An atomic read-modify-write for each object costs little where each object is a cache miss, and much where objects
+//! lie in the order in which they are found (docs/design/parallel-marking.md). In that order, successive marks are bits
+//! of one word. So each of several markers batches the bits of one mark word and writes them when it turns to another
+//! word. Until then other markers do not see the bits and may mark and scan the same objects. That is harmless: the
+//! word's old bits show which were counted twice. Each marker marks an object at most once, so marking ends. A marker
+//! that finds a bit set by another writes its next marks without batching. Invariant: a set bit is in memory, or in the
+//! one word that a marker batches. Of all markers that found an object unmarked, all but one learn by their flush that
+//! they were not the first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::MarkSide;
 
 /// A way to set marks.
 pub(super) trait MarkBits: Default {
-    /// Marks the object at `addr`; true if it was not marked before, as far as this marker knows. `twice` is called with the
-    /// address of a word's first granule and those bits of the word that were set by this marker and another.
+    /// Marks the object at `addr`; true if this marker knows of no earlier mark. The marker calls `twice` with the
+    /// address of a word's first granule and the bits of the word that both it and another marker have set.
     ///
     /// # Safety
-    /// 1. As for [`MarkSide::set`]; of contract 2 only that all who use the marks use them through this type.
+    /// 1. As for [`MarkSide::set`], except contract 2: it suffices that all users of the marks use them through this
+    ///    type.
     unsafe fn set(&mut self, marks: MarkSide, addr: usize, twice: impl FnMut(usize, u64)) -> bool;
 
-    /// Writes what was collected.
+    /// Writes the batched bits.
     ///
     /// # Safety
-    /// 1. As for [`MarkBits::set`]; it is the same heap's marks.
+    /// 1. As for [`MarkBits::set`]; the marks are of the same heap.
     unsafe fn flush(&mut self, marks: MarkSide, twice: impl FnMut(usize, u64));
 
-    /// Marks one object at once; true if it was not marked before, as far as all know.
+    /// Marks one object without batching; true if no marker had marked it.
     ///
     /// # Safety
     /// 1. As for [`MarkBits::set`].
     unsafe fn set_at_once(marks: MarkSide, addr: usize) -> bool;
 
-    /// Whether the object at `addr` is marked; what other markers do now may be missing.
+    /// Whether the object at `addr` is marked; recent marks of other markers may be missing.
     ///
     /// # Safety
     /// 1. As for [`MarkBits::set`].
@@ -51,7 +52,7 @@ pub(super) struct Plain;
 impl MarkBits for Plain {
     #[inline(always)]
     unsafe fn set(&mut self, marks: MarkSide, addr: usize, _: impl FnMut(usize, u64)) -> bool {
-        // SAFETY: the caller's contract, and nobody else uses the marks.
+        // SAFETY: the caller's contract; no other thread uses the marks.
         unsafe { marks.set(addr) }
     }
 
@@ -64,19 +65,19 @@ impl MarkBits for Plain {
     }
 }
 
-/// Several threads mark: the bits of the word that this one is at.
+/// Several threads mark: the batched bits of the current word.
 pub(super) struct BatchedBits {
     word: *const AtomicU64,
-    /// What the word held when this marker came to it.
+    /// The word when this marker came to it.
     before: u64,
-    /// The same with the bits that it has set.
+    /// The word with the bits that this marker has set.
     after: u64,
-    /// So many more objects are marked at once.
+    /// The next N objects are marked without batching.
     careful: u32,
 }
 
-/// After a marker has marked something that another had marked, it writes so many marks at once: else two that walk along the
-/// same list side by side would not notice each other.
+/// A marker that found a bit of another marker writes its next N marks without batching. Without that, two markers that
+/// walk along one list would not notice each other.
 const CAREFUL: u32 = 1024;
 
 impl Default for BatchedBits {
@@ -121,7 +122,7 @@ impl MarkBits for BatchedBits {
         if written.is_err() && add(word, self.after & !self.before, marks.first_of(self.word), twice) {
             self.careful = CAREFUL;
         }
-        // Nothing of this word is collected any more.
+        // No bit of this word is batched any more.
         (self.word, self.before, self.after) = (core::ptr::null(), 0, 0);
     }
 
@@ -132,7 +133,7 @@ impl MarkBits for BatchedBits {
     }
 }
 
-/// Adds bits to a word that others have changed; whether they had set some of them.
+/// Adds bits to a word that other markers have changed; true if they had set some of these bits.
 #[cold]
 #[inline(never)]
 fn add(word: &AtomicU64, bits: u64, first: usize, mut twice: impl FnMut(usize, u64)) -> bool {
@@ -149,7 +150,7 @@ mod tests {
     use heapwood_heap::{Space, SpaceConfig};
     use heapwood_os::SYSTEM;
 
-    /// Two markers find some objects each, some of them both: each is found once, all told.
+    /// Two markers mark overlapping sets of objects. The counts, less those reported twice, are exact.
     #[test]
     fn what_two_have_marked_is_told_to_all_but_one() {
         let config = SpaceConfig {
@@ -175,7 +176,7 @@ mod tests {
         for step in 0..20_000usize {
             let granule = object + step.wrapping_mul(40_503) % 30_000 / 3 * 16;
             let who = if step / 700 % 2 == 0 { &mut a } else { &mut b };
-            // SAFETY: the bits of the object's pages are committed, and both markers collect.
+            // SAFETY: the bits of the object's pages are committed, and both markers batch.
             found += unsafe { who.set(marks, granule, |_, bits| twice += bits.count_ones()) } as u32;
         }
         // SAFETY: as above.

@@ -1,18 +1,18 @@
-//! Blocks: edges, and perhaps a range, on their way from one marker to another. Invariant: a block is read and written by
-//! the thread that has its name, and nobody else.
+//! Blocks: edges, and perhaps a range, on their way from one marker to another. Invariant: only the thread that holds a
+//! block's name reads or writes the block.
 
 use super::marker_pool::{BlockId, MOST_BLOCKS};
 use super::stack::Range;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// The most edges in a block, which with its range takes up 4 KiB.
+/// The most edges in a block; a block with its range takes 4 KiB.
 const EDGES: usize = (4096 - size_of::<Range>() - size_of::<usize>()) / size_of::<usize>();
 
-/// Edges that change hands. All zeros are an empty block.
+/// Edges that one marker hands to another. All zeros are an empty block.
 #[repr(C)]
 pub(super) struct Block {
-    /// Empty if there is none.
+    /// Empty if the block has no range.
     range: Range,
     len: usize,
     edges: [usize; EDGES],
@@ -28,24 +28,24 @@ impl Block {
         self.len == 0 && self.range.next >= self.range.end
     }
 
-    /// Room for N edges.
+    /// The number of edges that still fit.
     pub(super) fn room(&self) -> usize {
         EDGES - self.len
     }
 
-    /// Adds an edge, for which there is room.
+    /// Adds an edge; the caller has checked that it fits.
     pub(super) fn push(&mut self, edge: usize) {
         self.edges[self.len] = edge;
         self.len += 1;
     }
 
-    /// Adds edges, for which there is room.
+    /// Adds edges; the caller has checked that they fit.
     pub(super) fn push_all(&mut self, edges: &[usize]) {
         self.edges[self.len..][..edges.len()].copy_from_slice(edges);
         self.len += edges.len();
     }
 
-    /// The range becomes this one.
+    /// Sets the block's range.
     pub(super) fn put_range(&mut self, range: Range) {
         self.range = range;
     }
@@ -70,7 +70,7 @@ impl Block {
 pub(super) struct Blocks(MappedArray<Block>);
 
 impl Blocks {
-    /// So many blocks, or as many as there can be, empty.
+    /// N empty blocks, at most [`MOST_BLOCKS`].
     pub(super) fn new(kernel: KernelRef, blocks: usize) -> Result<Self, OsError> {
         let memory = MappedArray::new(kernel, blocks.min(MOST_BLOCKS))?;
         memory.commit(0..memory.len())?;
@@ -83,8 +83,8 @@ impl Blocks {
 
     /// The block of this name.
     pub(super) fn get<'b>(&'b self, name: &'b mut BlockId) -> &'b mut Block {
-        // SAFETY: all blocks are committed; the names that a pool gives out are below its number of blocks, each is given out
-        // once, and this one is borrowed exclusively.
+        // SAFETY: all blocks are committed. A pool gives out names below its number of blocks, each once, and this one
+        // is borrowed exclusively.
         unsafe { &mut *self.0.at(name.0 as usize) }
     }
 }

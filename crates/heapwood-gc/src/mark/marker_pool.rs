@@ -1,40 +1,46 @@
-//! The markers of a parallel marking: a marker with edges hands blocks of them to idle ones, and all learn when no edge is
-//! left. A marker keeps its edges to itself, and looks now and then whether another is idle
-//! ([`MarkerPool::has_idle_marker`], one load of a word that seldom changes); only then it hands a block over. So the lock is
-//! taken as often as a marker runs dry, not as often as edges are found. (Endo, Taura and Yonezawa's marker for large
-//! machines, 1997, shares work like this; Boehm's libgc, too.)
+//! The markers of a parallel marking. A marker with edges hands blocks of them to idle markers, and all learn when no
+//! edge is left. A marker keeps its edges to itself and looks now and then whether another is idle
+//! ([`MarkerPool::has_idle_marker`], one load of a word that seldom changes); only then it hands a block over. So the
+//! lock is taken as often as a marker runs dry, not as often as edges are found. The scheme is Endo, Taura and
+//! Yonezawa's ("A Scalable Mark-Sweep Garbage Collector on Large-Scale Shared-Memory Machines", 1997); Boehm's libgc
+//! shares work in the same way.
 //!
-//! Invariant, of the state under the lock: `waiting` is the number of members that hold no edge, neither in their stacks
-//! nor in their rings nor in a block, and every other edge that is not followed yet is held by a member that does not wait,
-//! or lies in a block of `full`.
+//! Invariant, of the state under the lock: `waiting` members hold no edge, neither in their stacks nor in their rings
+//! nor in a block. Every edge that is not yet followed is held by a member that does not wait, or lies in a block of
+//! `full`.
 //!
-//! **Termination.** A marking ends when, under the lock, no block is full and `waiting == members`: by the invariant there is
-//! no edge then. It holds initially (the collector is the one member, does not wait, and has the roots), and each step keeps
-//! it: a block is filled by a member that does not wait, and is its own until `hand_over` puts it on `full`; `next` takes a block
-//! and stops waiting under one lock; a member that calls `next` without edges begins to wait under the lock under which it
-//! saw no full block; a member that joins waits. Once it is true it stays true, since only members that do not wait give. And a
-//! marking in which all wait ends at once: the last to begin to wait sees it under that lock. The model below runs under loom.
+//! **Termination.** A marking ends when, under the lock, no block is full and `waiting == members`; by the invariant no
+//! edge is left then. The invariant holds initially: the collector is the only member, does not wait, and has the
+//! roots. Each step keeps it:
+//! - A member that does not wait fills a block, which is its own until `hand_over` puts it on `full`.
+//! - `next` takes a block and ends the member's waiting under one lock.
+//! - A member that calls `next` without edges begins to wait under the lock under which it saw no full block.
+//! - A member that joins waits.
+//!
+//! Once the condition holds it stays true, because only members that do not wait hand blocks over. A marking in which
+//! all members wait ends at once: the last to begin to wait sees the condition under that lock. The model below runs
+//! under loom.
 
 use heapwood_os::Lock;
 use heapwood_os::sync::{self, AtomicU32, Futex, Ordering};
 
 /// The most blocks of a pool.
 pub(super) const MOST_BLOCKS: usize = 512;
-/// How often one that waits looks before it sleeps: some 20 microseconds. One turn is enough for the model.
+/// Turns that a waiting member spins before it sleeps: about 20 microseconds. One turn is enough for the model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 400 };
 
-/// Names a block. The thread that has the name owns the block.
+/// Names a block. The thread that holds the name owns the block.
 #[derive(Debug)]
 pub(super) struct BlockId(pub(super) u16);
 
-/// What a member does next.
+/// The next work of a member.
 #[derive(Debug)]
 pub(super) enum PoolWork {
-    /// It follows the edges of a block, which is now its own.
+    /// To follow the edges of a block, which is now its own.
     Follow(BlockId),
-    /// It scans again what a full stack has left: all others wait, and there is no edge.
+    /// To scan the rescan set: all other members wait, and there is no edge.
     Rescan,
-    /// Nothing: the marking has ended.
+    /// None: the marking has ended.
     End,
 }
 
@@ -63,7 +69,7 @@ struct PoolState {
     open: bool,
     members: usize,
     waiting: usize,
-    /// Those that sleep.
+    /// Members that sleep.
     asleep: usize,
     full: Names,
     free: Names,
@@ -72,14 +78,14 @@ struct PoolState {
 /// The markers that share a marking.
 pub(super) struct MarkerPool {
     state: Lock<PoolState>,
-    /// Another number for each block that was handed over, at the end, and when the last helper leaves.
+    /// Changes with each block that is handed over, at the end, and when the last helper leaves.
     news: Futex,
     /// More members wait than blocks are full.
     has_idle: AtomicU32,
 }
 
 impl MarkerPool {
-    /// A pool with N blocks, all free, and nothing to mark.
+    /// A pool with N free blocks and no marking.
     pub(super) fn new(blocks: usize) -> Self {
         let mut free = Names::EMPTY;
         (0..blocks.min(MOST_BLOCKS)).rev().for_each(|block| free.push(BlockId(block as u16)));
@@ -95,7 +101,7 @@ impl MarkerPool {
 
     fn update_idle(&self, state: &PoolState) {
         let has_idle = (state.waiting > state.full.len) as u32;
-        // The word's line is every marker's: it is written when it changes.
+        // All markers read the word's cache line, so it is written only when it changes.
         if self.has_idle.load(Ordering::Relaxed) != has_idle {
             self.has_idle.store(has_idle, Ordering::Relaxed);
         }
@@ -105,7 +111,7 @@ impl MarkerPool {
         self.news.store(self.news.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// A marking begins, of which the caller is the one member; it has edges.
+    /// Begins a marking. The caller is the only member; it has edges.
     pub(super) fn open(&self) {
         let mut state = self.state.lock();
         debug_assert!(state.members == 0 && state.full.len == 0);
@@ -113,7 +119,7 @@ impl MarkerPool {
         self.update_idle(&state);
     }
 
-    /// The caller becomes a member that has no edges, if a marking is under way; whether it has.
+    /// Makes the caller a member without edges, if a marking is active; returns whether it did.
     pub(super) fn join(&self) -> bool {
         let mut state = self.state.lock();
         if state.open {
@@ -134,7 +140,7 @@ impl MarkerPool {
         }
     }
 
-    /// The collector is the last to leave: waits until the others have.
+    /// Waits until the helpers have left, then ends the marking: the collector is the last to leave.
     pub(super) fn close(&self) {
         let mut slept = false;
         loop {
@@ -156,12 +162,12 @@ impl MarkerPool {
         self.state.lock().free.pop()
     }
 
-    /// A block that is not needed any more.
+    /// Frees a block.
     pub(super) fn free(&self, block: BlockId) {
         self.state.lock().free.push(block);
     }
 
-    /// Hands over a block that the calling member, which does not wait, has filled.
+    /// Hands over a block that the caller has filled; the caller is a member that does not wait.
     pub(super) fn hand_over(&self, block: BlockId) {
         let mut state = self.state.lock();
         state.full.push(block);
@@ -173,9 +179,9 @@ impl MarkerPool {
         }
     }
 
-    /// What the caller, a member without edges, does next: it waits for a block, or for the end. `waits` says whether it
-    /// is counted as waiting already, as it is after [`MarkerPool::join`]. If all wait and there is something to scan again, one
-    /// does so.
+    /// The next work of the caller, a member without edges: it waits for a block or for the end. `waits` says that the
+    /// pool counts it as waiting already, as after [`MarkerPool::join`]. If all members wait and the rescan set has
+    /// spans, one member scans them.
     pub(super) fn next(&self, mut waits: bool, is_left: impl Fn() -> bool) -> PoolWork {
         let mut slept = false;
         loop {
@@ -210,7 +216,7 @@ impl MarkerPool {
         }
     }
 
-    /// Waits until there may be other news than those `seen`; whether the caller is counted as asleep.
+    /// Waits until `news` may differ from `seen`; true if the caller is counted as asleep.
     fn await_news(&self, seen: u32) -> bool {
         for _ in 0..SPINS {
             if self.news.load(Ordering::Relaxed) != seen {
@@ -219,7 +225,8 @@ impl MarkerPool {
             core::hint::spin_loop();
         }
         self.state.lock().asleep += 1;
-        // The thread that changes the word after this look sees that somebody sleeps; whoever did before is noticed by the kernel.
+        // A thread that changes the word after this count sees a sleeper. If it changed before, the kernel's comparison
+        // notices.
         sync::wait(&self.news, seen);
         true
     }
@@ -231,21 +238,21 @@ mod model {
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
 
-    /// A marking whose edges are trees: an edge of weight n leads to an object with edges of together n - 1.
+    /// A marking of trees: an edge of weight n leads to an object whose edges have the sum n - 1.
     struct ModelMarking {
         pool: MarkerPool,
-        /// The weights in a block.
+        /// The weight in each block.
         blocks: [UnsafeCell<u32>; 3],
-        /// Objects that a member has followed, by member.
+        /// The number of objects that each member has followed.
         followed: [UnsafeCell<u32>; 3],
-        /// What a full stack has left.
+        /// The weight that full stacks have deferred.
         left_over: AtomicU32,
-        /// So many times one who takes a block finds its stack full.
+        /// The next N members that take a block find their stack full.
         overflows: AtomicU32,
     }
 
     impl ModelMarking {
-        /// Marks until the end; `weight` is what the member holds.
+        /// Marks until the end; `weight` is the member's own at the beginning.
         fn mark(&self, me: usize, mut weight: u32, mut waits: bool) {
             loop {
                 while weight > 0 {
@@ -307,8 +314,7 @@ mod model {
                 .collect();
             marking.mark(0, weight, false);
             marking.pool.close();
-            // Nobody marks any more: what all have followed can be read, and is all there was.
-            // SAFETY: as above.
+            // Nobody marks any more: the counts can be read, and their sum is the whole tree. SAFETY: as above.
             let sum: u32 = marking.followed.iter().map(|n| n.with(|n| unsafe { *n })).sum();
             assert_eq!(sum, weight + left_over, "every edge was followed");
             threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -1,6 +1,6 @@
-//! The marking of a heap: its stacks, its workers, and the markings that it runs. Whether workers help is decided by what
-//! help was worth (`policy/help`); if the number of markers is set, they always do.
-//! Invariant: one marking at a time, by the thread that has this borrowed.
+//! The markings of a heap: their stacks and their helpers. `policy/help` decides from the measured speed whether
+//! helpers take part; if the option sets the number of markers, they always do. Invariant: one marking at a time, by
+//! the thread that has this borrowed.
 
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
@@ -22,21 +22,21 @@ pub(crate) struct Marking {
     kernel: KernelRef,
     stacks: MarkStacks,
     rescan: RescanSet,
-    /// So many edges each stack holds, if that is set.
+    /// The configured capacity of each stack, if any.
     edges: Option<usize>,
-    /// How many threads may mark.
+    /// The most threads that mark.
     markers: usize,
-    /// They always do.
+    /// Helpers take part in every marking.
     always: bool,
-    /// Started, or refused by the kernel.
+    /// Started, or rejected by the kernel.
     workers: Option<Option<Workers>>,
-    /// How many are to help with the next marking.
+    /// Helpers of the next marking.
     helpers: usize,
     help: HelpPolicy,
 }
 
 impl Marking {
-    /// For a heap with these settings and this window.
+    /// For a heap with these options and this reservation.
     pub(crate) fn new(kernel: KernelRef, config: &Config, window: usize) -> Result<Self, OsError> {
         let edges = config.mark_stack.map(|edges| edges as usize);
         let most = Config::MOST_MARK_THREADS as usize;
@@ -53,8 +53,7 @@ impl Marking {
         })
     }
 
-    /// Before the world is stopped for a collection of everything: decides how many threads help, and starts them the first
-    /// time.
+    /// Before the stop of a full collection: decides how many helpers take part, and starts them the first time.
     pub(crate) fn prepare(&mut self, space: &Space) {
         let helps =
             self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
@@ -70,7 +69,7 @@ impl Marking {
         }
     }
 
-    /// Marks everything that can be reached from the roots.
+    /// Marks every object that can be reached from the roots.
     pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
         let graph = graph(&mut self.rescan, pause);
         let began = monotonic_ns();
@@ -92,13 +91,13 @@ impl Marking {
         marked
     }
 
-    /// Marks what is young and can be reached from the roots and the remembered set, until a deadline in nanoseconds of the
-    /// monotonic clock. What is not marked then is left.
+    /// Marks the young objects that can be reached from the roots and the remembered set, until a deadline in
+    /// nanoseconds of the monotonic clock. Objects that are not marked by then are left.
     pub(crate) fn mark_young(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
         self.mark_until(pause, deadline, Young)
     }
 
-    /// The same while a concurrent marking is active: survivors are marked for both.
+    /// The same while a concurrent marking is active: each survivor is marked for both.
     pub(crate) fn mark_young_in_snapshot(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
         let full = pause.world().mark_side(Collection::Full);
         self.mark_until(pause, deadline, YoungInSnapshot::new(full, pause.state().faults()))
@@ -109,7 +108,7 @@ impl Marking {
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Alone, scope, limit: Deadline::at(deadline) });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
-        // Few roots and edges are marked before it looks at the time.
+        // A deadline that has passed already is noticed before the first root.
         marker.is_late();
         pause.scan_roots(Collection::Young, &mut marker);
         pause.scan_remembered(&mut marker);
@@ -121,12 +120,12 @@ impl Marking {
         MarkTotals { late, ..marked }
     }
 
-    /// Memory for a concurrent marking.
+    /// A concurrent marking, with memory of its own.
     pub(crate) fn new_session(&self, state: &State) -> Result<MarkSession, OsError> {
         MarkSession::new(self.kernel, self.edges, state)
     }
 
-    /// In a forked child: a marking was given up at whatever it was doing.
+    /// In a forked child: abandons a marking at whatever point it had reached.
     pub(crate) fn give_up(&mut self) {
         self.stacks.clear();
         self.rescan.forget();

@@ -1,27 +1,28 @@
-//! Marking: from the roots to everything that can be reached, with one expected cache miss an object, hidden. Invariant: the
-//! files up to `tracer` are one marker, whose fields they share; who marks sees what went in and what was found.
+//! Marking: finds every object that the roots reach, at the price of one expected cache miss for each object, which a
+//! prefetch hides. Invariant: the files up to `tracer` are one marker and share its fields; the caller sees its
+//! arguments and its totals.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `queue` | the marking loop: a bounded stack of edges feeds a ring of edges, and that a ring of objects |
-//! | `ring` | what waits for its memory, oldest out first |
-//! | `scan` | finding the edges of an object, by scan kind |
-//! | `programs` | the same for types that a program describes |
+//! | `queue` | the marking loop: a bounded stack of edges feeds a ring of edges, which feeds a ring of objects |
+//! | `ring` | the rings: edges and objects that wait for their memory, oldest first |
+//! | `scan` | the edges of an object, by scan kind |
+//! | `programs` | the edges of an object whose type a program describes |
 //! | `ambiguous` | words that may or may not be pointers |
 //! | `stack` | the bounded stacks |
-//! | `overflow` | what happens when they are full |
-//! | `rescan` | which spans have to be scanned again then |
-//! | `tracer` | what a type's own trace function sees |
-//! | `shading` | what the write barrier tells a concurrent marking |
-//! | `session` | a concurrent marking, in steps that somebody drives |
-//! | `roots` | roots, as a marker takes them |
-//! | `mode` | who marks what until when: what the loop is compiled for |
-//! | `bits` | how marks are set, by one thread or several |
-//! | `marker_pool` | how several markers hand edges over and learn of the end |
-//! | `blocks` | the blocks of edges that they hand over |
-//! | `work_sharing` | when a marker hands edges over, and receives some |
-//! | `workers` | the threads that help |
-//! | `marking` | whether they do |
+//! | `overflow` | a push onto a full stack |
+//! | `rescan_set` | the spans to scan again after an overflow |
+//! | `tracer` | the interface that a type's trace function sees |
+//! | `shading` | the write barrier's part of a concurrent marking |
+//! | `session` | a concurrent marking, driven in steps |
+//! | `roots` | the roots, as a marker takes them |
+//! | `mode` | the mode: who marks, what, until when; the loop is compiled for each |
+//! | `bits` | setting marks, from one thread or several |
+//! | `marker_pool` | several markers: handing over blocks of edges, and termination |
+//! | `blocks` | the blocks of edges |
+//! | `work_sharing` | when a marker hands edges over, and how it receives some |
+//! | `workers` | the helper threads |
+//! | `marking` | the markings of a heap, and whether helpers take part |
 
 mod ambiguous;
 mod bits;

@@ -1,8 +1,8 @@
-//! When a mark stack is full. The object is marked at once, and its span flagged: some marked object there may
-//! have edges that were not followed. When the stacks have run empty, the flagged spans' marked objects are
-//! scanned again. Each overflow marks an object that was unmarked (or defers one range), so this ends; the idea is
-//! as old as Knuth's marking algorithms, by span as in libgc. Invariant: each marked object whose edges were not followed
-//! lies in a flagged span.
+//! Overflow of a mark stack. The marker marks the object at once and adds its span to the rescan set: some marked
+//! object of the span may have edges that were not followed. When the stacks are empty, the marker scans the marked
+//! objects of these spans again. Each overflow marks an object that was unmarked, or defers one range, so marking ends.
+//! The idea is as old as Knuth's marking algorithms; libgc does it by block. Invariant: each marked object whose edges
+//! were not followed lies in a span of the rescan set.
 
 use super::bits::MarkBits;
 use super::mode::{Mode, Scope, Team};
@@ -14,13 +14,13 @@ use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 impl<M: Mode> Marker<'_, M> {
-    /// An edge did not fit: marks its object now and leaves the object's own edges for later.
+    /// An edge did not fit: marks its object now and defers the object's own edges.
     #[cold]
     pub(super) fn edge_overflow(&mut self, addr: usize) {
         if self.is_dangling(addr) {
             return;
         }
-        // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
+        // SAFETY: edges are bases of objects, and all markers set bits in compatible ways.
         if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
@@ -38,16 +38,16 @@ impl<M: Mode> Marker<'_, M> {
         self.object_overflow(addr);
     }
 
-    /// The same of an edge into an arena: its piece is marked, and left for later.
+    /// The same for an edge into an arena: marks its chunk and defers the chunk's edges.
     #[cold]
     fn chunk_overflow(&mut self, addr: usize) {
-        let Some(piece) = self.space.arenas().find_chunk(Address::new(addr)) else { return };
-        if !piece.is_in_use() {
-            return piece.note_inside();
+        let Some(chunk) = self.space.arenas().find_chunk(Address::new(addr)) else { return };
+        if !chunk.is_in_use() {
+            return chunk.note_inside();
         }
-        let start = piece.start();
+        let start = chunk.start();
         if addr - start >= GRANULE {
-            piece.note_inside();
+            chunk.note_inside();
             // SAFETY: as above.
             if !unsafe { M::Bits::set_at_once(self.marks, start) } {
                 return;
@@ -57,16 +57,16 @@ impl<M: Mode> Marker<'_, M> {
         self.object_overflow(start);
     }
 
-    /// A marked object could not be scanned now.
+    /// Defers the edges of a marked object.
     #[cold]
     pub(super) fn object_overflow(&mut self, addr: usize) {
         let entry = self.entry(addr);
         if matches!(entry.kind(), Some(ScanKind::NoPointers)) {
             return;
         }
-        // Its bit may wait to be written with others of its word, and the thread that scans its span again must see it. When they are
-        // written it counts as another marker's: so it is counted once more here.
-        // SAFETY: as above; an object that could not be scanned is a base.
+        // The object's bit may still be batched, and the thread that scans its span again must see it. The flush will
+        // count the bit as another marker's, so the object is counted once more here. SAFETY: as above; an object that
+        // could not be scanned is a base.
         if M::Team::SEVERAL && unsafe { M::Bits::set_at_once(self.marks, addr) } && !entry.is(ScanKind::Arena)
         {
             self.count(addr, self.shape(entry));
@@ -76,7 +76,7 @@ impl<M: Mode> Marker<'_, M> {
         self.overflows += 1;
     }
 
-    /// Scans the marked objects of all flagged spans again.
+    /// Scans the marked objects of the rescan set.
     #[cold]
     pub(super) fn rescan_overflowed(&mut self) {
         self.rescan.begin();
@@ -115,7 +115,7 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Scans a large object piece by piece without the range stack, which may be full again.
+    /// Scans a large object slice by slice without the range stack, which may be full again.
     fn scan_large_now(&mut self, addr: usize) {
         let entry = self.entry(addr);
         let span = self.span_of(addr);
@@ -132,8 +132,8 @@ impl<M: Mode> Marker<'_, M> {
         while let Some(range) = left.take() {
             let Some((mut written, rest)) = self.written_part(range) else { break };
             while written.next < written.end {
-                let piece = self.slice_of(&mut written);
-                self.scan_slice(piece);
+                let slice = self.slice_of(&mut written);
+                self.scan_slice(slice);
                 self.follow_all();
             }
             left = rest;

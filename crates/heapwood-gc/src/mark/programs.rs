@@ -1,6 +1,6 @@
-//! Scanning objects by the loops of their program. A part of one may begin and end at any word: which word of its type
-//! that is follows from where the object begins. Invariant: a piece begins at a pointer and has few words, so those without
-//! pointers cost nothing before it, however many they are.
+//! Objects whose type a program describes: the marker runs the loops of the program. A slice may begin and end at any
+//! word; its place in the type follows from where the object begins. Invariant: a slice begins at a pointer and is
+//! short, so words without pointers before it cost nothing, however many they are.
 
 use super::mode::Mode;
 use super::queue::Marker;
@@ -9,16 +9,16 @@ use super::stack::Range;
 use heapwood_heap::{Address, ScanKind, Shape};
 use heapwood_layout::program::{Nest, Piece};
 
-/// A piece has N words for each node of a nest, or more: to find where a piece begins each may be looked at.
+/// A slice has at least N words for each node of a nest, because finding where a slice begins may visit each node.
 const WORDS_A_NODE: usize = 16;
 
 /// A range as a part of elements of one type.
 struct Elements<'n> {
     nest: Nest<'n>,
-    /// Where the element begins in which the range does, and the word in it.
+    /// The address of the range's first element, and the first word in it.
     element: usize,
     word: u64,
-    /// Elements that the object's end cuts off are none.
+    /// An element that the object's end cuts off does not exist.
     object_end: usize,
 }
 
@@ -28,7 +28,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         unsafe { self.space.layouts().nest_of(shape) }.expect("a program's shape has one")
     }
 
-    /// Which part of which elements a range is.
+    /// The elements of a range.
     fn elements(&self, range: &Range, shape: &Shape) -> Elements<'h> {
         let space = self.space;
         let nest = self.nest(shape);
@@ -41,25 +41,25 @@ impl<'h, M: Mode> Marker<'h, M> {
         Elements { nest, element, word, object_end: base + span.object_bytes() }
     }
 
-    /// The first piece of a range of a program's shape, taken off it: up to where N words were looked at.
-    pub(super) fn piece_of_program(&self, range: &mut Range) -> Option<Range> {
+    /// Takes the first slice off a range, if the range has a program's shape.
+    pub(super) fn slice_of_program(&self, range: &mut Range) -> Option<Range> {
         if range.shape == 0 || self.shape_numbered(range.shape).kind() != ScanKind::Program {
             return None;
         }
         let Elements { nest, element, word, .. } = self.elements(range, self.shape_numbered(range.shape));
-        // What holds no pointer is passed by here, in one step.
+        // Words without pointers are skipped here, in one step.
         let next = match nest.first_pointer_at_or_after(word) {
             Some(first) => element + first as usize * WORD,
             None => element + nest.words() as usize * WORD,
         };
         let start = next.min(range.end);
         let words = SLICE_WORDS.max(nest.nodes().len() * WORDS_A_NODE);
-        let piece = Range { next: start, end: range.end.min(start + words * WORD), ..*range };
-        range.next = piece.end;
-        Some(piece)
+        let slice = Range { next: start, end: range.end.min(start + words * WORD), ..*range };
+        range.next = slice.end;
+        Some(slice)
     }
 
-    /// Scans a piece, which is an object's part.
+    /// Scans a slice of an object.
     pub(super) fn scan_program(&mut self, range: Range) {
         if range.next >= range.end {
             return;
@@ -75,7 +75,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         self.scan_elements(nest, (first, 0), end, end);
     }
 
-    /// Scans the elements from the word of one on to `end`, those left out that the object's end cuts off.
+    /// Scans the elements from the word `from` up to `end`, except an element that the object's end cuts off.
     #[inline]
     fn scan_elements(&mut self, nest: Nest<'h>, from: (usize, u64), end: usize, object_end: usize) {
         let (mut element, word) = from;

@@ -1,11 +1,11 @@
-//! The marking loop. An edge (the address of an object) taken from the stack is not followed at once: its mark word is
-//! prefetched, and it waits in a short ring while older edges are followed. If its object turns out to be newly marked
-//! and may have pointers, that is prefetched and waits in a second ring before it is scanned. So each object costs one
-//! cache miss that overlaps with others, and an edge to what is marked already costs none of the object's. Where nothing
-//! else waits, as in a list, an edge is followed at once. Queueing edges rather than objects is Cher, Hosking and
-//! Vitek's, "Software Prefetching for Mark-Sweep Garbage Collection" (2004); what the rings bring is in docs/design/metadata.md.
-//! Invariant: an edge on the stack or in a ring is an object's address; an object is scanned once its mark is set, and its
-//! mark is set once.
+//! The marking loop. The marker does not follow an edge (the address of an object) as soon as it pops it: it prefetches
+//! the edge's mark word, and the edge waits in a short ring while older edges are followed. If the object turns out to
+//! be newly marked and may have pointers, the marker prefetches it, and it waits in a second ring before it is scanned.
+//! So each object costs one cache miss that overlaps with others, and an edge to a marked object costs no miss on the
+//! object. Where nothing else waits, as in a list, the marker follows an edge at once. Queueing edges rather than
+//! objects is Cher, Hosking and Vitek's ("Software Prefetching for Mark-Sweep Garbage Collection", 2004);
+//! docs/design/metadata.md has the gain of the rings. Invariant: an edge on the stack or in a ring is an object's
+//! address; an object is scanned once its mark is set, and its mark is set once.
 
 use super::bits::MarkBits;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
@@ -21,37 +21,38 @@ use heapwood_heap::{
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
-/// How many edges wait for their mark words, and how many newly marked objects for their memory (docs/design/metadata.md).
+/// The edges that wait for their mark words, and the newly marked objects that wait for their memory
+/// (docs/design/metadata.md).
 const EDGES: usize = 16;
 const OBJECTS: usize = 32;
-/// The most edges that an object scanned in the loop itself can have.
+/// The most edges of an object that the loop scans itself.
 const LOOP_PUSHES: usize = 64;
-/// After N edges a marker looks whether another is idle, or whether the time is over.
+/// After N edges a marker looks for an idle marker, or at the clock.
 const LOOK_EVERY: u32 = 128;
 
 /// The totals of a marking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MarkTotals {
-    /// Bytes that are alive, in cells and pages.
+    /// Bytes of live objects, in cells and pages.
     pub(crate) bytes: usize,
     pub(crate) objects: usize,
-    /// How often a stack was full.
+    /// Pushes onto a full stack.
     pub(crate) overflows: u64,
-    /// CPU time that other threads than the collecting one took, in nanoseconds.
+    /// CPU time of the helper threads, in nanoseconds.
     pub(crate) helpers_cpu_ns: u64,
-    /// How many those were.
+    /// The number of helper threads.
     pub(crate) helpers: u32,
-    /// It ended before everything was marked.
+    /// The marking ended before everything was marked.
     pub(crate) late: bool,
 }
 
 impl MarkTotals {
-    /// With what was promoted afterwards: objects, and their bytes.
+    /// Adds objects, and their bytes, that were promoted afterwards.
     pub(crate) fn promoted(self, (objects, bytes): (usize, usize)) -> MarkTotals {
         MarkTotals { objects: self.objects + objects, bytes: self.bytes + bytes, ..self }
     }
 
-    /// The totals of two markers together. Each alone may have less than it has taken back.
+    /// The sum of two markers' totals. A single marker's may have wrapped below zero, because it uncounts.
     pub(super) fn plus(self, other: MarkTotals) -> MarkTotals {
         MarkTotals {
             bytes: self.bytes.wrapping_add(other.bytes),
@@ -64,7 +65,7 @@ impl MarkTotals {
     }
 }
 
-/// What all markers of a heap share: a heap that is stopped, published and swept.
+/// Shared by all markers of a heap, which is stopped, published and swept.
 #[derive(Clone, Copy)]
 pub(super) struct Graph<'h> {
     pub(super) state: &'h State,
@@ -72,7 +73,7 @@ pub(super) struct Graph<'h> {
     pub(super) rescan: &'h RescanSet,
 }
 
-/// One active marking. The heap is stopped as long as it exists.
+/// One marker of an active marking. The heap is stopped while it exists.
 pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
     pub(super) space: &'h Space,
@@ -83,14 +84,14 @@ pub(super) struct Marker<'h, M> {
     entries: *const PageEntry,
     pub(super) shapes: *const Shape,
     pub(super) stacks: &'h mut MarkStacks,
-    /// Which pages were ever written.
+    /// The kernel's knowledge of which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
     pub(super) rescan: &'h RescanSet,
-    /// What an edge leads to may be no object.
+    /// An edge may lead to a freed object.
     may_dangle: bool,
-    /// How often a stack was full.
+    /// Pushes onto a full stack.
     pub(super) overflows: u64,
-    /// Bytes of what was marked, in cells and pages.
+    /// Bytes of marked objects, in cells and pages.
     pub(super) live_bytes: usize,
     pub(super) live_objects: usize,
     /// Objects and bytes that another marker has counted, too.
@@ -99,7 +100,7 @@ pub(super) struct Marker<'h, M> {
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
-    /// A marker that has found nothing yet.
+    /// A marker with empty totals.
     pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
         let Graph { state, world, rescan } = graph;
         let space = state.space();
@@ -115,7 +116,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             stacks,
             pagemap,
             rescan,
-            // What is dead may refer to what the program has freed, and be kept by what is dead and old, or by a stray word.
+            // A dead object may refer to a freed one, and a dead old object or a stray word may keep the dead object.
             may_dangle: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
             live_bytes: 0,
@@ -137,8 +138,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         unsafe { &*self.shapes.add(entry.shape().index()) }
     }
 
-    /// Whether an edge leads to no object. A full marking need not ask of cells: what refers to one that was freed was kept by
-    /// the marking before, and so was the cell. But the pages of a large object are others' at once.
+    /// Whether an edge leads to no object. A full marking need not check cells: an object that refers to a freed cell
+    /// was kept by the previous marking, and so was the cell. But the pages of a freed large object are reused at once.
     #[inline(always)]
     pub(super) fn is_dangling(&self, edge: usize) -> bool {
         (matches!(M::Scope::KIND, Collection::Young) || edge.is_multiple_of(PAGE_SIZE))
@@ -151,18 +152,19 @@ impl<'h, M: Mode> Marker<'h, M> {
         if self.entry(edge).is(ScanKind::Arena) {
             return false;
         }
-        // What is marked is an object, and is not marked again.
-        // SAFETY: edges lie inside the extent, whose bits are committed.
+        // A marked address is an object, and is not marked again. SAFETY: edges lie inside the extent, whose bits are
+        // committed.
         !unsafe { M::Bits::is_set(self.marks, edge) }
             && self.space.find(Address::new(edge)).is_none_or(|found| found.base.get() != edge)
     }
 
-    /// Adds the edge to the object at `addr`, if that is inside the heap: null and foreign pointers are ignored.
+    /// Adds the edge to the object at `addr`, if that is inside the heap; ignores null and foreign pointers.
     #[inline(always)]
     pub(super) fn push(&mut self, addr: usize) {
         let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
-        // What was made since the snapshot is not looked at. Nothing else loses its bit as long as the marking goes on. But what
-        // was freed may have got its bit by that, if it was made since; else it was shaded.
+        // Objects allocated since the snapshot are skipped: they have no allocation bit. No object loses its bit while
+        // the marking lasts. A freed object may have gained its bit by the free if it was allocated since; an older one
+        // was shaded.
         if M::Scope::SNAPSHOT && is_edge {
             return self.push_of_snapshot(addr);
         }
@@ -173,8 +175,8 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     fn push_of_snapshot(&mut self, addr: usize) {
         let Some(addr) = self.space.arenas().marked_as(Address::new(addr)).map(Address::get) else {
-            // Where an arena was this keeps the addresses from being used again.
-            let _ = self.space.arenas().find_chunk(Address::new(addr)).is_some_and(|piece| piece.is_in_use());
+            // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
+            let _ = self.space.arenas().find_chunk(Address::new(addr)).is_some_and(|chunk| chunk.is_in_use());
             return;
         };
         let object = ObjectRef::new(addr);
@@ -206,8 +208,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Objects that this marker has marked and counts, and another, too: the bits of a word of marks, whose first granule
-    /// lies at `first`.
+    /// Uncounts objects that both this marker and another have marked: `bits` of the mark word whose first granule lies
+    /// at `first`.
     #[cold]
     #[inline(never)]
     fn uncount(&mut self, first: usize, mut bits: u64) {
@@ -223,17 +225,18 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// What an object that was marked leads to is left.
+    /// Leaves the edges of a marked object unfollowed, at the deadline.
     #[cold]
     #[inline(never)]
     fn leave_marked(&mut self, object: usize, entry: PageEntry) {
         match entry.is(ScanKind::Arena) {
             false => self.count(object, self.shape(entry)),
-            // The thread that frees the piece has to know; and where no arena has it any more, who ends this collection.
+            // A word led into the chunk: `free`, or the end of this collection if no arena has the chunk any more, has
+            // to know that.
             true => {
-                let piece =
-                    self.space.arenas().find_chunk(Address::new(object)).filter(|piece| piece.is_in_use());
-                piece.inspect(|piece| piece.note_inside());
+                let chunk =
+                    self.space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use());
+                chunk.inspect(|chunk| chunk.note_inside());
             }
         }
     }
@@ -247,7 +250,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, <M: Mode> (marker: &mut Marker<'_, M>))
     }
 
-    /// The same edge by edge.
+    /// The same, edge by edge.
     fn follow_simply(&mut self) {
         loop {
             match self.stacks.edges.pop() {
@@ -258,9 +261,9 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Marks and scans what an edge leads to, if that is not marked.
+    /// Marks and scans the object of an edge, if it is not marked.
     pub(super) fn follow_edge(&mut self, edge: usize) {
-        // SAFETY: edges are bases of objects, and all markers set bits in ways that go together.
+        // SAFETY: edges are bases of objects, and all markers set bits in compatible ways.
         if unsafe { M::Bits::set_at_once(self.marks, edge) } {
             self.visit_marked(edge, self.entry(edge));
         }
@@ -268,8 +271,8 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     #[inline(always)]
     fn follow(&mut self) {
-        // What every object needs lives in locals: the compiler cannot keep fields in registers across the stores
-        // to mark bits and stack.
+        // What each object needs lives in locals: the compiler cannot keep fields in registers across the stores to
+        // mark bits and stack.
         let (marks, base, extent) = (self.marks, self.marks.base(), self.extent);
         let (entries, shapes, faults) = (self.entries, self.shapes, self.faults);
         let (mut edges, mut objects) =
@@ -288,7 +291,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                         if looks == 0 {
                             looks = LOOK_EVERY;
                             if M::Limit::BOUNDED && self.mode.limit_mut().is_late() {
-                                // What is in the rings is left, too; the objects there have their marks.
+                                // The rings are left, too; their objects have their marks.
                                 while !objects.is_empty() {
                                     let (object, entry): (usize, PageEntry) = objects.pop();
                                     self.leave_marked(object, entry);
@@ -299,7 +302,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                             }
                             if M::Team::SEVERAL && self.has_idle_marker() {
                                 self.stacks.edges.set_top(top);
-                                // Where a few lists are marked, most edges that there are wait in the ring.
+                                // Where a few lists are marked, most edges wait in the ring.
                                 for _ in 0..edges.len() / 2 {
                                     self.offer(edges.pop());
                                 }
@@ -318,7 +321,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     if edges.is_full() {
                         edges.replace(next)
                     } else if top == bottom && edges.is_empty() && objects.is_empty() {
-                        // As each node of a list: it has nothing to wait for.
+                        // An edge with nothing to wait for, as in a list.
                         next
                     } else {
                         edges.push(next);
@@ -330,7 +333,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
                     continue 'follow;
                 } else if edges.len() >= objects.len() && !edges.is_empty() {
-                    // Nothing new: of the two rings the fuller one gives, so that what is left waits in both.
+                    // No new edge: the fuller ring gives one, so that both keep some waiting.
                     edges.pop()
                 } else if !objects.is_empty() {
                     break 'ready objects.pop();
@@ -341,7 +344,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     continue 'follow;
                 }
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
-                // look-up), and all markers set bits in the same way.
+                // look-up), and all markers set bits in compatible ways.
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
@@ -349,8 +352,8 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // SAFETY: edges lie inside the extent, whose entries are committed.
                 let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
                 if entry.is(ScanKind::NoPointers) {
-                    // MarkTotals without being touched.
-                    // SAFETY: the entry of a span holds the number of a registered shape.
+                    // Counted without a read of the object. SAFETY: the entry of a span holds the number of a
+                    // registered shape.
                     self.count(edge, unsafe { &*shapes.add(entry.shape().index()) });
                     continue 'follow;
                 }
@@ -364,10 +367,10 @@ impl<'h, M: Mode> Marker<'h, M> {
                     continue 'follow;
                 }
             };
-            // Written whether or not it is an edge, kept only if it is: leaves are as common as inner nodes, and a
-            // branch on null would be guessed wrong every other time.
+            // Writes every word and keeps it only if it is an edge: leaves are as common as inner nodes, so a branch on
+            // null would be mispredicted every other time.
             let push = |top: &mut *mut usize, word: usize| {
-                // SAFETY: `roomy` leaves space for all that this object can push; the word is one of the object's.
+                // SAFETY: `roomy` leaves space for all pushes of this object; the word is one of the object's.
                 unsafe {
                     let target = (word as *const usize).read();
                     top.write(target);
@@ -390,7 +393,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 }
             } else {
                 self.stacks.edges.set_top(top);
-                self.stacks.edges.shrink_to_share(LOOP_PUSHES);
+                self.stacks.edges.reserve(LOOP_PUSHES);
                 self.visit_marked(object, entry);
                 (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
             }

@@ -1,31 +1,32 @@
-//! Which spans have marked objects that were not scanned. Invariant: a span without a bit of its own, where the kernel gave
-//! no memory for more, is flagged with all others like it; a flag is taken once, and a flagged span is never forgotten.
+//! The rescan set: spans with marked objects that were not scanned. Where the kernel gave no memory for more bits, one
+//! flag stands for all spans without a bit. Invariant: each flag is taken once, and a span in the set is never
+//! forgotten.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
-/// A word has the bits of N pages.
+/// Pages for each word of bits.
 pub(super) const WORD_PAGES: usize = 64;
 
-/// The spans with marked objects that were not scanned: a bit for each page, the span's first.
+/// The spans with marked objects that were not scanned: one bit for each page; a span uses its first page's.
 pub(crate) struct RescanSet {
     bits: MappedArray<AtomicU64>,
-    /// Words that are committed; what lies beyond has no bits if the kernel refused more.
+    /// Committed words. Pages beyond have no bits if the kernel refused more.
     words: usize,
-    /// Spans without a bit have been flagged: all of them.
+    /// Stands for all spans without a bit.
     beyond: AtomicBool,
     any: AtomicBool,
 }
 
 impl RescanSet {
-    /// None, of a heap with N bytes of window.
+    /// An empty set for a reservation of N bytes.
     pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
         Ok(RescanSet { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
-    /// Makes room for those in N bytes of heap, if the kernel grants it.
+    /// Commits the bits for N bytes of heap, if the kernel grants them.
     pub(crate) fn commit(&mut self, extent: usize) {
         let words = (extent / PAGE_SIZE).div_ceil(WORD_PAGES);
         if self.bits.commit(self.words..words).is_ok() {
@@ -33,22 +34,22 @@ impl RescanSet {
         }
     }
 
-    /// Whether there are any; exact while nobody flags.
+    /// Whether the set may have spans; exact while no marker adds any.
     pub(super) fn any(&self) -> bool {
         self.any.load(Ordering::Acquire)
     }
 
-    /// Several markers may flag, and one take flags meanwhile.
+    /// Adds a span. Several markers may add while one takes.
     pub(super) fn flag(&self, page: usize) {
         if page / WORD_PAGES < self.words {
             // SAFETY: these words are committed.
             let word = unsafe { &*self.bits.at(page / WORD_PAGES) };
-            // Who takes the flag sees the marks that were set before.
+            // The marker that takes the flag sees the marks that were set before.
             word.fetch_or(1 << (page % WORD_PAGES), Ordering::Release);
         } else {
             self.beyond.store(true, Ordering::Release);
         }
-        // After the flag: who forgets this word and then takes flags sees the flag, or the word comes after that.
+        // After the flag: a marker that clears `any` and then takes flags sees this flag, or `any` is set again.
         self.any.store(true, Ordering::Release);
     }
 
@@ -59,12 +60,12 @@ impl RescanSet {
         unsafe { &*self.bits.at(index) }.swap(0, Ordering::Acquire)
     }
 
-    /// Begins to take the flags: those that are set from now on are new.
+    /// Begins to take flags: `any` now stands for flags that are set from here on.
     pub(super) fn begin(&self) {
         self.any.swap(false, Ordering::AcqRel);
     }
 
-    /// Takes all flags of a marking that has ended early.
+    /// Empties the set after a marking that ended early.
     pub(super) fn forget(&self) {
         if self.any() {
             self.begin();
@@ -73,12 +74,12 @@ impl RescanSet {
         }
     }
 
-    /// How many words there are.
+    /// The number of words.
     pub(super) fn words(&self) -> usize {
         self.words
     }
 
-    /// Takes the flag of all spans without a bit.
+    /// Takes the flag that stands for all spans without a bit.
     pub(super) fn take_beyond(&self) -> bool {
         self.beyond.swap(false, Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
-//! A ring: what waits for its memory while older things are followed, the oldest out first. Invariant: its places hold
-//! `len` values from `out` on. The places are borrowed, so that a loop can keep the two numbers in registers.
+//! A ring of edges or objects that wait for their memory, oldest first. Invariant: its places hold `len` values from
+//! `out` on. The places are borrowed, so that a loop can keep the two numbers in registers.
 
 use core::mem::MaybeUninit;
 
@@ -22,25 +22,25 @@ impl<'a, T: Copy, const N: usize> Ring<'a, T, N> {
         Ring { places, out: 0, len: 0 }
     }
 
-    /// How many values wait.
+    /// The number of values.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none does.
+    /// Whether it has no value.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether no more fit.
+    /// Whether it has no room.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.len == N
     }
 
-    /// `value` begins to wait in a ring that is not full.
+    /// Adds a value to a ring that is not full.
     #[inline(always)]
     pub(super) fn push(&mut self, value: T) {
         debug_assert!(!self.is_full());
@@ -48,7 +48,7 @@ impl<'a, T: Copy, const N: usize> Ring<'a, T, N> {
         self.len += 1;
     }
 
-    /// `value` begins to wait in the place of the oldest of a full ring, which is returned.
+    /// Takes the oldest value of a full ring and adds `value` in its place.
     #[inline(always)]
     pub(super) fn replace(&mut self, value: T) -> T {
         debug_assert!(self.is_full());
@@ -58,7 +58,7 @@ impl<'a, T: Copy, const N: usize> Ring<'a, T, N> {
         unsafe { core::mem::replace(place, MaybeUninit::new(value)).assume_init() }
     }
 
-    /// Takes the oldest of a ring that is not empty.
+    /// Takes the oldest value of a ring that is not empty.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> T {
         debug_assert!(!self.is_empty());
@@ -81,7 +81,7 @@ mod tests {
         let mut ring = Ring::new(&mut places);
         let mut queue = VecDeque::new();
         for step in 0..1000 {
-            // More comes in than goes out at first, then less.
+            // At first more values come in than go out, then fewer.
             if step * 7 % 10 < if step % 100 < 50 { 7 } else { 3 } {
                 if ring.is_full() {
                     assert_eq!(Some(ring.replace(step)), queue.pop_front());

@@ -1,4 +1,4 @@
-//! Roots, as a marker takes them. Invariant: what is named here stays readable until the marking ends.
+//! The roots, as a marker takes them. Invariant: the memory of a root stays readable until the marking ends.
 
 use super::mode::{Limit, Mode, Team};
 use super::queue::Marker;
@@ -11,7 +11,7 @@ use core::ops::Range;
 use heapwood_heap::Address;
 
 impl<M: Mode> Marker<'_, M> {
-    /// The slots of an object that is old, if it still exists: the program may have freed it.
+    /// Scans an old object of the remembered set, if it still exists: the program may have freed it.
     fn remembered_object(&mut self, object: usize) {
         let found = self.space.find(Address::new(object));
         if found.is_some_and(|found| found.base.get() == object) {
@@ -20,7 +20,7 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Whether a slot was one of an arena that is no more, where perhaps nobody may read.
+    /// Whether a slot lay in an arena that is gone; its pages may be unreadable.
     fn is_gone(&self, slot: usize) -> bool {
         self.space.arenas().find(Address::new(slot)).is_some_and(|place| !place.is_there)
     }
@@ -32,7 +32,7 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
     }
 
     fn words(&mut self, words: Range<usize>) {
-        // Others may help with many.
+        // A long range waits, so that other markers can help.
         let range = Waiting {
             next: words.start.next_multiple_of(WORD),
             end: words.end / WORD * WORD,
@@ -48,13 +48,13 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
         if self.faults.fails(Fault::ArenaWindowLost) {
             return;
         }
-        let piece = self.space.arenas().marked_as(Address::new(part.start)).map_or(part.start, Address::get);
-        self.scan_chunk_part(part, piece);
+        let chunk = self.space.arenas().marked_as(Address::new(part.start)).map_or(part.start, Address::get);
+        self.scan_chunk_part(part, chunk);
     }
 
     fn remembered(&mut self, entry: RememberedEntry) {
-        // The program may have freed the object meanwhile, or stored a word that is no pointer: so what a slot holds is looked
-        // up.
+        // The program may have freed the object meanwhile, or stored a word that is no pointer: so a slot's word is
+        // resolved.
         match entry {
             RememberedEntry::Slot(slot) if self.is_gone(slot) => {}
             RememberedEntry::Words(start, _) if self.is_gone(start) => {}

@@ -1,6 +1,6 @@
-//! Finding the edges of an object. The commonest layouts have loops of their own; large objects are taken in
-//! pieces, so that one array does not fill the stack.
-//! Invariant: an object that is scanned is marked, and all its edges are pushed, or wait as a range, or its span is flagged.
+//! The edges of an object. The commonest layouts have loops of their own. Large objects are scanned in slices, so that
+//! one array does not fill the stack (Go's oblets). Invariant: a scanned object is marked, and all its edges are
+//! pushed, or wait as a range, or its span is in the rescan set.
 
 use super::bits::MarkBits;
 use super::mode::{Mode, Scope};
@@ -14,13 +14,13 @@ use heapwood_os::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 pub(super) use heapwood_layout::WORD;
-/// Words scanned at once; more wait on the range stack.
+/// Words scanned at once; longer objects wait on the range stack.
 pub(super) const SLICE_WORDS: usize = 512;
-/// What stands for the shape of a range that is no object's: every word of it is a pointer slot.
+/// Stands for the shape of a range outside the heap: each of its words is a pointer slot.
 const SLOTS: u32 = u32::MAX;
-/// What stands for that of a range of an arena's piece, whose pointers are told by bits.
+/// Stands for the shape of a range of an arena chunk, whose pointer slots have bits.
 const CHUNK_BITS: u32 = u32::MAX - 1;
-/// Bytes of a range from which on it is worth asking the kernel which pages of it were ever written.
+/// From this many bytes on, the marker asks the kernel which pages of a range were ever written.
 const SPARSE: usize = 4 << 20;
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -30,42 +30,42 @@ impl<'h, M: Mode> Marker<'h, M> {
         if entry.kind().is_none() {
             self.no_object(addr);
         }
-        // What arenas hold is not what a collection is for.
+        // Arena memory does not count as live: no collection frees it.
         if !entry.is(ScanKind::Arena) {
             self.count(addr, self.shape(entry));
         }
         self.scan(addr, entry);
     }
 
-    /// What lies in a piece of an arena that was come to, by its first byte or by a pointer into it: the pieces of an arena are marked
-    /// together.
+    /// Scans an arena chunk that an edge leads to, by its first byte or into it, and pushes the arena's next chunk: the
+    /// chunks of an arena are marked together.
     fn visit_chunk(&mut self, addr: usize) {
-        let Some(piece) =
-            self.space.arenas().find_chunk(Address::new(addr)).filter(|piece| piece.is_in_use())
+        let Some(chunk) =
+            self.space.arenas().find_chunk(Address::new(addr)).filter(|chunk| chunk.is_in_use())
         else {
             return;
         };
-        let start = piece.start();
-        // What lies in the first granule has the piece's mark.
+        let start = chunk.start();
+        // An address in the first granule shares the chunk's mark.
         if addr - start >= GRANULE {
             if !self.faults.fails(Fault::ArenaInsideNotNoted) {
-                piece.note_inside();
+                chunk.note_inside();
             }
             return self.push(start);
         }
         if !self.faults.fails(Fault::RingCut) {
-            self.push(self.base + piece.next().byte_offset());
+            self.push(self.base + chunk.next().byte_offset());
         }
-        self.scan_chunk_part(start..piece.frontier(), start);
+        self.scan_chunk_part(start..chunk.frontier(), start);
     }
 
-    /// Scans part of a piece that is marked, or will be.
-    pub(super) fn scan_chunk_part(&mut self, part: core::ops::Range<usize>, piece: usize) {
+    /// Scans part of a chunk that is marked, or will be.
+    pub(super) fn scan_chunk_part(&mut self, part: core::ops::Range<usize>, chunk: usize) {
         let range = Range { next: part.start, end: part.end, shape: CHUNK_BITS, dense: true };
-        self.scan_range(range, piece);
+        self.scan_range(range, chunk);
     }
 
-    /// Follows a pointer that an arena holds: most lead into the same arena, which is marked.
+    /// Follows a pointer from an arena. Most lead into the same arena, which is marked.
     fn push_from_arena(&mut self, value: usize) {
         if value.wrapping_sub(self.base) >= self.extent {
             return;
@@ -73,18 +73,18 @@ impl<'h, M: Mode> Marker<'h, M> {
         if !self.entry(value).is(ScanKind::Arena) {
             return self.push(value);
         }
-        let Some(piece) =
-            self.space.arenas().find_chunk(Address::new(value)).filter(|piece| piece.is_in_use())
+        let Some(chunk) =
+            self.space.arenas().find_chunk(Address::new(value)).filter(|chunk| chunk.is_in_use())
         else {
             return;
         };
-        // SAFETY: a piece lies in the heap, whose bits are committed.
-        if !unsafe { M::Bits::is_set(self.marks, piece.start()) } {
-            self.push(piece.start());
+        // SAFETY: a chunk lies in the heap, whose bits are committed.
+        if !unsafe { M::Bits::is_set(self.marks, chunk.start()) } {
+            self.push(chunk.start());
         }
     }
 
-    /// A precise slot holds an address where no span is.
+    /// Ends the process: a precise slot holds an address without a span.
     #[cold]
     pub(super) fn no_object(&self, addr: usize) -> ! {
         corrupt(format_args!(
@@ -109,7 +109,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         self.space.span(PageIndex(first))
     }
 
-    /// Finds the edges of an object that is marked already.
+    /// Finds the edges of an object that is already marked.
     pub(super) fn scan(&mut self, addr: usize, entry: PageEntry) {
         match entry.kind() {
             Some(ScanKind::NoPointers) | None => {}
@@ -188,15 +188,16 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // SAFETY: the page's entry says that objects here have numbers.
                 self.scan(addr, unsafe { self.space.layouts().numbered_entry(ObjectRef::new(addr)) });
             }
-            // Of what the program has freed a stray word may keep something alive that refers to it.
-            // But what it has freed beside this marking is marked and keeps its words, which may be the only way to what they say.
+            // A stray word may keep an object alive that refers to a freed one: so a freed object is not traced. A
+            // concurrent marking traces it: an object freed since the snapshot is marked and keeps its words, which may
+            // be the only path to their objects.
             ScanKind::Trace if !M::Scope::SNAPSHOT && self.space.is_freed(ObjectRef::new(addr)) => {}
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
                 let mut target = Target::of(self);
                 let context = (&raw mut target).cast::<TraceContext>();
-                // SAFETY: the type's author promised that the function accepts any object of the type, zeros
-                // included, and reports to the context it is given; the marker is not used meanwhile otherwise.
+                // SAFETY: the type's author promised that the function accepts any object of the type, zeros included,
+                // and reports to the context it is given; nothing else uses the marker meanwhile.
                 unsafe { trace(addr as *mut u8, end - addr, context) };
             }
             ScanKind::Arena => self.visit_chunk(addr),
@@ -204,8 +205,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Scans a range now if it is short; otherwise leaves it on the range stack. `object` is rescanned as a whole
-    /// if that is full.
+    /// Scans a short range now; a long one waits on the range stack. If that is full, the whole of `object` is scanned
+    /// again later.
     fn scan_range(&mut self, range: Range, object: usize) {
         if range.end.saturating_sub(range.next) <= SLICE_WORDS * WORD {
             self.scan_all(range);
@@ -214,7 +215,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Scans pointer slots that lie outside the heap: a few now, many in pieces, so that they do not fill the stack.
+    /// Scans pointer slots outside the heap: a few now, many in slices, so that they do not fill the stack.
     pub(super) fn scan_slots(&mut self, slots: core::ops::Range<usize>) {
         let range = Range { next: slots.start, end: slots.end, shape: SLOTS, dense: true };
         if M::Scope::SNAPSHOT || slots.len() <= SLICE_WORDS * WORD || !self.stacks.ranges.push(range) {
@@ -222,7 +223,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Scans the next piece of a waiting range; false if none waits.
+    /// Scans the next slice of a waiting range; false if none waits.
     #[cold]
     pub(super) fn next_range(&mut self) -> bool {
         if self.has_idle_marker() {
@@ -233,12 +234,12 @@ impl<'h, M: Mode> Marker<'h, M> {
         if let Some(rest) = rest
             && !self.stacks.ranges.push(rest)
         {
-            // Without room for the rest all of it is one range, as if it had been written throughout.
+            // Without room for the rest the whole is one range, as if all of it had been written.
             range.end = rest.end;
         }
         let first = self.slice_of(&mut range);
         if range.next < range.end && !self.stacks.ranges.push(range) {
-            // Now there may be no room for what was split in two.
+            // The split into two may have used up the room.
             self.scan_all(range);
         }
         self.scan_slice(first);
@@ -248,27 +249,27 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Scans a range from beginning to end.
     pub(super) fn scan_all(&mut self, mut range: Range) {
         while range.next < range.end {
-            let piece = self.slice_of(&mut range);
-            self.scan_slice(piece);
+            let slice = self.slice_of(&mut range);
+            self.scan_slice(slice);
         }
     }
 
-    /// Takes the first piece off a range.
+    /// Takes the first slice off a range.
     pub(super) fn slice_of(&self, range: &mut Range) -> Range {
         if range.shape < CHUNK_BITS
-            && let Some(piece) = self.piece_of_program(range)
+            && let Some(slice) = self.slice_of_program(range)
         {
-            return piece;
+            return slice;
         }
         let element = self.element_bytes(range.shape);
         let step = (SLICE_WORDS * WORD / element).max(1) * element;
-        let piece = Range { end: range.end.min(range.next + step), ..*range };
-        range.next = piece.end;
-        piece
+        let slice = Range { end: range.end.min(range.next + step), ..*range };
+        range.next = slice.end;
+        slice
     }
 
-    /// The part of a range that begins where memory was first written, and what comes behind it; nothing if the rest
-    /// was never written, and so holds no pointer. Ends lie between elements.
+    /// The part of a range that begins where memory was first written, and the rest behind it; none if no page of the
+    /// range was ever written, so it holds no pointer. The parts end between elements.
     pub(super) fn written_part(&self, range: Range) -> Option<(Range, Option<Range>)> {
         if range.dense || range.end.saturating_sub(range.next) < SPARSE {
             return Some((range, None));
@@ -290,7 +291,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
-    /// Between which parts of a range of this shape it can be split: elements, or the words of a program's.
+    /// The unit between which a range of this shape can be split: elements, or words if a program describes them.
     pub(super) fn part_bytes(&self, shape: u32) -> usize {
         match shape {
             0 | SLOTS | CHUNK_BITS => WORD,
@@ -300,7 +301,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     }
 
     pub(super) fn shape_numbered(&self, number: u32) -> &'h Shape {
-        // SAFETY: the numbers in ranges came from the entries of pages, which hold those of registered shapes.
+        // SAFETY: the numbers in ranges come from the entries of pages, which hold those of registered shapes.
         unsafe { &*self.shapes.add(number as usize) }
     }
 
@@ -314,7 +315,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             if self.faults.fails(Fault::ArenaBitsShort) {
                 range.end -= WORD;
             }
-            // SAFETY: the range is of a piece, whose bits were written up to where objects reach.
+            // SAFETY: the range lies in a chunk, whose bits are written up to its frontier.
             unsafe {
                 space
                     .layouts()
@@ -325,8 +326,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
         if range.shape == SLOTS {
             for slot in (range.next..range.end).step_by(WORD) {
-                // SAFETY: registered slots, handles and those of linked frames stay readable while they are roots; the
-                // program may write them with instructions of its own.
+                // SAFETY: registered slots, handles and the slots of linked frames stay readable while they are roots.
+                // The program may write them with instructions of its own.
                 let value = unsafe { (slot as *const usize).read_volatile() };
                 let is_edge = value.wrapping_sub(self.base) < self.extent;
                 if is_edge && !self.faults.fails(Fault::MissRoot) {

@@ -1,18 +1,17 @@
-//! The bounded stacks of marking: edges still to follow, and large objects scanned in pieces. Both have a fixed
-//! capacity in mapped memory, committed as deep as markings get; a push that does not fit, or for which the kernel gives
-//! no memory, is refused, and [`super::overflow`] takes over.
-//! Invariant: what lies below the top is committed, and was pushed.
+//! The bounded stacks of marking: edges to follow, and ranges of large objects to scan. Both have a fixed capacity in
+//! mapped memory, committed as deep as markings get. A push fails if it does not fit or the kernel gives no memory, and
+//! [`super::overflow`] takes over. Invariant: all entries below the top are committed, and were pushed.
 
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// The most edges the stack holds unless configured otherwise: 128 MiB of address space.
+/// The usual capacity of the edge stack: 128 MiB of address space.
 const USUAL_EDGES: usize = 1 << 24;
-/// What is made do with where address space is short.
+/// The least capacity, where address space is short.
 const LEAST_EDGES: usize = 1 << 14;
-/// A stack has room for an edge in N bytes of the heap's window: an eighth as many bytes.
+/// One edge of capacity for each N bytes of the reservation, so a stack takes an eighth of it.
 const WINDOW_BYTES_AN_EDGE: usize = 64;
-/// What of a stack is committed from the beginning.
+/// Bytes committed from the beginning.
 const FIRST_BYTES: usize = 64 << 10;
 const RANGES: usize = 1 << 12;
 /// Entries kept in memory between collections.
@@ -20,13 +19,13 @@ const KEEP: usize = 1 << 14;
 const _: () = assert!((KEEP * size_of::<usize>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 const _: () = assert!((KEEP * size_of::<Range>()).is_multiple_of(heapwood_os::MOST_KERNEL_PAGE));
 
-/// A stack of `T` in mapped memory, of which only what has been needed is committed.
+/// A stack of `T` in mapped memory, committed as it grows.
 pub(super) struct Bounded<T> {
     memory: MappedArray<T>,
     top: usize,
-    /// How many entries are committed.
+    /// The number of committed entries.
     committed: usize,
-    /// The kernel has refused more since the last [`Bounded::settle`]: what is committed is all there is.
+    /// The kernel has refused more memory since the last [`Bounded::trim`]; the stack does not ask again until then.
     refused: bool,
 }
 
@@ -44,13 +43,13 @@ impl<T: Zeroed + Copy> Bounded<T> {
         if self.top == self.committed && !self.grow() {
             return false;
         }
-        // SAFETY: top is below what is committed.
+        // SAFETY: the top is below the committed end.
         unsafe { self.memory.at(self.top).write(value) };
         self.top += 1;
         true
     }
 
-    /// Commits as much again, up to the capacity; false if nothing is left or the kernel refuses.
+    /// Doubles the committed memory, up to the capacity; false if none is left or the kernel refuses.
     #[cold]
     fn grow(&mut self) -> bool {
         let more = self.memory.len().min(self.committed * 2);
@@ -64,16 +63,16 @@ impl<T: Zeroed + Copy> Bounded<T> {
         !self.refused
     }
 
-    /// Commits more if there is no room for `entries`, one of which may be written without being kept. There may be
-    /// none afterwards either.
+    /// Commits more if there is no room for `entries`, one of which may be written without being kept. The stack may
+    /// still lack room afterwards.
     #[inline]
-    pub(super) fn shrink_to_share(&mut self, entries: usize) {
+    pub(super) fn reserve(&mut self, entries: usize) {
         if self.committed - self.top <= entries {
             self.grow();
         }
     }
 
-    /// Takes the top.
+    /// Takes the top entry.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         if self.top == 0 {
@@ -84,19 +83,19 @@ impl<T: Zeroed + Copy> Bounded<T> {
         Some(unsafe { self.memory.at(self.top).read() })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.top
     }
 
-    /// Calls `f` with the `n` oldest entries, which are then no more. Of many others the youngest take their places.
+    /// Removes the `n` oldest entries and passes them to `f`. If many remain, the youngest fill their places.
     pub(super) fn take_oldest(&mut self, n: usize, f: impl FnOnce(&[T])) {
         let n = n.min(self.top);
-        // SAFETY: what lies below the top was pushed.
+        // SAFETY: all entries below the top were pushed.
         f(unsafe { core::slice::from_raw_parts(self.bottom(), n) });
         let rest = self.top - n;
         let moved = rest.min(n);
-        // Where nothing moves the top may be the end of the memory.
+        // If nothing moves, the top may be the end of the memory.
         if moved > 0 {
             // SAFETY: both ranges lie below the top; they may overlap.
             unsafe { self.memory.at(self.top - moved).copy_to(self.bottom(), moved) };
@@ -109,57 +108,58 @@ impl<T: Zeroed + Copy> Bounded<T> {
         self.memory.as_ptr()
     }
 
-    /// Where the next entry goes.
+    /// The place of the next entry.
     pub(super) fn top(&self) -> *mut T {
         self.bottom().wrapping_add(self.top)
     }
 
-    /// Takes over the top that such a loop has reached.
+    /// Sets the top that such a loop has reached.
     pub(super) fn set_top(&mut self, top: *mut T) {
         self.top = (top as usize - self.bottom() as usize) / size_of::<T>();
     }
 
-    /// Below this a top leaves room for `entries` more and one that is written without being kept.
+    /// A top below this address leaves room for `entries` more and one that is written without being kept.
     pub(super) fn room_for(&self, entries: usize) -> *mut T {
         self.bottom().wrapping_add(self.committed.saturating_sub(entries))
     }
 
-    /// Whether there are none.
+    /// Whether it has no entry.
     pub(super) fn is_empty(&self) -> bool {
         self.top == 0
     }
 
-    /// Gives memory back after a deep marking. Entries are not zero, and untouched memory is: so those at the mark
-    /// tell whether the stack was deeper. (Several, since one may have been overwritten by what was not kept.)
+    /// Gives memory back after a deep marking. Entries are not zero, and untouched memory is: nonzero words at `KEEP`
+    /// show that the stack was deeper. It reads several, since the loop may have overwritten one with a word that it
+    /// did not keep.
     fn trim(&mut self) {
         debug_assert!(self.is_empty());
         self.refused = false;
         let mut at_the_mark = KEEP..self.committed.min(KEEP + 64);
         // SAFETY: these are committed, and an entry begins with a word.
         if at_the_mark.any(|i| unsafe { self.memory.at(i).cast::<usize>().read() } != 0) {
-            // SAFETY: so much is committed, and an empty stack needs no contents.
+            // SAFETY: this many are committed, and an empty stack needs no contents.
             let _ = unsafe { self.memory.shrink(KEEP, self.committed) };
         }
     }
 }
 
-/// A part of a large object that remains to be scanned.
+/// A part of a large object that is still to be scanned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     /// The next word to scan.
     pub(super) next: usize,
-    /// One past the last.
+    /// One past the last word.
     pub(super) end: usize,
     /// The number of its shape, for the mask; 0 if any word may be a pointer.
     pub(super) shape: u32,
-    /// Nobody need ask any more which of its pages were ever written.
+    /// All its pages count as written: the marker does not ask the kernel again.
     pub(super) dense: bool,
 }
 
 // SAFETY: all-zero bytes are an empty range; it holds plain numbers.
 unsafe impl Zeroed for Range {}
 
-/// The stacks of one collector.
+/// The stacks of one marker.
 pub(crate) struct MarkStacks {
     pub(super) edges: Bounded<usize>,
     pub(super) ranges: Bounded<Range>,
@@ -174,13 +174,13 @@ impl MarkStacks {
         })
     }
 
-    /// Stacks for N edges, or else of the usual size for a heap with N bytes of window.
+    /// Stacks for N edges, or of the usual size for a reservation of N bytes.
     pub(crate) fn sized(kernel: KernelRef, edges: Option<usize>, window: usize) -> Result<Self, OsError> {
         edges.map_or_else(|| Self::usual(kernel, window), |edges| Self::new(kernel, edges))
     }
 
-    /// Stacks of the usual size for a heap with N bytes of window, or smaller ones where the kernel grants less
-    /// address space.
+    /// Stacks of the usual size for a reservation of N bytes, or smaller ones where the kernel grants less address
+    /// space.
     fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let mut edges = (window / WINDOW_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);
         loop {
@@ -191,7 +191,7 @@ impl MarkStacks {
         }
     }
 
-    /// What waits is not needed any more.
+    /// Discards all entries.
     pub(super) fn clear(&mut self) {
         (self.edges.top, self.ranges.top) = (0, 0);
     }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_whose_growth_is_refused_is_full_until_it_is_settled() {
+    fn a_stack_whose_growth_is_refused_is_full_until_it_is_trimmed() {
         static KERNEL: Faulty = Faulty::new();
         let mut s = Bounded::<usize>::new(&KERNEL, 1 << 20).unwrap();
         let first = s.committed;
@@ -235,7 +235,7 @@ mod tests {
         KERNEL.refuse_from(0);
         assert!(!s.push(first));
         let asked = KERNEL.requests();
-        s.shrink_to_share(64);
+        s.reserve(64);
         assert!(!s.push(first));
         assert_eq!(KERNEL.requests(), asked, "it does not ask at each push");
         KERNEL.relent();
@@ -252,11 +252,11 @@ mod tests {
         while s.top() < bound {
             s.push(0);
         }
-        s.shrink_to_share(64);
+        s.reserve(64);
         assert!(s.top() < s.room_for(64));
-        // None can be made in a stack that is smaller.
+        // A smaller stack cannot make room.
         let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
-        s.shrink_to_share(64);
+        s.reserve(64);
         assert!(s.top() >= s.room_for(64));
     }
 

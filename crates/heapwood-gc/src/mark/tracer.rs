@@ -1,5 +1,5 @@
-//! What a type's own trace function sees of the marker, or of the write barrier.
-//! Invariant: it exists while its function runs, and what it is told is an edge of that object.
+//! The interface that a type's trace function has to the marker, or to the write barrier. Invariant: it exists while
+//! the function runs, and every word reported to it is an edge of that object.
 
 use super::mode::Mode;
 use super::queue::Marker;
@@ -16,7 +16,7 @@ pub(super) struct Target<'a> {
     borrow: PhantomData<&'a mut ()>,
 }
 
-/// What a trace function reports to.
+/// The receiver of a trace function's reports.
 trait Visit {
     fn visit(&mut self, addr: usize);
     fn resolve(&self, word: usize) -> Option<usize>;
@@ -43,26 +43,26 @@ impl Visit for Shading<'_> {
 }
 
 /// # Safety
-/// 1. `target` leads to a `T` that is borrowed for this alone.
+/// 1. `target` leads to a `T` that is borrowed for this call alone.
 unsafe fn visit<T: Visit>(target: *mut (), addr: usize) {
     // SAFETY: contract 1.
     unsafe { &mut *target.cast::<T>() }.visit(addr);
 }
 
 /// # Safety
-/// 1. As [`visit`].
+/// 1. As for [`visit`].
 unsafe fn resolve<T: Visit>(target: *mut (), word: usize) -> Option<usize> {
     // SAFETY: contract 1.
     unsafe { &*target.cast::<T>() }.resolve(word)
 }
 
 impl<'a> Target<'a> {
-    /// A marker calls the function.
+    /// For a call by a marker.
     pub(super) fn of<'h, M: Mode>(marker: &'a mut Marker<'h, M>) -> Self {
         Self::new(marker)
     }
 
-    /// A mutator calls the function, for the write barrier.
+    /// For a call by a mutator's write barrier.
     pub(super) fn of_shading(shading: &'a mut Shading<'_>) -> Self {
         Self::new(shading)
     }
@@ -78,7 +78,7 @@ impl<'a> Target<'a> {
 
     #[inline(always)]
     fn visit(&mut self, addr: usize) {
-        // SAFETY: the target was borrowed for as long as this lasts, and the function is the one for its type.
+        // SAFETY: the target is borrowed for the lifetime of `self`, and the function is the one for its type.
         unsafe { (self.visit)(self.target, addr) };
     }
 
@@ -98,12 +98,12 @@ impl<'a> Tracer<'a> {
     /// # Safety
     /// 1. `context` is the argument of a trace function that is running, and is used through this tracer alone.
     pub unsafe fn from_context(context: *mut TraceContext) -> Self {
-        // SAFETY: the context is what the marker made that called the trace function (contract 1), whose lifetime covers the
-        // call; the marker is not used otherwise while the function runs.
+        // SAFETY: the caller of the trace function made the context (contract 1), and its lifetime covers the call.
+        // Nothing else uses the marker while the function runs.
         Tracer(unsafe { &mut *context.cast::<Target<'a>>() })
     }
 
-    /// The object at `addr` is referred to. Null and addresses outside the heap are ignored.
+    /// Reports that the object refers to the object at `addr`. Null and addresses outside the heap are ignored.
     ///
     /// # Safety
     /// 1. Inside the heap, `addr` is the first byte of an object that exists.
@@ -112,7 +112,7 @@ impl<'a> Tracer<'a> {
         self.0.visit(addr);
     }
 
-    /// `word` may point to or into an object.
+    /// Reports a word that may point to or into an object.
     #[inline]
     pub fn visit_ambiguous(&mut self, word: usize) {
         if let Some(object) = self.0.resolve(word) {
@@ -122,10 +122,10 @@ impl<'a> Tracer<'a> {
 }
 
 impl Shading<'_> {
-    /// Shades all that an object refers to, by its trace function.
+    /// Shades all objects that an object refers to, by its trace function.
     ///
     /// # Safety
-    /// 1. The object exists, has N bytes, and is of the function's type.
+    /// 1. The object exists, has `bytes` bytes, and is of the function's type.
     pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
         let state = self.state();
         let _turn = state.marking_log().turn();

@@ -1,7 +1,7 @@
-//! Work sharing: handing edges to an idle marker, and receiving them. A marker shares the older half of its stack, which leads
-//! to more than the younger: in a tree those are the larger subtrees. Of a range it shares the second half, so that all
-//! markers get a part of a wide array.
-//! Invariant: an edge, or a part of a range, is one marker's or in one block.
+//! Work sharing: handing edges to an idle marker, and receiving them. A marker shares the older half of its stack,
+//! which leads to more objects than the younger half: in a tree these are the larger subtrees. Of a range it shares the
+//! second half, so that all markers get a part of a wide array. Invariant: an edge, or a part of a range, belongs to
+//! one marker or lies in one block.
 
 use super::mode::{Limit, Mode, NextWork, Team};
 use super::queue::Marker;
@@ -15,7 +15,7 @@ impl<M: Mode> Marker<'_, M> {
         self.mode.team().has_idle_marker()
     }
 
-    /// An edge that waited in a ring is to be shared next; if there is no block for it, it is an edge like others.
+    /// Adds an edge from a ring to the outgoing block; without room there, it goes back on the stack.
     pub(super) fn offer(&mut self, edge: usize) {
         match self.mode.team_mut().outgoing_block() {
             Some(block) if block.room() > 0 => block.push(edge),
@@ -23,8 +23,8 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Shares what it has offered, half of its edges, and half of a range. `has_more`: it keeps others even if it shares the
-    /// one edge on its stack.
+    /// Hands over the offered edges, half of the stack, and half of a range. `has_more`: the marker keeps other edges
+    /// even if it shares the only one on its stack.
     #[cold]
     #[inline(never)]
     pub(super) fn share_work(&mut self, has_more: bool) {
@@ -66,7 +66,7 @@ impl<M: Mode> Marker<'_, M> {
         oldest
     }
 
-    /// What it does now that it has no edge left.
+    /// The marker's next work, when it has no edge left.
     pub(super) fn next_work(&mut self) -> NextWork {
         let (rescan, late) = (self.rescan, self.mode.limit().was_late());
         let work = self.mode.team_mut().next_work(|| rescan.any() && !late);

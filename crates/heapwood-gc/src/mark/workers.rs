@@ -1,10 +1,10 @@
-//! The threads that mark beside the one that collects. A heap starts them when a collection is first worth it, and they
-//! sleep between collections. The thread that comes too late for a marking finds it closed and sleeps on, so nobody waits for a
+//! The helper threads of a parallel marking. A heap starts them when help is first profitable, and they sleep between
+//! collections. A helper that comes too late finds the marking closed and sleeps on, so the collector waits for no
 //! thread that the kernel does not run.
 //!
-//! Invariants: a worker uses the heap only between joining a pool and leaving it, and a collection ends after all have left;
-//! workers end before their heap does; a forked child has none, does not look at what they share, and starts its own when it is
-//! worth it.
+//! Invariants: a helper uses the heap only between joining a pool and leaving it, and a collection ends after all have
+//! left; helpers end before their heap does; a forked child has none, does not look at what they share, and starts its
+//! own when that is profitable.
 
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
@@ -22,69 +22,69 @@ use heapwood_os::futex::{wait, wake};
 use heapwood_os::stack::thread_pointer;
 use heapwood_os::{KernelRef, Lock, MappedBox, OsError, Pagemap, Thread};
 
-/// Bytes of a worker's stack, on which trace functions run.
+/// Bytes of a helper's stack, on which trace functions run.
 const STACK: usize = 256 << 10;
-/// The workers are to end.
+/// Bit of `call`: the helpers are to end.
 const STOP: u32 = 1;
-/// What a marking adds.
+/// Added to `call` by each marking.
 const MARKING: u32 = 2;
 /// Blocks for each marker: one that it fills or empties, and some on their way.
 const BLOCKS_EACH: usize = 4;
 
 type TogetherMode<'h> = Composed<Together<'h>, Full, Unlimited>;
 
-/// What the collector and its workers share.
+/// Shared by the collector and its helpers.
 struct WorkersShared {
     pool: MarkerPool,
     blocks: Blocks,
-    /// Changes with each marking; workers sleep on it.
+    /// Changes with each marking; helpers sleep on it.
     call: AtomicU32,
-    /// What is marked: valid while the pool is open, and until all have left.
+    /// The marking's job: valid while the pool is open, and until all have left.
     job: AtomicPtr<Job<'static>>,
     totals: Lock<HelperTotals>,
 }
 
-/// What is marked.
+/// The graph to mark.
 struct Job<'h>(Graph<'h>);
 
-/// The totals of the workers in a marking, and their CPU time.
+/// The totals of the helpers in a marking, and their CPU time.
 #[derive(Clone, Copy, Default)]
 struct HelperTotals {
     marked: MarkTotals,
     cpu_ns: u64,
-    /// How many took part.
+    /// The number of helpers that took part.
     workers: usize,
 }
 
-/// What a thread works with.
+/// The state of one helper.
 struct WorkerTask {
     shared: *const WorkersShared,
-    /// Which worker it is.
+    /// The helper's number.
     number: usize,
     stacks: MarkStacks,
 }
 
-/// A thread.
+/// A helper thread.
 struct MarkWorker {
     task: UnsafeCell<WorkerTask>,
     thread: Option<Thread>,
-    /// Those that were started before.
+    /// The helper that was started before it.
     next: Option<MappedBox<MarkWorker>>,
 }
 
-/// The workers of one heap.
+/// The helpers of one heap.
 pub(super) struct Workers {
-    /// The one that was started last.
+    /// The helper that was started last.
     last: Option<MappedBox<MarkWorker>>,
     shared: MappedBox<WorkersShared>,
     started: usize,
 }
 
-// SAFETY: the pointers lead to mapped memory that stays until the threads have ended; the tasks are their threads' alone.
+// SAFETY: the pointers lead to mapped memory that stays until the threads have ended; only its thread uses a task.
 unsafe impl Send for Workers {}
 
 impl Workers {
-    /// Starts N threads, or as many as the kernel grants. Each has stacks by `stacks`.
+    /// Starts N threads, or as many as the kernel grants. `stacks` makes the stacks of each.
     ///
     /// # Errors
     /// The kernel refuses the memory that they share.
@@ -102,7 +102,7 @@ impl Workers {
             totals: Lock::new(HelperTotals::default()),
         };
         let mut all = Workers { last: None, shared: MappedBox::new(kernel, shared)?, started: 0 };
-        // With fewer than it wants a heap goes on.
+        // A heap goes on with fewer helpers than it wants.
         while all.started < workers && all.start_one(kernel, stacks()).is_ok() {}
         Ok(all)
     }
@@ -112,8 +112,8 @@ impl Workers {
         let worker = MarkWorker { task: UnsafeCell::new(task), thread: None, next: None };
         let mut worker = MappedBox::new(kernel, worker)?;
         let argument = worker.task.get().cast();
-        // SAFETY: the task stays where it is, and what it points to, until the thread has been joined (`drop`). What unwinds
-        // out of it ends the process.
+        // SAFETY: the task, and what it points to, stay in place until the thread has been joined (`drop`). A panic
+        // that leaves the thread ends the process.
         worker.thread = Some(unsafe { kernel.start_thread(c"heapwood-marker", STACK, entry, argument) }?);
         worker.next = self.last.take();
         self.last = Some(worker);
@@ -125,17 +125,18 @@ impl Workers {
         self.last.as_ref().and_then(|worker| worker.thread.as_ref()).is_some_and(so)
     }
 
-    /// Whether there are any: the process may be a forked child, which has none.
+    /// Whether this process has helpers: a forked child has none.
     pub(super) fn are_here(&self) -> bool {
         self.is_one(Thread::is_here)
     }
 
-    /// Whether the process is a forked child, and they are another's.
+    /// Whether the helpers belong to the parent of this forked child.
     pub(super) fn are_gone(&self) -> bool {
         self.is_one(|thread| !thread.is_here())
     }
 
-    /// Marks with at most N workers; the calling thread takes part, and scans the roots. Returns how many threads marked, too.
+    /// Marks with at most N helpers; the calling thread takes part, and scans the roots. Also returns the number of
+    /// threads that marked.
     pub(super) fn mark(
         &self,
         graph: Graph<'_>,
@@ -189,7 +190,7 @@ unsafe extern "C" fn entry(task: *mut c_void) -> *mut c_void {
 
 impl WorkerTask {
     fn run(&mut self) {
-        // SAFETY: what the workers share lives until they have been joined.
+        // SAFETY: what the helpers share lives until they have been joined.
         let shared = unsafe { &*self.shared };
         let mut seen = 0;
         loop {

@@ -1,18 +1,18 @@
-//! The write barrier: how pointers are stored into objects that exist already.
+//! The write barrier: every store of a pointer into an object that exists already goes through it.
 //!
-//! Every such store names the object, the slot and the value. The flag that inline code tests has a bit for each reason to
-//! take the slow half:
+//! Such a store names the object, the slot and the value. Inline code tests one flag, which has a bit for each reason
+//! to take the slow path:
 //!
-//! | bit | who needs it | what is done |
+//! | bit | needed by | what the slow path does |
 //! |---|---|---|
-//! | [`MARK`] | a full concurrent marking | what the slot holds is shaded before it is overwritten |
-//! | [`YOUNG`] | young collections | a slot of an old object that gets a pointer to a young one is remembered |
-//! | [`VERIFY`] | verify mode | the store is noted, so that one that went around the barrier can be told |
+//! | [`MARK`] | a full concurrent marking | shades the object in the slot before it is overwritten |
+//! | [`YOUNG`] | young collections | remembers a slot of an old object that gets a pointer to a young one |
+//! | [`VERIFY`] | verify mode | notes the store, so that the verifier finds stores without the barrier |
 //!
-//! Most stores are into young objects, and pass by the age of the slot's page. Flags change while their threads are stopped.
-//! Invariants: of the objects of the last collection only such stores change pointer slots; stores that initialise a new object
-//! need no barrier until the next poll or allocation; a collection comes before a store's slow half or after the store, never
-//! between. What was measured is in docs/design/barrier.md.
+//! Most stores go into young objects; the table of young pages lets them pass. A thread's flag changes while the thread
+//! is stopped. Invariants: only such stores change pointer slots of objects that a collection has seen. Stores that
+//! initialise a new object need no barrier until the next poll or allocation. A collection comes before a store's slow
+//! path or after the store, never between. docs/design/barrier.md has the measurements.
 
 use super::Mutator;
 use crate::inject::Fault;
@@ -38,8 +38,8 @@ impl Mutator {
         publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
-    /// Stores `value` into `slot`, whose object is found from its address if the store must be noted. A slot outside
-    /// the heap is part of a value that is not yet in it, and needs no barrier.
+    /// Stores `value` into `slot`. The barrier finds the slot's object from its address if it must note the store. A
+    /// slot outside the heap is part of a value that is not yet in it, and needs no barrier.
     ///
     /// # Safety
     /// 1. `slot` is an aligned word of an object of this heap, or outside it.
@@ -53,10 +53,10 @@ impl Mutator {
         publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
-    /// Copies `words` words from `source` to the slots from `slot` on, which may overlap.
+    /// Copies `words` words from `source` to the slots from `slot` on; the two may overlap.
     ///
     /// # Safety
-    /// 1. As for [`Mutator::write`], for every slot and the value that it gets.
+    /// 1. As for [`Mutator::write`], for every slot and its value.
     /// 2. The source is readable.
     pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
         let barrier = self.barrier.load(Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl Mutator {
             self.note(object, slot.into(), words);
         }
         let remembers = barrier & YOUNG != 0 && self.is_remembered(slot as usize);
-        // One barrier for all of them.
+        // One fence for all stores.
         publication::publish();
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
         let copy = |i: usize| {
@@ -88,7 +88,7 @@ impl Mutator {
         }
     }
 
-    /// Stores `value` into `slot` if it holds `expected`; otherwise returns what it holds.
+    /// Stores `value` into `slot` if it holds `expected`; otherwise returns the word that it holds.
     ///
     /// # Safety
     /// 1. As for [`Mutator::write`].
@@ -110,10 +110,10 @@ impl Mutator {
             .map_err(Address::new)
     }
 
-    /// Says that `words` words from `start` on, of the object at `object`, are about to be written for the first time since
-    /// it was made, with plain stores: for an object that is filled between allocations, as collections may have seen it.
-    /// The stores follow before the next poll or allocation; the words held zeros, so a marking that is under way misses nothing
-    /// by them.
+    /// Announces that the caller is about to write `words` words of `object`, from `start` on, for the first time since
+    /// it was allocated, with plain stores. It is for an object that is filled between allocations, which collections
+    /// may have seen. The stores follow before the next poll or allocation. The words held zeros, so an active marking
+    /// misses nothing.
     #[inline(always)]
     pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0 {
@@ -121,7 +121,7 @@ impl Mutator {
         }
     }
 
-    /// The same of words whose object is found from their address if that matters.
+    /// The same for words whose object is found from their address, if the barrier needs it.
     #[inline(always)]
     pub fn note_init_inside(&self, start: *mut usize, words: usize) {
         if self.barrier.load(Ordering::Relaxed) != 0
@@ -131,8 +131,8 @@ impl Mutator {
         }
     }
 
-    /// The flag is what the heap's is, and what it is asked for holds in the cycle that begins. The thread is stopped, or about
-    /// to be attached.
+    /// Takes over the heap's flag, and the limits of the cycle that begins. The thread is stopped, or about to be
+    /// attached.
     pub(crate) fn update_barrier(&self) {
         let state = self.shared();
         self.ages.set(state.space().ages());
@@ -140,7 +140,8 @@ impl Mutator {
         self.barrier.store(state.barrier(), Ordering::Relaxed);
     }
 
-    /// What it has remembered can be read, as long as it is stopped. Returns how many stores took the slow half.
+    /// Makes its entries readable, as long as the thread is stopped. Returns the number of stores that took the slow
+    /// path.
     pub(crate) fn close_stores(&self) -> u64 {
         if self.shared().faults().fails(Fault::RecordLost) {
             self.stores.lose();
@@ -149,14 +150,15 @@ impl Mutator {
         self.stores.counted()
     }
 
-    /// A collection has ended: nothing is remembered any more.
+    /// Forgets all entries: a collection has ended.
     pub(crate) fn forget_stores(&self) {
         self.stores.forget();
     }
 
-    /// An object is about to be made in a cell that was freed. Such a cell counts as old at once, so all of it is remembered,
-    /// and noted: what initialises it goes around the barrier. A marking that is under way does not look at it: it held zeros, and
-    /// what is stored into it was reachable when that began, or is newer.
+    /// Announces that an object is about to be allocated in a cell that the program freed. Such a cell counts as old at
+    /// once, and stores that initialise the object skip the barrier: so the whole object is remembered and noted. An
+    /// active marking does not scan it: the cell held zeros, and the values stored into it were reachable when the
+    /// marking began, or are newer.
     #[inline]
     pub(crate) fn remember_reused(&self, cell: usize) {
         let (space, at) = (self.shared().space(), Address::new(cell));
@@ -165,7 +167,7 @@ impl Mutator {
             return;
         }
         if barrier & MARK != 0 && !self.shared().faults().fails(Fault::ReusedUnmarked) {
-            // SAFETY: the flag says that a marking is under way.
+            // SAFETY: the flag says that a marking is active.
             unsafe { space.shade(at) };
         }
         if barrier & YOUNG != 0 && !self.shared().faults().fails(Fault::ReusedNotRecorded) {
@@ -177,20 +179,20 @@ impl Mutator {
         }
     }
 
-    /// These words, of what is old, are looked at by a young collection.
+    /// Remembers words of an old object for the next young collection.
     pub(crate) fn remember_words(&self, words: Range<usize>) {
         if self.barrier.load(Ordering::Relaxed) & YOUNG != 0 && !words.is_empty() {
             self.stores.words(self.shared().remembered(), words.start, words.end);
         }
     }
 
-    /// Whether a full marking is under way.
+    /// Whether a full marking is active.
     pub(crate) fn is_concurrent_marking(&self) -> bool {
         self.barrier.load(Ordering::Relaxed) & MARK != 0
     }
 
-    /// The slow half of the barrier. Out of line: every store of a program would else hold a copy of it, and save registers. It
-    /// saves none itself for what most stores need.
+    /// The slow path of the barrier. Out of line, so that a program's stores neither copy it nor save registers for it.
+    /// The path that most stores take saves no registers either.
     #[cold]
     #[inline(never)]
     fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
@@ -201,7 +203,7 @@ impl Mutator {
         }
         if self.may_be_remembered(object, slot.get(), value.get()) {
             match object.is_some() && !self.shared().space().layouts().has_trace_functions() {
-                // Nothing else need be known.
+                // The barrier need not know more.
                 true => self.remember_slot(slot.get()),
                 false => self.before_rare_store(barrier, object, slot, value),
             }
@@ -224,7 +226,8 @@ impl Mutator {
         }
     }
 
-    /// What most stores need no more than: whether this one may have to be remembered. After too many stores none is any more.
+    /// Whether this store may have to be remembered; most stores need only this test. After too many stores the answer
+    /// is always no.
     #[inline(always)]
     fn may_be_remembered(&self, object: Option<ObjectRef>, slot: usize, value: usize) -> bool {
         if !self.stores.count() {
@@ -233,15 +236,15 @@ impl Mutator {
         let (ages, space) = (self.ages.get(), self.shared().space());
         let extent = space.extent();
         let (at, target) = (ages.offset(slot), ages.offset(value));
-        // SAFETY: the offsets are less than the extent where they are used, that of an object by contract of those who store; the
+        // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
         // view is of this cycle.
         unsafe {
             if at >= extent || ages.is_young_page(at) {
                 return false;
             }
             self.stores.count_long();
-            // To a trace function what lies outside the heap may mean an object.
-            // Arenas that are new, or were given something, are looked at by young collections in any case.
+            // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
+            // those with new objects, in any case.
             let is_known = || {
                 (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
                     && !space.layouts().has_trace_functions()
@@ -254,7 +257,7 @@ impl Mutator {
         }
     }
 
-    /// From now on this thread remembers nothing: the next collection is a full one.
+    /// Ends remembering for this thread and cycle: the next collection is a full one.
     #[cold]
     fn end_remembering(&self) -> bool {
         self.shared().remembered().overflow();
@@ -281,10 +284,11 @@ impl Mutator {
         }
     }
 
-    /// A full marking is under way, and `words` words from `slot` on are about to be overwritten, one with `value` if that is
-    /// given: shades what they refer to. What was made since it began need not be looked at, and most of that passes by the age
-    /// of its page. What a word of an object with a trace function means only the function knows, so all that such an object
-    /// refers to is shaded before it is stored into for the first time; for each mutator, since that takes no lock to know.
+    /// Shades the objects to which `words` words from `slot` on refer, before they are overwritten (with `value`, if
+    /// there is one word). A full marking is active. Objects allocated since it began need no shading; most of them
+    /// pass by the table of young pages. Only an object's trace function knows what its words mean: so the first store
+    /// into such an object shades all objects that it refers to. Each mutator does that once, because knowing of the
+    /// others would take a lock.
     #[cold]
     #[inline(never)]
     fn shade_overwritten(&self, object: Option<ObjectRef>, slot: usize, words: usize, value: Option<usize>) {
@@ -298,7 +302,7 @@ impl Mutator {
             base = base.or_else(|| space.find_old(Address::new(slot)));
             match base.filter(|&base| space.is_old(base.into())) {
                 Some(base) if entry.is(ScanKind::Numbered) => {
-                    // SAFETY: what is old exists, and lies in such a span.
+                    // SAFETY: an old object exists, and lies in such a span.
                     entry = unsafe { space.layouts().numbered_entry(base) }
                 }
                 Some(_) => {}
@@ -307,7 +311,7 @@ impl Mutator {
         }
         let mut shading = Shading::of(state);
         let old = |i: usize| {
-            // SAFETY: the words are slots of an object of this heap, which others may store into.
+            // SAFETY: the words are slots of an object of this heap; other threads may store into them.
             let old = publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) });
             match value {
                 Some(value) if self.shared().faults().fails(Fault::ShadeAfterStore) => value,
@@ -331,7 +335,7 @@ impl Mutator {
         }
     }
 
-    /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page where not all is young.
+    /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
     #[inline(always)]
     fn is_remembered(&self, slot: usize) -> bool {
         let (ages, extent) = (self.ages.get(), self.shared().space().extent());
@@ -340,8 +344,8 @@ impl Mutator {
         offset < extent && !unsafe { ages.is_young_page(offset) }
     }
 
-    /// Remembers a slot that is about to hold `value`, if that is young and the slot's object is not. Of objects with a trace
-    /// function, which alone knows what their words mean, the whole object.
+    /// Remembers a slot that is about to hold `value`, if the value is young and the slot's object is old. Of an object
+    /// with a trace function, which alone knows what its words mean, it remembers the whole object.
     fn remember(&self, object: Option<ObjectRef>, slot: usize, value: usize) {
         let space = self.shared().space();
         let entry = space.entry_at(Address::new(slot));
@@ -374,7 +378,7 @@ impl Mutator {
         }
     }
 
-    /// Remembers the slot of an old object, which is about to hold what is young.
+    /// Remembers the slot of an old object that is about to refer to a young one.
     #[cold]
     #[inline(never)]
     fn remember_slot(&self, slot: usize) {
@@ -389,11 +393,12 @@ impl Mutator {
         }
     }
 
-    /// In verify mode these words of an object count as stored through the barrier.
+    /// In verify mode: notes these words of an object as stored through the barrier.
     #[cold]
     #[inline(never)]
     pub(crate) fn note(&self, object: ObjectRef, slot: Address, words: usize) {
-        // Who frees waits for the log's lock in a section: a signal of another heap must not stop this thread as it holds it.
+        // `free` may wait for the log's lock, so it waits in a no-preempt region: a signal of another heap must not
+        // stop a thread that holds the lock.
         let _no_preempt = self.record().no_preempt();
         if let Some(stores) = self.shared().stores() {
             stores.note(self.shared().space(), object, slot, words);

@@ -1,14 +1,14 @@
-//! Stops by signal: a thread is stopped between any two instructions, by a handler that waits, and its registers are on its stack
-//! because the kernel has put them there to call it. Where that may not be, in a section (`section`), the handler returns at once
-//! and the thread stops as it comes out. Threads are stopped so in all their heaps that stop by signals, at once, and in no
+//! Stops by signal. A signal handler stops a thread between any two instructions, by waiting; the kernel has put the
+//! thread's registers on its stack. In a no-preempt region (`no_preempt`) the handler returns at once, and the thread
+//! stops when it leaves the region. A signal stops a thread in all its heaps that stop by signals, at once, and in no
 //! other: heaps that stop by polls wait for a poll.
 //!
-//! Why a cell that the thread was about to take is still its own when it goes on: its allocation buffers keep their runs
-//! (`heapwood_heap::Owner::keeping_runs`), and what it had written there kept alive what it refers to
-//! (`for_each_cell_in_hand`). Why a signal cannot be missed: the request is a word that the thread looks at whenever it comes out of
-//! a section or enters a heap; the signal only makes it look. And a resume: it is a word, too, on which the handler sleeps.
+//! A cell that the thread was about to take is still its own when it goes on: its allocation buffers keep their runs
+//! (`heapwood_heap::Owner::keeping_runs`), and the collector scans what it had written there (`for_each_cell_in_hand`).
+//! No request is lost: it is a word that the thread reads whenever it leaves a no-preempt region or enters a heap; the
+//! signal only makes it look. Nor is a resume: it is a word, too, on which the handler sleeps.
 //!
-//! Invariant: the thread that was interrupted finds its record as it was, and is asked nothing any more.
+//! Invariant: an interrupted thread finds its record unchanged, and no request is left.
 
 use super::Mutator;
 use super::no_preempt::Deferred;
@@ -24,12 +24,13 @@ use heapwood_os::signal::{self, Interrupted, Sent};
 /// Its address is the value of the signals that stop threads.
 static MARK: u8 = 0;
 
-/// The value of the signals that stop threads, which nobody else's have.
+/// The value of the signals that stop threads; no other signal has it.
 pub(crate) fn mark() -> usize {
     &raw const MARK as usize
 }
 
-/// A no-preempt region of a thread: it is not stopped by signals until this goes, and then if it was asked to meanwhile.
+/// A no-preempt region of a thread. No signal stops the thread until the guard goes; if one has asked meanwhile, the
+/// thread stops then.
 pub(crate) struct NoPreemptGuard<'r> {
     record: &'r ThreadRecord<Mutator>,
     inside: Option<Deferred<'r>>,
@@ -44,13 +45,13 @@ impl Drop for NoPreemptGuard<'_> {
 }
 
 impl ThreadRecord<Mutator> {
-    /// The thread begins something that is not one store.
+    /// Begins a no-preempt region, for a change of more than one store.
     #[inline(always)]
     pub(crate) fn no_preempt(&self) -> NoPreemptGuard<'_> {
         NoPreemptGuard { record: self, inside: Some(self.no_preempt.begin()) }
     }
 
-    /// The same during a slice of work that a fork waits for: it does not wait for a fork itself.
+    /// The same during a slice of work that a fork waits for: it does not wait for the fork.
     pub(crate) fn no_preempt_in_slice(&self, _: &NoFork<'_>) -> NoPreemptGuard<'_> {
         NoPreemptGuard { record: self, inside: Some(self.no_preempt.defer()) }
     }
@@ -62,7 +63,7 @@ impl ThreadRecord<Mutator> {
             && self.iter().any(|m| m.is_asked_to_stop() && m.stops_by_signals() && m.gate().is_running())
     }
 
-    /// Stops here if it came out of the last section and was asked to.
+    /// Stops here if a signal has asked meanwhile and the thread has left its outermost region.
     #[inline(always)]
     fn stop_if_asked(&self) {
         if self.is_asked_by_signal() && !self.no_preempt.is_inside() {
@@ -75,7 +76,8 @@ impl ThreadRecord<Mutator> {
         super::safepoint::with_registers_pushed(|lowest| _ = self.stop_noting(|m| m.note_stack(lowest)));
     }
 
-    /// A signal has interrupted the thread there; its handler's stack is in use from `handler` on.
+    /// Called by the handler of a signal that interrupted the thread at `at`; the handler's stack is in use from
+    /// `handler` on.
     pub(crate) fn interrupted(&self, at: &Interrupted, handler: usize) {
         let what = match () {
             () if !self.is_asked_by_signal() => Interruption::NotAsked,
@@ -86,19 +88,21 @@ impl ThreadRecord<Mutator> {
         self.iter().for_each(|m| m.shared().interruptions().note(at.instruction, what));
     }
 
-    /// The fault is injected that a section stops no signal.
+    /// A planted error: signals stop threads in no-preempt regions.
     fn faults_in_no_preempt(&self) -> bool {
         self.iter().any(|m| m.shared().faults().fails(Fault::StopInSection))
     }
 
-    /// Stops in the heaps that stop threads by signals and know the stack, which `note` tells, until none asks; whether none does.
+    /// Stops in the heaps that stop threads by signals and for which `note` knows the stack, until none asks. Returns
+    /// whether none does.
     fn stop_noting(&self, note: impl Fn(&Mutator) -> bool) -> bool {
         while self.is_asked_by_signal() {
             let left = self.leave(ThreadState::AtSafepoint, |m| m.stops_by_signals() && note(m));
             let some = self.at(left).next().is_some();
             self.enter_once(left);
             if !some {
-                // On a stack that no heap knows it cannot be scanned, and goes on; another signal will come.
+                // No heap knows this stack, so no collector can scan it: the thread goes on, and another signal will
+                // come.
                 return false;
             }
         }
@@ -113,7 +117,7 @@ impl Mutator {
         self.shared().stop_signal().is_some()
     }
 
-    /// Whether, being stopped, its thread may have been between any two instructions: then it keeps the runs of its allocation buffers.
+    /// Whether its stopped thread may be between any two instructions: then its allocation buffers keep their runs.
     pub(crate) fn keeps_runs(&self) -> bool {
         self.stops_by_signals() && !self.gate().is_blocked()
     }
@@ -130,8 +134,8 @@ impl Mutator {
         self.stack.note_interrupted(at, handler)
     }
 
-    /// Sends its thread the signal that stops it. A thread that is no more, and has not told, counts as stopped from now on;
-    /// when the collection has ended it is detached.
+    /// Sends its thread the signal that stops it. A thread that has ended without detaching counts as stopped from now
+    /// on; the end of the collection detaches it.
     pub(super) fn send_signal(&self) {
         let Some(signal) = self.shared().stop_signal() else { return };
         if signal::send(self.thread(), signal, mark()) == Sent::NoThread {

@@ -1,25 +1,26 @@
-//! A thread's part in a heap: where it allocates (its thread-local allocation buffers, one for each shape), its poll flag,
-//! its frames, its stack.
+//! A mutator: a thread's part in a heap. It has allocation buffers (one for each shape), a poll flag, frames and a
+//! stack.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `mod` | the mutator: the frozen prefix, the allocation buffers, what every use of it checks first |
+//! | `mod` | the mutator: the frozen prefix, the allocation buffers, the check before every use |
 //! | `stop` | the handshake that stops it, word by word |
 //! | `thread_record` | a thread's mutators, which stop and go on together |
-//! | `section` | what is not one store, in which no signal stops a thread |
+//! | `no_preempt` | no-preempt regions, in which no signal stops the thread |
 //! | `interrupt` | stops by signal |
-//! | `safepoint` | where it stops, and regions during which it counts as stopped |
-//! | `switch` | it goes to another stack |
-//! | `barrier` | its stores of pointers into objects |
-//! | `store_buffer` | those of them that the next young collection must know |
-//! | `recent` | the shapes it looked up before |
+//! | `safepoint` | safepoints, and blocking regions, which count as stops |
+//! | `switch` | switches to another stack |
+//! | `barrier` | the write barrier |
+//! | `store_buffer` | the stores that the next young collection has to know |
+//! | `recent` | a cache of shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
-//! | `model` | loom's models of stopping: `stop`, `thread_record` and `registry` |
+//! | `model` | loom's models of `stop`, `thread_record` and `registry` |
 //!
-//! Invariants: the first 64 bytes and the allocation buffers behind them are what inline code outside this library reads: frozen. A
-//! mutator belongs to the thread that attached it; the collector touches its private part only while it is stopped. What
-//! here needs the collector, to attach and to allocate, is in `attach.rs` and `allocate.rs`, above it.
+//! Invariants: inline code outside this library reads the first 64 bytes and the allocation buffers behind them, so
+//! their layout is frozen. A mutator belongs to the thread that attached it; the collector touches its private part
+//! only while the thread is stopped. The functions that need the collector, to attach and to allocate, are in
+//! `attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
 pub(crate) mod interrupt;
@@ -70,25 +71,25 @@ pub struct Mutator {
     reserved: [usize; 6],
     buffers: [AllocBuffer; MAX_SHAPES],
     // Private from here on.
-    /// Whether this thread may touch the heap: see `stop`.
+    /// Whether this thread may touch the heap (`stop`).
     state: Futex,
     thread: AtomicU32,
-    /// The thread pointer of the thread it belongs to; 0 once that is detached.
+    /// The thread pointer of its thread; 0 once that is detached.
     owner: AtomicUsize,
-    /// The first field of its heap, by a pointer that may lead to all of that.
+    /// The first field of its heap, by a pointer that may lead to all of the heap.
     heap: NonNull<State>,
     stack: ThreadStack,
     /// The next of its heap's mutators, or of those kept for reuse.
     next: Cell<*const Mutator>,
-    /// Its thread's record, which lives as long as that.
+    /// Its thread's record, which lives as long as the thread.
     record: *const ThreadRecord<Mutator>,
-    /// What that keeps here.
+    /// Its links in that record.
     place: Place<Mutator>,
     regions: Regions,
     stores: StoreBuffer,
-    /// What its barrier asks, in this cycle.
+    /// The table of young pages in this cycle, which the barrier reads.
     ages: Cell<YoungPagesView>,
-    /// Values of masked types are written whole before they are committed.
+    /// The client writes values of masked types whole before it commits them.
     whole: Cell<bool>,
     recent: RecentShapes,
     memory: Cell<Option<Reservation>>,
@@ -96,10 +97,10 @@ pub struct Mutator {
     client: Client,
 }
 
-/// Room for what the client that attached a thread keeps of it; zero when the thread is attached.
+/// Words for the client that attached the thread; zero when the thread is attached.
 pub type Client = UnsafeCell<[usize; CLIENT_WORDS]>;
 
-/// How many words that are.
+/// Words of a [`Client`].
 const CLIENT_WORDS: usize = 40;
 
 /// Offset of the poll flag.
@@ -115,7 +116,7 @@ pub const BUMPS_OFFSET: usize = offset_of!(Mutator, buffers);
 const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
 
 impl Mutator {
-    /// A mutator in memory of its own, no thread's yet. Writing it as a whole would touch every allocation buffer's page.
+    /// A mutator in memory of its own, without a thread. Writing it as a whole would touch every page of its buffers.
     ///
     /// # Safety
     /// 1. `heap` points to the first field of a heap that exists as long as the mutator is used.
@@ -123,7 +124,7 @@ impl Mutator {
         let memory = Reservation::new(kernel, size_of::<Mutator>(), align_of::<Mutator>())?;
         memory.commit(0..size_of::<Mutator>())?;
         let place = memory.start() as *mut Mutator;
-        // SAFETY: the memory is committed, aligned and ours alone.
+        // SAFETY: the memory is committed, aligned and used by nobody else.
         unsafe {
             (&raw mut (*place).heap).write(heap);
             (&raw mut (*place).recent).write(RecentShapes::new());
@@ -132,12 +133,12 @@ impl Mutator {
         }
     }
 
-    /// Makes a mutator the calling thread's, whose record is given. What is not written is zero in a new one, or in one that
-    /// was used as its flush has left it: no allocation buffer has a run or a span.
+    /// Gives a mutator to the calling thread, whose record is given. Fields that are not written are zero in a new
+    /// mutator, and as its flush left them in a used one: no allocation buffer has a run or a span.
     ///
     /// # Safety
     /// 1. It is in no list, and no thread uses it.
-    /// 2. The record is used by this thread alone, and lives as long as that.
+    /// 2. Only this thread uses the record, which lives as long as the thread.
     pub(crate) unsafe fn assign(
         place: NonNull<Mutator>,
         stack: ThreadStack,
@@ -163,13 +164,13 @@ impl Mutator {
         }
     }
 
-    /// Its thread's no more: nothing of the stack is needed, so it does not matter which one this runs on, and a collector
+    /// Takes the mutator from its thread. It needs nothing of the stack, so it may run on any stack; a collector then
     /// sees a mutator that is as good as stopped.
     pub(crate) fn give_up(&self) {
         self.stack.clear(self.owner.load(Ordering::Relaxed));
         self.frames.clear();
         self.record().quit(self);
-        // The thread that waits for it to leave, or for memory that it had cached to be free, looks again.
+        // Wakes a thread that waits for it to leave, or for memory that it had cached.
         self.shared().wakeup().tell(|| true);
     }
 
@@ -178,14 +179,15 @@ impl Mutator {
         self.is_of(thread_pointer())
     }
 
-    /// Whether its thread is in a section, or was a moment ago. The registry's lock is held, so that thread is there.
+    /// Whether its thread is in a no-preempt region, or was a moment ago. The caller holds the registry's lock, so that
+    /// thread exists.
     pub(crate) fn is_in_no_preempt(&self) -> bool {
-        // SAFETY: the record lives as long as its thread, whose end waits for the lock; 0 is the owner of one that is gone. What is
-        // read is atomic.
+        // SAFETY: the record lives as long as its thread, which waits for the lock before it ends; the owner of a
+        // thread that is gone is 0. The words that are read are atomic.
         self.owner.load(Ordering::Relaxed) != 0 && unsafe { &*self.record }.is_in_no_preempt()
     }
 
-    /// Its thread is the one of this forked process, whose number is another there. Nobody asks it to stop.
+    /// In a forked child: gives its thread, the calling one, its number in this process. Nobody asks it to stop.
     pub(crate) fn is_this_process(&self, thread: u32) {
         self.thread.store(thread, Ordering::Relaxed);
         self.poll.store(0, Ordering::Relaxed);
@@ -198,11 +200,11 @@ impl Mutator {
 
     /// Its thread's mutators.
     pub(crate) fn record(&self) -> &ThreadRecord<Mutator> {
-        // SAFETY: contract 2 of `assign`: only this mutator's thread uses it, which this is.
+        // SAFETY: contract 2 of `assign`: only this mutator's thread uses it, and this is that thread.
         unsafe { &*self.record }
     }
 
-    /// The first field of its heap, by a pointer that may lead to all of that.
+    /// The first field of its heap, by a pointer that may lead to all of the heap.
     #[inline(always)]
     pub(crate) fn heap_state(&self) -> NonNull<State> {
         self.heap
@@ -214,7 +216,7 @@ impl Mutator {
         unsafe { self.heap.as_ref() }
     }
 
-    /// From now on cells of types that a mask or a program describes come as they are, not zeroed; those of slices do not.
+    /// From now on, cells of types that a mask or a program describes are not zeroed; cells of slices are.
     ///
     /// # Safety
     /// 1. Every such cell is written in all words of its mask or program between [`Mutator::reserve`] and
@@ -224,22 +226,22 @@ impl Mutator {
         self.whole.set(true);
     }
 
-    /// Whether its thread has said so.
+    /// Whether [`Mutator::write_values_whole`] was called.
     pub(crate) fn writes_values_whole(&self) -> bool {
         self.whole.get()
     }
 
-    /// The system's number of the thread it belongs to.
+    /// The system's number of its thread.
     pub fn thread(&self) -> u32 {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// Room for whoever attached the thread: nothing here reads it.
+    /// Words for the client that attached the thread; the library does not read them.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The first word of that, for those who need no more.
+    /// The first of these words, for clients that need only one.
     #[inline(always)]
     pub fn client_word(&self) -> &Cell<usize> {
         // SAFETY: a cell of the mutator's own thread, to which the mutator is confined.
@@ -247,13 +249,13 @@ impl Mutator {
     }
 
     /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
-    /// thread made.
+    /// thread allocated.
     pub fn find(&self, addr: usize) -> Option<Object> {
-        // A piece of an arena is an object to the collector alone.
+        // Only the collector treats an arena chunk as an object.
         self.find_known(addr).filter(|_| self.shared().space().arenas().find(Address::new(addr)).is_none())
     }
 
-    /// The same, where a value of an arena is known by its piece.
+    /// The same; a value in an arena resolves to its chunk.
     fn find_known(&self, addr: usize) -> Option<Object> {
         publication::observe();
         match self.check() {
@@ -261,29 +263,29 @@ impl Mutator {
                 let _no_preempt = self.record().no_preempt();
                 self.owned().find(Address::new(addr))
             }
-            // Its allocation buffers are not this thread's to read now.
+            // This thread may not read the mutator's buffers now.
             Err(_) => self.shared().space().find(Address::new(addr)),
         }
     }
 
-    /// The right to its allocation buffers: who has a reference to a mutator is its thread, or has stopped it.
+    /// The right to its allocation buffers: the holder of a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
     pub(crate) fn owned(&self) -> Owner<'_> {
-        // SAFETY: the array is part of this mutator and as long as it must be, and so is `local`; both have been used with
-        // this heap only. A mutator is neither Send nor Sync, and a collector uses those that have stopped.
+        // SAFETY: the array is part of this mutator and has the right length, and so has `local`; both have been used
+        // with this heap only. A mutator is neither Send nor Sync, and a collector uses only stopped ones.
         unsafe {
             self.shared().space().owner(NonNull::new_unchecked(self.buffers.as_ptr().cast_mut()), &self.local)
         }
     }
 
-    /// Where this thread allocates objects of `shape`.
+    /// The allocation buffer of this thread for `shape`.
     #[inline(always)]
     pub fn buffer(&self, shape: ShapeId) -> &AllocBuffer {
         // SAFETY: shape numbers are below MAX_SHAPES (their invariant).
         unsafe { self.buffers.get_unchecked(shape.index()) }
     }
 
-    /// What it keeps alive while it is stopped, its stack only if that is scanned.
+    /// The roots of the stopped mutator; its stack only if `stack` says so.
     pub(crate) fn roots(&self, stack: bool) -> ThreadRoots<'_> {
         let cells = self.keeps_runs() && !self.shared().faults().fails(Fault::CellUnscanned);
         ThreadRoots {
@@ -297,9 +299,9 @@ impl Mutator {
     /// Whether the calling thread may use the heap through this mutator now.
     ///
     /// # Errors
-    /// It is another thread's or was detached; the thread is inside a blocking region, of this heap or another, during which
-    /// a collector takes it for stopped; or it is inside a trace function, that is, in the middle of a collection of this
-    /// heap or another.
+    /// The mutator is another thread's or was detached; or the thread is inside a blocking region, of this heap or
+    /// another, during which a collector takes it for stopped; or it is inside a trace function, so in the middle of a
+    /// collection of this heap or another.
     #[inline]
     pub fn check(&self) -> Result<(), MisuseError> {
         let here = thread_pointer();
@@ -318,13 +320,13 @@ impl Mutator {
             0 => MisuseError::Detached,
             owner if owner != thread_pointer() => {
                 match self.shared().marking_threads().is_helping(thread_pointer()) {
-                    // A trace function runs on a thread of the library's.
+                    // A trace function runs on a helper thread.
                     true => MisuseError::Tracing,
                     false => MisuseError::OtherThread,
                 }
             }
             _ if self.gate().is_blocked() => MisuseError::InNative,
-            // A thread that waits runs no code but the library's; one that collects may call trace functions.
+            // A waiting thread runs only the library's code; a collecting one may call trace functions.
             _ => MisuseError::Tracing,
         }
     }
@@ -350,14 +352,14 @@ impl Mutator {
         unsafe { self.frames.pop() };
     }
 
-    /// The shape of objects of `bytes` bytes scanned as `scan` says, remembering recent answers.
+    /// The shape of objects of `bytes` bytes that are scanned as `scan` says; recent answers are cached.
     #[inline]
     pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
         self.recent.get(class, scan, || self.look_up_shape(bytes, scan))
     }
 
-    /// The same of what a constant says, which is quicker.
+    /// The same for a constant `scan`, which is quicker.
     #[inline(always)]
     pub fn shape_for_constant(&self, bytes: usize, scan: &'static Scan) -> Result<ShapeId, AllocError> {
         let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
@@ -370,10 +372,10 @@ impl Mutator {
         self.shared().space().layouts().shape_for(bytes, scan).map_err(AllocError::Layout)
     }
 
-    /// The type of objects of `bytes` bytes (not 0) scanned so, by the same memory.
+    /// The type of objects of `bytes` bytes (not 0) that are scanned as `scan` says; it uses the same cache.
     ///
     /// # Errors
-    /// The heap has no room for one layout more, or the mutator cannot be used now: the memory is its thread's.
+    /// The heap has no room for another layout, or the mutator cannot be used now: the cache is its thread's.
     #[inline]
     pub fn type_for(&self, bytes: usize, scan: Scan) -> Result<ObjectType, AllocError> {
         self.check().map_err(AllocError::Misuse)?;
@@ -382,7 +384,7 @@ impl Mutator {
 }
 
 impl Members<'_, Mutator> {
-    /// The right to the allocation buffers of each: they have stopped.
+    /// The right to the allocation buffers of each: all have stopped.
     pub(crate) fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
         self.iter().map(|m| m.owned().keeping_runs(m.keeps_runs()))
     }
@@ -421,12 +423,12 @@ impl Member for Mutator {
     fn retire(&self) -> bool {
         self.leave_arenas();
         self.owner.store(0, Ordering::Relaxed);
-        // In verify mode none is used again, either.
+        // In verify mode no mutator is used again, either.
         self.shared().verifies()
     }
 
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: mapped by `map`; by contract 1 nothing refers to it when it goes.
+        // SAFETY: `map` mapped it; by contract 1 nothing refers to it when it goes.
         drop(unsafe { this.as_ref() }.memory.take());
     }
 }

@@ -1,6 +1,6 @@
-//! loom's models of stopping: the gates, the records of threads and the registries of heaps as the product has them, with
-//! mutators that are nothing else, and heaps that are one word each. loom reports an access to a word that is not the only
-//! one, and threads that wait for each other for good.
+//! loom's models of stopping. The gates, the thread records and the registries are the product's; a mutator has nothing
+//! else, and a heap is one word. loom reports a word that two threads access at once, and threads that wait for each
+//! other for good.
 
 use super::registry::{Member, Registry};
 use super::stop::{Gate, RUNNING, ThreadState};
@@ -19,11 +19,12 @@ struct Mutator {
     state: Futex,
     next: Cell<*const Mutator>,
     place: Place<Mutator>,
-    /// What it has cached.
+    /// Its cached memory.
     buffers: UnsafeCell<u32>,
 }
 
-// SAFETY: as the product's, whose gates keep the rest to its thread or to the thread that has stopped it: what is modelled.
+// SAFETY: as the product's, whose gates leave the rest to its thread or to the thread that has stopped it: the property
+// under test.
 unsafe impl Sync for Mutator {}
 // SAFETY: as above.
 unsafe impl Send for Mutator {}
@@ -68,14 +69,15 @@ impl Part for Mutator {
 }
 
 fn touch(word: &UnsafeCell<u32>) {
-    // SAFETY: the pointer is the cell's; loom reports an access that is not the only one.
+    // SAFETY: the pointer is the cell's; loom reports concurrent accesses.
     word.with_mut(|p| unsafe { *p += 1 });
 }
 
 /// No model forks.
 static NO_FORK: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
-/// A heap: the collector's lock, the registry, and what mutators touch while they run and collectors while none does.
+/// A heap: the collector's lock, the registry, and the words that mutators touch while they run and collectors while
+/// none does.
 struct Heap {
     marking: Lock<()>,
     registry: Registry<Mutator>,
@@ -104,7 +106,7 @@ impl Heap {
         members.resume();
     }
 
-    /// The same, if nobody runs; not waiting for anybody.
+    /// Collects if no mutator runs, without waiting.
     fn try_collect(&self) -> bool {
         let members = self.registry.lock();
         if members.try_stop(|| Duration::ZERO).is_err() {
@@ -116,7 +118,7 @@ impl Heap {
     }
 }
 
-/// A thread with a mutator in each of the heaps, of each of which it touches one object.
+/// A thread with a mutator in each heap; it touches one object of each.
 struct Thread<'w> {
     record: ThreadRecord<Mutator>,
     heaps: &'w [Heap],
@@ -172,7 +174,7 @@ impl Thread<'_> {
         self.run();
     }
 
-    /// Collects one heap, and stops meanwhile in those that `parks` says.
+    /// Collects one heap; meanwhile the thread is stopped in the heaps that `parks` selects.
     fn collect(&self, heap: usize, parks: fn(is_collected: bool) -> bool) {
         let parks_in = |m: &Mutator| parks(core::ptr::eq(m, &self.mutators[heap]));
         let _marking = self.away(ThreadState::AtSafepoint, parks_in, |_| {
@@ -182,7 +184,7 @@ impl Thread<'_> {
         });
     }
 
-    /// Ends without having detached.
+    /// Ends without detaching.
     fn end(&self) {
         self.record.iter().for_each(|m| self.record.quit(m));
         while let Some(mutator) = self.record.iter().next().map(NonNull::from) {
@@ -205,7 +207,7 @@ fn collect_twice(world: &World<1>) {
     world.heaps[0].collect();
 }
 
-/// Runs a thread with mutators in `HEAPS` heaps, attached or not, beside another that `other` is.
+/// Runs `one` on a thread with mutators in `HEAPS` heaps, attached or not, concurrently with `other`.
 fn model<const HEAPS: usize>(
     preemptions: usize,
     attached: bool,
@@ -316,8 +318,8 @@ fn a_collection_that_is_tried_harms_nobody() {
     );
 }
 
-/// Two threads that are attached to the same two heaps, each of which collects another, stopped meanwhile in those that
-/// `parks` says, of the one it collects and the other.
+/// Two threads, both attached to the same two heaps, collect one heap each; meanwhile each is stopped in the heaps that
+/// `parks` selects.
 fn two_heaps(parks: fn(is_collected: bool) -> bool) {
     model::<2>(
         2,
@@ -343,7 +345,8 @@ fn two_threads_collect_each_others_heaps() {
     two_heaps(|_| true);
 }
 
-/// What the model is worth: parked in the collected heap only, they wait for each other. loom's panic ends a process.
+/// Shows that the model can fail: threads stopped only in the collected heap wait for each other. loom's panic ends a
+/// process.
 #[test]
 fn two_threads_that_park_in_one_heap_only_deadlock() {
     let child = std::process::Command::new(std::env::current_exe().unwrap())

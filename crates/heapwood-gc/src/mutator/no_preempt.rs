@@ -1,25 +1,28 @@
-//! NoPreempt: what a thread does in a heap that is not one store, such as a refill, page work, or a change of its own record.
-//! No signal stops a thread in one; it stops as it comes out. NoPreempt nest, are short, and hold no user code and no wait but for
-//! locks that are held in sections only. So who waits for a section to end waits for work alone.
+//! No-preempt regions: changes of a heap by more than one store, such as a refill, page work, or a change of the
+//! thread's own record. No signal stops a thread in a region; the thread stops when it leaves. Regions nest, are short,
+//! and run no user code. In a region a thread waits only for locks that are held in regions only, so a thread that
+//! waits for a region to end waits only for work. (Go's `m.locks` and HotSpot's `NoSafepointVerifier` mark such
+//! regions.)
 //!
-//! A process that forks waits until no thread is in a section, and lets none begin (`fork`): the child finds each heap between
-//! two of them. For that a section is begun by a plain store and a look here, and a barrier on all processors there
-//! (membarrier): either the thread that forks sees the section, or the section sees that the process forks. What was done in a section is
-//! seen by who sees that it has ended.
+//! A fork waits until no thread is in a region, and lets none begin (`fork`): so the child finds each heap between two
+//! regions. A thread begins a region with a plain store and a load; the forking thread issues a barrier on all
+//! processors (membarrier). Either the fork sees the region, or the region sees the fork. A thread that sees the end of
+//! a region sees its stores.
 //!
-//! Invariant: the count is the thread's own to write; a handler that interrupts the thread leaves it as it found it.
+//! Invariant: only its thread writes the count; a handler that interrupts the thread leaves the count unchanged.
 
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use heapwood_os::futex;
 
-/// How deep a thread is in sections, and whether it may begin one.
+/// The depth of a thread's no-preempt regions, and whether it may begin one.
 pub(crate) struct NoPreempt {
     depth: AtomicU32,
     /// Not 0 while the process forks.
     forking: &'static AtomicU32,
 }
 
-/// The thread is not stopped by a signal as long as this exists.
+/// A region; no signal stops the thread until it goes. Unlike [`super::interrupt::NoPreemptGuard`], it does not stop
+/// the thread at its end.
 pub(crate) struct Deferred<'s>(&'s NoPreempt);
 
 impl Drop for Deferred<'_> {
@@ -34,8 +37,8 @@ impl NoPreempt {
         NoPreempt { depth: AtomicU32::new(0), forking }
     }
 
-    /// Released: the thread that forks and sees that a section has ended sees what was done in it. The barrier orders what came before it,
-    /// and the section may have ended after that.
+    /// The store is a release: a fork that sees the end of a region sees the region's stores. Its barrier orders only
+    /// the stores before the barrier, and the region may have ended later.
     #[inline(always)]
     fn step(&self, by: u32) {
         compiler_fence(Ordering::SeqCst);
@@ -43,7 +46,7 @@ impl NoPreempt {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Whether the thread is in one; for others, whether it was a moment ago.
+    /// Whether the thread is in a region; for other threads, whether it was a moment ago.
     #[inline(always)]
     pub(crate) fn is_inside(&self) -> bool {
         self.depth.load(Ordering::Acquire) != 0
@@ -55,20 +58,20 @@ impl NoPreempt {
         self.forking.load(Ordering::Relaxed) != 0
     }
 
-    /// A few stores that belong together, to the thread's own record, which no child has but that of the thread that forks. So they
-    /// are begun while the process forks, too.
+    /// Begins a region for a few stores to the thread's own record. A child has no record but that of its forking
+    /// thread, so such a region may begin during a fork.
     #[inline(always)]
     pub(super) fn defer(&self) -> Deferred<'_> {
         self.step(1);
         Deferred(self)
     }
 
-    /// One that was begun and forgotten.
+    /// A region whose guard was forgotten.
     pub(super) fn forgotten(&self) -> Deferred<'_> {
         Deferred(self)
     }
 
-    /// Begins a section.
+    /// Begins a region.
     #[inline(always)]
     pub(crate) fn begin(&self) -> Deferred<'_> {
         let inside = self.defer();
@@ -107,10 +110,10 @@ mod tests {
     use core::cell::UnsafeCell;
     use heapwood_os::membarrier;
 
-    /// What a section changes.
+    /// The words that a region changes.
     struct Heap(UnsafeCell<[u32; 2]>);
 
-    // SAFETY: sections write it, and the thread that forks reads it while there is none.
+    // SAFETY: regions write it, and the forking thread reads it while there is none.
     unsafe impl Sync for Heap {}
 
     impl Heap {
@@ -119,17 +122,17 @@ mod tests {
         }
     }
 
-    /// The words by which the two threads meet are relaxed, so that nothing but the section orders what is written in it:
-    /// ThreadSanitizer reports the read if nothing does, and on a processor that orders stores weakly an old value may be seen.
+    /// The words by which the two threads meet are relaxed, so only the region orders its stores. Without that order
+    /// ThreadSanitizer reports the read, and a weakly ordered processor may show an old value.
     #[test]
-    fn what_was_done_in_a_section_is_seen_when_it_has_ended() {
+    fn the_stores_of_a_region_are_seen_when_it_has_ended() {
         if !membarrier::register() {
             println!("skipped: this kernel has no membarrier");
             return;
         }
         static FORKING: AtomicU32 = AtomicU32::new(0);
         const ROUNDS: u32 = 2000;
-        let (sections, heap) = (NoPreempt::new(&FORKING), Heap(UnsafeCell::new([0; 2])));
+        let (regions, heap) = (NoPreempt::new(&FORKING), Heap(UnsafeCell::new([0; 2])));
         let (began, looked) = (AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -137,9 +140,9 @@ mod tests {
                     while looked.load(Ordering::Acquire) != round - 1 {
                         std::thread::yield_now();
                     }
-                    let _inside = sections.begin();
+                    let _inside = regions.begin();
                     began.store(round, Ordering::Relaxed);
-                    // SAFETY: this thread is in a section.
+                    // SAFETY: this thread is in a region.
                     unsafe { *heap.words() = [round, !round] };
                 }
             });
@@ -149,10 +152,10 @@ mod tests {
                 }
                 FORKING.store(1, Ordering::SeqCst);
                 assert!(membarrier::barrier());
-                while sections.is_inside() {
+                while regions.is_inside() {
                     core::hint::spin_loop();
                 }
-                // SAFETY: the thread has ended its section, and begins none before it is told.
+                // SAFETY: the thread has ended its region, and begins none before `looked` changes.
                 assert_eq!(unsafe { *heap.words() }, [round, !round]);
                 FORKING.store(0, Ordering::SeqCst);
                 futex::wake(&FORKING, i32::MAX);

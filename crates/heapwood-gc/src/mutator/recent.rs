@@ -1,12 +1,12 @@
-//! The shapes that a mutator looked up before, by how objects are scanned: so that the table of shapes, which has a lock, is
-//! asked once. What a constant says is known by the constant's address, for a mask alone is four words to compare. Invariant: what is
-//! remembered is what the table would answer.
+//! A mutator's cache of shapes, so that it asks the table of shapes, which has a lock, once for each scan. A constant
+//! scan is known by its address, because a mask alone takes four words to compare. Invariant: the cache gives the
+//! table's answer.
 
 use core::cell::Cell;
 use heapwood_heap::{Scan, ShapeId};
 
 const PLACES: usize = 64;
-/// A mutator of a thread that does nothing is to stay small.
+/// Few, so that the mutator of an idle thread stays small.
 const CONSTANTS: usize = 16;
 
 /// Two direct-mapped caches.
@@ -15,7 +15,7 @@ pub(super) struct RecentShapes {
     by_address: [Cell<OfConstant>; CONSTANTS],
 }
 
-/// The shape of what a constant says; the address is 0 if there is none.
+/// The shape of a constant scan; the address is 0 in an empty place.
 #[derive(Clone, Copy)]
 struct OfConstant {
     address: usize,
@@ -42,7 +42,7 @@ impl RecentShapes {
         }
     }
 
-    /// As [`RecentShapes::get`], of what a constant says.
+    /// As [`RecentShapes::get`], for a constant scan.
     #[inline(always)]
     pub(super) fn get_constant<E>(
         &self,
@@ -61,7 +61,8 @@ impl RecentShapes {
         Ok(shape)
     }
 
-    /// The shape of objects of a size class, or of none, that are scanned so; `look_up` is asked if it is not remembered.
+    /// The shape of objects of a size class, or of none, that are scanned as `scan` says; asks `look_up` if it is not
+    /// cached.
     pub(super) fn get<E>(
         &self,
         class: u16,
@@ -98,7 +99,7 @@ fn same_scan(a: &Scan, b: &Scan) -> bool {
         (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
             h == header && w == words && m == mask
         }
-        // One constant may lie in several places; then it is looked up once for each.
+        // A constant may lie at several addresses; each is looked up once.
         (Scan::Unregistered { header: h, program: p }, Scan::Unregistered { header, program }) => {
             h == header && core::ptr::eq(p.bytes(), program.bytes()) && p.words() == program.words()
         }

@@ -1,30 +1,30 @@
-//! How long a mutator has been in a blocking region, so that what one has cached that does nothing goes back to its heap.
-//! Its thread counts its regions; the heap's own thread looks now and then, and one that is in the same region twice is
-//! idle. Invariant: what is remembered of looks is used under the registry's lock only.
+//! How long a mutator has been in a blocking region, so that an idle mutator's cached memory goes back to its heap. The
+//! thread counts its regions; the heap's own thread samples the count now and then, and a mutator that two samples find
+//! in the same region is idle. Invariant: the fields of samples are used only under the registry's lock.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The blocking regions of a mutator.
 pub(crate) struct Regions {
-    /// The number of the last.
+    /// The number of the last region.
     count: AtomicU32,
-    /// The region that the last look found it in; 0 for none.
+    /// The region in which the last sample found it; 0 for none.
     seen: Cell<u32>,
-    /// The region in which what it had cached went back.
+    /// The region in which its cached memory was returned.
     emptied: Cell<u32>,
-    /// The number of that look.
+    /// The number of the last sample.
     look: Cell<u32>,
 }
 
-/// What a look at a mutator in a blocking region finds.
+/// The result of sampling a mutator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// It was looked at in this look before, or has nothing to give back.
+    /// It was sampled before under this number, or has nothing to return.
     Nothing,
-    /// It has not been in the region for long.
+    /// It is newly in the region.
     Recent,
-    /// It was in the region at the last look, too.
+    /// The previous sample found it in the same region.
     Idle,
 }
 
@@ -33,14 +33,14 @@ impl Regions {
         Regions { count: AtomicU32::new(0), seen: Cell::new(0), emptied: Cell::new(0), look: Cell::new(0) }
     }
 
-    /// Its thread begins one.
+    /// Its thread begins a region.
     pub(super) fn begin(&self) {
-        // 0 is none.
+        // 0 means none.
         let next = self.count.load(Ordering::Relaxed).wrapping_add(1).max(1);
         self.count.store(next, Ordering::Relaxed);
     }
 
-    /// What look `number` (not 0) finds, if it is in a region now.
+    /// Takes the sample with this number (not 0); `is_blocked` tells whether the mutator is in a region now.
     pub(crate) fn look(&self, number: u32, is_blocked: bool) -> Found {
         if self.look.replace(number) == number {
             return Found::Nothing;
@@ -53,7 +53,7 @@ impl Regions {
         }
     }
 
-    /// What it had cached has gone back, in the region that was seen.
+    /// Its cached memory was returned in the region that was sampled.
     pub(crate) fn emptied(&self) {
         self.emptied.set(self.seen.get());
     }

@@ -1,6 +1,7 @@
-//! The mutators of a heap, linked through themselves: the attached ones, and those that earlier threads have left; and how
-//! all are stopped. Invariant: the first list holds exactly the mutators that a collection stops and scans; one that is not
-//! in it is no thread's. The thread that asks mutators to stop holds the lock until it has resumed them.
+//! The mutators of a heap, linked through themselves: the attached ones, and spare ones that earlier threads have left;
+//! and how a collector stops all of them. Invariant: the list of attached mutators holds exactly those that a
+//! collection stops and scans; a mutator outside it belongs to no thread. A thread that asks mutators to stop holds the
+//! lock until it has resumed them.
 
 use super::stop::Gate;
 use core::cell::Cell;
@@ -11,41 +12,41 @@ use heapwood_os::clock::monotonic_ns;
 use heapwood_os::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, TimedLock};
 
-/// How many mutators a heap keeps for the threads to come.
+/// The most spare mutators.
 const SPARE: usize = 16;
 
-/// How long a stop by polls waits before it looks how long it has waited.
+/// Time after which a stop by polls looks how long it has waited.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long one by signals waits for an answer before another is sent. The signal is not lost, but it may have come where it could
-/// not be answered: on a stack of which nobody knew.
+/// Time after which a stop by signals sends another signal. The first was not lost, but it may have come where it could
+/// not be answered: on a stack that the heap does not know.
 const SEND_AGAIN: Duration = Duration::from_millis(2);
-/// That grows up to this.
+/// The limit to which that time grows.
 const SEND_SELDOM: Duration = Duration::from_millis(100);
 
 /// A mutator, as its heap's registry sees it.
 pub(crate) trait Member: Sized {
-    /// Where it is stopped.
+    /// Its gate.
     fn gate(&self) -> Gate<'_>;
     /// The next in its list.
     fn next(&self) -> &Cell<*const Self>;
-    /// It is about to be attached: from now on a collection finds it. The lock is held.
+    /// About to be attached: from now on a collection finds it. The caller holds the lock.
     fn join(&self) {}
-    /// What it has cached goes back. It is stopped.
+    /// Returns its cached memory. It is stopped.
     fn flush(&self);
-    /// Its thread, which was asked to stop, is sent a signal, if that is how its heap stops threads. If it is no more, the
-    /// mutator has stopped.
+    /// Its thread was asked to stop: sends it a signal, if its heap stops threads by signals. If the thread has ended,
+    /// the mutator has stopped.
     fn interrupt(&self) {}
-    /// Its thread is no more, and has not told: it has stopped for good.
+    /// Its thread has ended without detaching: it has stopped for good.
     fn is_gone(&self) -> bool {
         false
     }
-    /// It is no thread's any more; whether its memory must stay, so that the thread that uses it after this is told.
+    /// Takes it from its thread; true if its memory must stay, so that a later use by that thread is an error.
     fn retire(&self) -> bool;
-    /// Whether it is the thread's with this pointer.
+    /// Whether its thread has this thread pointer.
     fn is_of(&self, _thread: usize) -> bool {
         true
     }
-    /// Its memory goes.
+    /// Releases its memory.
     ///
     /// # Safety
     /// 1. It is in no list, and nobody uses it.
@@ -55,12 +56,12 @@ pub(crate) trait Member: Sized {
 /// The mutators of a heap.
 pub(crate) struct Registry<M: Member> {
     lists: TimedLock<MutatorLists<M>>,
-    /// How many are attached.
+    /// The number of attached mutators.
     attached: AtomicUsize,
 }
 
 struct MutatorLists<M: Member> {
-    /// In a forked child, mutators of threads that are not here.
+    /// In a forked child: mutators of threads that do not exist there.
     orphans: *const M,
     attached: *const M,
     spare: *const M,
@@ -70,10 +71,10 @@ struct MutatorLists<M: Member> {
 // SAFETY: the pointers are followed only by the thread that holds the registry's lock.
 unsafe impl<M: Member> Send for MutatorLists<M> {}
 
-/// The attached mutators, none of which is attached or detached as long as this is held.
+/// The attached mutators. While this is held, none is attached or detached.
 pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>>);
 
-/// The mutators of a list, whose lock is held.
+/// The mutators of a list; the caller holds its lock.
 fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
     core::iter::from_fn(move || {
         // SAFETY: the list holds attached mutators, and the lock is held.
@@ -88,7 +89,8 @@ impl<M: Member> Members<'_, M> {
         iterate(self.0.attached)
     }
 
-    /// Stops all, by signals if it says so. `waits` is told of one that has kept it waiting for so many seconds.
+    /// Stops all mutators, by signals if `by_signals`. Calls `waits` with a mutator that has kept it waiting, and the
+    /// seconds so far.
     pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) {
         self.iter().for_each(|m| m.gate().request());
         if by_signals {
@@ -99,7 +101,7 @@ impl<M: Member> Members<'_, M> {
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
             let mut send_after = patience;
             while !mutator.gate().await_stopped_for(patience) {
-                // A signal of the program's may have cut the wait short.
+                // A signal of the program may have cut the wait short.
                 let waited = Duration::from_nanos(monotonic_ns() - began);
                 if by_signals && waited >= send_after {
                     mutator.interrupt();
@@ -114,12 +116,12 @@ impl<M: Member> Members<'_, M> {
         }
     }
 
-    /// Stops all if that takes no longer than `patience`; otherwise all go on.
+    /// Stops all mutators if that takes no longer than `patience`; otherwise resumes them.
     ///
     /// # Errors
-    /// One that runs, and has not answered.
+    /// A mutator that runs and has not answered.
     pub(crate) fn try_stop(&self, patience: impl Fn() -> Duration) -> Result<(), &M> {
-        // Most tries that would fail end here, and nobody notices.
+        // Most attempts that fail end here, unnoticed by the mutators.
         if let Some(running) = self.iter().find(|m| m.gate().is_running()) {
             return Err(running);
         }
@@ -139,7 +141,8 @@ impl<M: Member> Members<'_, M> {
         }
     }
 
-    /// Lets `f` use one that has stopped of its own accord, which is kept so meanwhile; whether it has.
+    /// Calls `f` with a mutator that has stopped of its own accord, and keeps it stopped meanwhile; returns whether it
+    /// had stopped.
     pub(crate) fn with_stopped(&self, mutator: &M, f: impl FnOnce(&M)) -> bool {
         mutator.gate().request();
         let stopped = mutator.gate().has_stopped();
@@ -150,7 +153,7 @@ impl<M: Member> Members<'_, M> {
         stopped
     }
 
-    /// Lets all go on that were stopped.
+    /// Resumes all mutators.
     pub(crate) fn resume(&self) {
         self.iter().for_each(|m| m.gate().resume());
     }
@@ -170,7 +173,7 @@ impl<M: Member> Registry<M> {
         Self::members(self.lists.lock())
     }
 
-    /// The same if nobody holds the lock, as a collection does as long as it lasts.
+    /// The same if the lock is free; a collection holds it as long as it lasts.
     pub(crate) fn try_lock(&self) -> Option<Members<'_, M>> {
         self.lists.try_lock().map(Self::members)
     }
@@ -183,24 +186,24 @@ impl<M: Member> Registry<M> {
         Members(lists)
     }
 
-    /// The lock, for a process that forks.
+    /// The lock, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.lists
     }
 
-    /// The attached mutators, for who holds that, or whose process has nobody who changes the list.
+    /// The attached mutators, for a caller that holds that lock, or in whose process no other thread changes the list.
     pub(crate) fn attached_list(&self) -> impl Iterator<Item = &M> {
         // SAFETY: the list does not change meanwhile.
         iterate(unsafe { self.lists.held() }.attached)
     }
 
-    /// In a forked child: of the threads the one with this pointer is left. The mutators of others are looked at when the list is
-    /// next used: many children use none.
+    /// In a forked child: keeps the mutators of the surviving thread, which has this pointer. The next use of the list
+    /// returns the others' memory; many children have none.
     pub(crate) fn adopt(&self, survivor: usize) {
         let mut lists = self.lists.lock();
         let (mut link, mut mine) = (&raw mut lists.attached, core::ptr::null::<M>());
         let mut count = 0;
-        // SAFETY: the list holds attached mutators, and the lock is held. Of those that stay in it nothing is written.
+        // SAFETY: the list holds attached mutators, and the lock is held. Mutators that stay in it are not written.
         unsafe {
             while let Some(mutator) = (*link).as_ref() {
                 if mutator.is_of(survivor) {
@@ -217,13 +220,13 @@ impl<M: Member> Registry<M> {
         self.attached.store(count, Ordering::Relaxed);
     }
 
-    /// How many mutators are attached at this moment, some of which may be about to leave.
+    /// The number of attached mutators at this moment; some may be about to leave.
     pub(crate) fn attached_now(&self) -> usize {
         self.attached.load(Ordering::Relaxed)
     }
 
-    /// How many mutators are attached; none only if the last has left wholly. Otherwise this does not wait: a collection
-    /// holds the lock while it waits for the attached threads.
+    /// The number of attached mutators; 0 only if the last has left completely. Otherwise it does not wait: a
+    /// collection holds the lock while it waits for the attached threads.
     pub(crate) fn attached(&self) -> usize {
         match self.attached_now() {
             0 => {
@@ -239,12 +242,12 @@ impl<M: Member> Registry<M> {
         self.lists.longest_hold()
     }
 
-    /// A mutator that an earlier thread has left, in no list any more.
+    /// Takes a spare mutator, which is then in no list.
     pub(crate) fn take_spare(&self) -> Option<NonNull<M>> {
         self.lists.lock().take_spare()
     }
 
-    /// The mutator is attached from now on.
+    /// Attaches the mutator.
     pub(crate) fn add(&self, mutator: &M) {
         let mut lists = self.lists.lock();
         mutator.join();
@@ -253,16 +256,16 @@ impl<M: Member> Registry<M> {
         self.attached.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The mutator is detached: what it has cached goes back, and it is kept or goes itself.
+    /// Detaches the mutator: returns its cached memory, then keeps it as a spare or releases it.
     ///
     /// # Safety
-    /// 1. It is attached, its thread's as good as stopped, and its thread does not use it afterwards.
+    /// 1. It is attached, its thread as good as stopped, and its thread does not use it afterwards.
     pub(crate) unsafe fn remove(&self, mutator: NonNull<M>) {
         // SAFETY: contract 1.
         unsafe { self.take_out(&mut self.lists.lock(), mutator) };
     }
 
-    /// Detaches those whose threads are no more. None is stopped for anybody.
+    /// Detaches the mutators of threads that have ended. No mutator is asked to stop.
     pub(crate) fn remove_gone(&self, members: &mut Members<'_, M>) {
         loop {
             let gone = members.iter().find(|m| m.is_gone()).map(NonNull::from);
@@ -273,13 +276,13 @@ impl<M: Member> Registry<M> {
     }
 
     /// # Safety
-    /// 1. As [`Registry::remove`].
+    /// 1. As for [`Registry::remove`].
     unsafe fn take_out(&self, lists: &mut MutatorLists<M>, mutator: NonNull<M>) {
         // SAFETY: contract 1.
         let m = unsafe { mutator.as_ref() };
         m.flush();
         let mut link = &raw mut lists.attached;
-        // SAFETY: the list holds attached mutators, of which this is one, and the lock is held.
+        // SAFETY: the list holds attached mutators, including this one, and the lock is held.
         unsafe {
             while *link != mutator.as_ptr() {
                 link = (**link).next().as_ptr();
@@ -301,7 +304,7 @@ impl<M: Member> MutatorLists<M> {
         Some(mutator)
     }
 
-    /// What the mutators of threads that are not in this process had cached goes back.
+    /// Returns the cached memory of mutators whose threads do not exist in this process.
     ///
     /// # Safety
     /// 1. No thread uses them.
@@ -316,7 +319,7 @@ impl<M: Member> MutatorLists<M> {
         }
     }
 
-    /// Keeps a mutator for reuse, or lets its memory go.
+    /// Keeps a mutator as a spare, or releases its memory.
     ///
     /// # Safety
     /// 1. It is in no list, and no thread uses it.
@@ -337,7 +340,7 @@ impl<M: Member> MutatorLists<M> {
 impl<M: Member> Drop for MutatorLists<M> {
     fn drop(&mut self) {
         let mut at = self.orphans;
-        // SAFETY: as in `forget_orphans`; the heap goes, and with it what they had.
+        // SAFETY: as in `forget_orphans`; the heap goes, and their memory with it.
         while let Some(mutator) = unsafe { at.as_ref() } {
             at = mutator.next().get();
             // SAFETY: as above.

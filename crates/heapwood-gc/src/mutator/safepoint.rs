@@ -1,6 +1,7 @@
-//! Safepoints: where a mutator answers a collector's request to stop, and regions during which it counts as stopped. A thread
-//! stops with all its mutators (`thread_record`). Invariant: whenever a collector takes a mutator for stopped, its thread's
-//! registers are on its stack, the lowest word of that is noted, and the thread does not touch the heap.
+//! Safepoints, at which a mutator answers a collector's request to stop, and blocking regions, during which it counts
+//! as stopped. A thread stops with all its mutators (`thread_record`). Invariant: while a collector takes a mutator for
+//! stopped, its thread's registers are on its stack, the lowest word in use is noted, and the thread does not touch the
+//! heap.
 
 use super::Mutator;
 use super::registry::Member;
@@ -18,8 +19,8 @@ impl Mutator {
         self.poll.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a collector of one of its thread's heaps does. A thread that allocates in one heap answers for all; if it has
-    /// many, it asks about some each time.
+    /// Whether a collector of one of its thread's heaps wants it stopped: a thread that allocates in one heap answers
+    /// for all. Of many heaps it asks some each time.
     #[inline]
     pub(crate) fn is_thread_asked_to_stop(&self) -> bool {
         self.is_asked_to_stop() || self.record().any_in_turn(Mutator::is_asked_to_stop)
@@ -33,8 +34,8 @@ impl Mutator {
         }
     }
 
-    /// The slow half of [`Mutator::safepoint`]. A thread that cannot stop here goes on: one that runs on a stack that its
-    /// heap does not know, or is inside a blocking region, or whose mutator this is not.
+    /// The slow path of [`Mutator::safepoint`]. A thread that cannot stop here goes on: one on a stack that its heap
+    /// does not know, or inside a blocking region, or with another thread's mutator.
     #[cold]
     pub fn safepoint_slow(&self) {
         if self.check().is_ok() {
@@ -42,12 +43,12 @@ impl Mutator {
         }
     }
 
-    /// Runs `f`, during which collections go on without this thread: those of all heaps that it is attached to. `f` must not
-    /// touch objects of any of them. Regions may nest, and `f` may attach the thread to a heap more.
+    /// Runs `f` while collections go on without this thread, in all heaps to which it is attached. `f` must not touch
+    /// objects of these heaps. Regions may nest, and `f` may attach the thread to another heap.
     ///
     /// # Errors
-    /// The mutator cannot be used now, or the thread runs on another stack than that it was attached with. `f` was not
-    /// called.
+    /// The mutator cannot be used now, or the thread runs on another stack than that with which it was attached. `f`
+    /// was not called.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
         match self.check() {
             Err(MisuseError::InNative) => return Ok(f()),
@@ -56,17 +57,17 @@ impl Mutator {
         self.away(ThreadState::InNative, f)
     }
 
-    /// Runs `f` while its thread is stopped in all its heaps, but those whose stack is another.
+    /// Runs `f` while its thread is stopped in all its heaps, except those that know another stack of it.
     ///
     /// # Errors
-    /// The thread runs on another stack than that it was attached with, whose words are not known to be readable.
+    /// The thread runs on another stack than that with which it was attached; its words may be unreadable.
     pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
         with_registers_pushed(|lowest| {
             let record = self.record();
             if !self.stack.note(lowest) {
                 return Err(MisuseError::OtherStack);
             }
-            // Asked before it leaves: what it holds is others' to take from then on.
+            // Asked before the thread leaves: other threads may take its cached memory afterwards.
             let holds = how == ThreadState::InNative && record.iter().any(|m| m.owned().holds_something());
             let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(&self.stack), how));
             let _back = Back { record, left };
@@ -77,14 +78,14 @@ impl Mutator {
         })
     }
 
-    /// Its stack is in use from `lowest` on, if that lies in it; a stack of which nothing but the end is known is that which
-    /// the thread is on if `beside` is, and has the same end.
+    /// Notes that its stack is in use from `lowest` on; false if that does not lie in it. If only the end of its stack
+    /// is known, the thread is on it if the stack `beside` has the same end.
     fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: ThreadState) -> bool {
         let noted = self.stack.note_beside(lowest, beside);
         if noted && how == ThreadState::InNative {
             self.regions.begin();
             if self.shared().verifies() {
-                // So that inline allocation inside the region comes to where it is refused.
+                // So that inline allocation inside the region reaches the slow path, which reports the misuse.
                 self.flush();
             }
         }
@@ -93,8 +94,8 @@ impl Mutator {
 }
 
 impl ThreadRecord<Mutator> {
-    /// Runs `f` while the thread, which is on a stack that is given if it is known, is stopped in all its heaps, but those
-    /// whose stack is another.
+    /// Runs `f` while the thread is stopped in all its heaps, except those that know another stack of it. `stack` is
+    /// the thread's current stack, if it is known.
     pub(crate) fn elsewhere<R>(&self, stack: Option<&ThreadStack>, f: impl FnOnce(Left) -> R) -> R {
         let away = |lowest| {
             let left = self.leave(ThreadState::AtSafepoint, |other| {
@@ -103,12 +104,12 @@ impl ThreadRecord<Mutator> {
             let _back = Back { record: self, left };
             f(left)
         };
-        // Nothing of a thread that runs in no heap is scanned from here on.
+        // A thread that runs in no heap has no words to scan from here on.
         if self.is_running() { with_registers_pushed(away) } else { away(usize::MAX) }
     }
 }
 
-/// Enters again what was left, whether or not the thread panics.
+/// Enters the left heaps again, even if the thread panics.
 struct Back<'r> {
     record: &'r ThreadRecord<Mutator>,
     left: Left,
@@ -120,7 +121,7 @@ impl Drop for Back<'_> {
         if !record.is_running() {
             return record.enter(left);
         }
-        // The thread was attached to a heap meanwhile, and waits now.
+        // The thread was attached to another heap meanwhile; it leaves that, too, while it waits.
         with_registers_pushed(|lowest| {
             record.leave_too(left, |newer| newer.is_stopped_at(lowest, None, ThreadState::AtSafepoint));
             record.enter(left);
@@ -128,7 +129,7 @@ impl Drop for Back<'_> {
     }
 }
 
-/// Calls `f` with the address of the thread's registers, which were pushed onto its stack.
+/// Pushes the thread's registers onto its stack and calls `f` with their address.
 pub(super) fn with_registers_pushed<F: FnOnce(usize) -> R, R>(f: F) -> R {
     struct Call<F, R> {
         f: Option<F>,

@@ -1,17 +1,18 @@
 //! The stop protocol, a handshake with each mutator: a collector asks, the mutator answers at its next poll.
 //!
-//! A mutator's gate has two words. `poll` is written by the collector: 1 asks the mutator to stop; a mutator that sleeps
-//! until it no longer does makes it 2, so that only those are woken. `state` is written by the mutator's thread:
+//! A mutator's gate has two words. The collector writes `poll`: 1 asks the mutator to stop. A mutator that sleeps until
+//! the word is 0 makes it 2, so that the collector wakes only sleepers. The mutator's thread writes `state`:
 //!
 //! ```text
-//!   RUNNING --poll seen, or the thread waits inside the library--> PARKED --poll 0--> RUNNING
-//!   RUNNING --blocking region--> BLOCKED --end of region, poll 0--> RUNNING
+//!   RUNNING --poll seen, or the thread waits inside the library--> AT_SAFEPOINT --poll 0--> RUNNING
+//!   RUNNING --blocking region--> IN_NATIVE --end of region, poll 0--> RUNNING
 //! ```
 //!
-//! Invariant: between the collector's `request` having seen a state other than RUNNING and its `resume`, the
-//! mutator does not touch the heap. Both sides store their own word, pass a sequentially consistent fence, and load
-//! the other's (Dekker's pattern): a mutator that goes back to RUNNING looks at `poll` once more, and withdraws. A thread
-//! changes the states of all its mutators around one fence, as `thread_record` says; the words of one are here.
+//! Invariant: from the time when the collector, after its `request`, sees a state other than RUNNING until its
+//! `resume`, the mutator does not touch the heap. Both sides store their own word, pass a sequentially consistent
+//! fence, and load the other's (Dekker's pattern): a mutator that goes back to RUNNING reads `poll` once more, and
+//! withdraws if it is set. A thread changes the states of all its mutators around one fence (`thread_record`); this
+//! file has the words of one mutator.
 
 use core::time::Duration;
 use heapwood_os::sync::{Futex, Ordering, fence, wait, wait_for, wake};
@@ -20,10 +21,10 @@ use heapwood_os::sync::{Futex, Ordering, fence, wait, wait_for, wake};
 pub(super) const RUNNING: u32 = 0;
 
 const ASKED: u32 = 1;
-/// Asked, and the mutator sleeps meanwhile.
+/// Asked, and the mutator sleeps.
 const SLEPT_ON: u32 = 2;
 
-/// How a mutator that may not touch its heap has left it.
+/// Why a mutator may not touch its heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum ThreadState {
@@ -33,11 +34,11 @@ pub(crate) enum ThreadState {
     InNative = 2,
 }
 
-/// How often a side looks again before it sleeps: some ten microseconds, which most stops of small heaps take. Waking a thread
-/// takes longer.
+/// Turns that a side spins before it sleeps: about ten microseconds, the length of most stops of small heaps. Waking a
+/// thread takes longer.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 400 };
 
-/// Whether it soon became so.
+/// Spins until `done`; returns whether it soon was.
 fn spin_until(done: impl Fn() -> bool) -> bool {
     for _ in 0..SPINS {
         if done() {
@@ -62,13 +63,13 @@ impl<'a> Gate<'a> {
         Gate { poll, state }
     }
 
-    /// Its thread: whether it may touch the heap. Others: whether it may have been able to a moment ago.
+    /// For its thread: whether it may touch the heap. For others: whether it could a moment ago.
     #[inline(always)]
     pub(crate) fn is_running(self) -> bool {
         self.state.load(Ordering::Relaxed) == RUNNING
     }
 
-    /// Whether it is inside a blocking region; for others, as `is_running`.
+    /// Whether it is inside a blocking region; for other threads, as `is_running`.
     pub(crate) fn is_blocked(self) -> bool {
         self.state.load(Ordering::Relaxed) == ThreadState::InNative as u32
     }
@@ -79,20 +80,20 @@ impl<'a> Gate<'a> {
         self.poll.load(Ordering::Acquire) != 0
     }
 
-    /// Its thread: touches the heap no more. A fence follows, and then `wake_collector`. What the collector must see has
-    /// been published.
+    /// Its thread: leaves the heap. A fence follows, and then `wake_collector`. The words that the collector must see
+    /// were published before.
     pub(super) fn leave(self, how: ThreadState) {
         self.state.store(how as u32, Ordering::Release);
     }
 
-    /// Its thread: tells a collector that waits for it.
+    /// Its thread: wakes a collector that waits for it.
     pub(super) fn wake_collector(self) {
         if self.is_asked() {
             wake(self.state, i32::MAX);
         }
     }
 
-    /// Its thread: would touch the heap again. A fence follows, and then it must not be asked to stop.
+    /// Its thread: enters the heap. A fence follows; if the mutator is asked to stop then, it must leave again.
     pub(super) fn enter(self) {
         self.state.store(RUNNING, Ordering::Relaxed);
     }
@@ -106,7 +107,7 @@ impl<'a> Gate<'a> {
             match self.poll.load(Ordering::Acquire) {
                 0 => return,
                 ASKED => {
-                    // If the collector asks no more, that shows in the next turn.
+                    // If the collector no longer asks, the next turn sees that.
                     let _ = self.poll.compare_exchange(ASKED, SLEPT_ON, Ordering::Relaxed, Ordering::Relaxed);
                 }
                 _ => wait(self.poll, SLEPT_ON),
@@ -120,12 +121,12 @@ impl<'a> Gate<'a> {
         fence(Ordering::SeqCst);
     }
 
-    /// Collector: whether the mutator, which was asked, has stopped.
+    /// Collector: whether the mutator has stopped, after a request.
     pub(super) fn has_stopped(self) -> bool {
         self.state.load(Ordering::Acquire) != RUNNING
     }
 
-    /// Collector: waits until the mutator has stopped, for at most so long; whether it has.
+    /// Collector: waits until the mutator has stopped, but no longer than `at_most`; returns whether it has.
     pub(super) fn await_stopped_for(self, at_most: Duration) -> bool {
         if !at_most.is_zero() && !spin_until(|| self.has_stopped()) {
             wait_for(self.state, RUNNING, at_most);
@@ -133,7 +134,7 @@ impl<'a> Gate<'a> {
         self.has_stopped()
     }
 
-    /// Collector: lets the mutator go on. Waking threads is what costs, so none is that does not sleep.
+    /// Collector: lets the mutator go on. Waking a thread is expensive, so it wakes only a sleeper.
     pub(super) fn resume(self) {
         if self.poll.swap(0, Ordering::Release) == SLEPT_ON {
             wake(self.poll, i32::MAX);

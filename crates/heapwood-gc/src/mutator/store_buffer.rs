@@ -1,25 +1,25 @@
-//! A mutator's part of the remembered set: a chunk that it fills, and the places it remembered last, so that one that is
-//! stored into again and again is remembered once. Invariant: it is its thread's, or a collector's that has stopped that; a
-//! place that it takes for remembered is in a chunk of this cycle.
+//! A mutator's part of the remembered set: the chunk that it fills, and a cache of recent entries, so that a slot that
+//! is stored into again and again is remembered once. Invariant: it belongs to its thread, or to a collector that has
+//! stopped that; a cached entry is in a chunk of this cycle.
 
 use crate::state::remembered::{OBJECT, RANGE, RememberedChunk, RememberedSet, SHADED, SLOT};
 use core::cell::Cell;
 use core::ptr::null_mut;
 
-/// How many places.
+/// Entries of the cache.
 const PLACES: usize = 64;
-/// A store into a page that is not young counts as so many, for it looks at more that may not be in the cache.
+/// A store into a page that is not young counts as N, because its path reads more words that may miss the cache.
 const LONG: u64 = 4;
 
-/// Where a mutator notes stores.
+/// The store buffer of a mutator.
 pub(super) struct StoreBuffer {
-    /// The next word of the chunk, and its end; both null without one.
+    /// The next word of the chunk, and the chunk's end; both null without a chunk.
     at: Cell<*mut usize>,
     end: Cell<*mut usize>,
-    /// The end of the range that was noted last, if nothing came after it.
+    /// The end word of the last range, if no other entry follows it.
     range: Cell<*mut usize>,
     recent: [Cell<usize>; PLACES],
-    /// So many more stores may take the slow half of the barrier in this cycle.
+    /// Stores that may still take the slow path of the barrier in this cycle.
     left: Cell<u64>,
     most: Cell<u64>,
 }
@@ -36,7 +36,7 @@ impl StoreBuffer {
         }
     }
 
-    /// A store takes the slow half of the barrier; false if there were too many.
+    /// Counts a store that takes the slow path of the barrier; false if there were too many.
     #[inline(always)]
     pub(super) fn count(&self) -> bool {
         let left = self.left.get();
@@ -44,41 +44,42 @@ impl StoreBuffer {
         left != 0
     }
 
-    /// The store is one that takes longer, into a page that is not young.
+    /// Counts the extra cost of a store into a page that is not young.
     #[inline(always)]
     pub(super) fn count_long(&self) {
         self.left.set(self.left.get().saturating_sub(LONG - 1));
     }
 
-    /// How many did in this cycle.
+    /// The stores that took the slow path in this cycle.
     pub(super) fn counted(&self) -> u64 {
         self.most.get().wrapping_sub(self.left.get())
     }
 
-    /// So many may in the cycle that begins.
+    /// Sets the limit of stores for the cycle that begins.
     pub(super) fn allow(&self, most: u64) {
         self.left.set(most);
         self.most.set(most);
     }
 
-    /// A pointer is being stored into a slot.
+    /// Remembers a slot.
     #[inline]
     pub(super) fn slot(&self, set: &RememberedSet, slot: usize) {
         self.once(set, slot | SLOT);
     }
 
-    /// Whether it is remembered that this slot was stored into; false is no answer.
+    /// Whether the cache has this slot; false does not mean that it is not remembered.
     #[inline(always)]
     pub(super) fn has_slot(&self, slot: usize) -> bool {
         self.recent(slot | SLOT).get() == slot | SLOT
     }
 
-    /// The slots of an object are being written.
+    /// Remembers all slots of an object.
     pub(super) fn object(&self, set: &RememberedSet, object: usize) {
         self.once(set, object | OBJECT);
     }
 
-    /// Whether nothing was said of the object here since the last collection, or that was forgotten for another.
+    /// Whether this is the first call for the object since the last collection; another object may have replaced its
+    /// cache entry.
     pub(super) fn is_first(&self, object: usize) -> bool {
         let recent = self.recent(object | SHADED);
         recent.replace(object | SHADED) != object | SHADED
@@ -98,7 +99,7 @@ impl StoreBuffer {
         }
     }
 
-    /// Words of an object are being written, often those behind the last.
+    /// Remembers words of an object; often they follow the last range.
     pub(super) fn words(&self, set: &RememberedSet, start: usize, end: usize) {
         let range = self.range.get();
         // SAFETY: the word lies in this mutator's chunk, which it has written.
@@ -127,7 +128,7 @@ impl StoreBuffer {
         true
     }
 
-    /// The chunk ends here, if there is one: a collector is about to read it, or another follows.
+    /// Ends the chunk, if there is one: a collector is about to read it, or another chunk follows.
     pub(super) fn close(&self) {
         if self.at.get() < self.end.get() {
             // SAFETY: as in `push`.
@@ -138,17 +139,17 @@ impl StoreBuffer {
         self.range.set(null_mut());
     }
 
-    /// The chunk holds nothing: injects a fault.
+    /// A planted error: empties the chunk.
     pub(super) fn lose(&self) {
         if !self.at.get().is_null() {
             let first =
                 (self.at.get() as usize - 1) / size_of::<RememberedChunk>() * size_of::<RememberedChunk>();
-            // SAFETY: the first word of this mutator's chunk, of which `at` is at most the end; chunks are aligned.
+            // SAFETY: the first word of this mutator's chunk; `at` is at most the chunk's end, and chunks are aligned.
             unsafe { self.at.get().with_addr(first).write(0) };
         }
     }
 
-    /// Nothing is remembered any more.
+    /// Forgets all entries.
     pub(super) fn forget(&self) {
         self.close();
         self.recent.iter().for_each(|recent| recent.set(0));
@@ -183,7 +184,7 @@ mod tests {
                     wanted.push(RememberedEntry::Object(round * 16));
                 }
                 1 => {
-                    // A range that grows is one.
+                    // A range that grows is one entry.
                     buffer.words(&set, round * 64, round * 64 + 8);
                     buffer.words(&set, round * 64 + 8, round * 64 + 24);
                     wanted.push(RememberedEntry::Words(round * 64, round * 64 + 24));
@@ -209,7 +210,7 @@ mod tests {
         buffers.iter().for_each(StoreBuffer::forget);
         set.clear(0);
         assert!(entries(&set).is_empty());
-        // What was remembered before is remembered anew.
+        // An entry of the last cycle is remembered again.
         buffers[0].slot(&set, 8 * 2);
         buffers[0].close();
         assert_eq!(entries(&set), [RememberedEntry::Slot(16)]);

@@ -1,21 +1,21 @@
-//! A thread's record: its mutators, one for each heap that it is attached to. Invariant: *a thread that waits inside the
-//! library is stopped in every heap it is attached to*, and goes on in all of them or in none.
+//! A thread's record: its mutators, one for each heap to which it is attached. Invariant: *a thread that waits inside
+//! the library is stopped in every heap to which it is attached*, and goes on in all of them or in none.
 //!
-//! Why: were it stopped only in the heap where it waits, a collector of another of its heaps would wait for it, and two
-//! threads that collect each other's heaps would wait for each other for good. So every wait (for the collector's lock, the
-//! registry's, parked at a poll, for others to stop) lies between a `leave` and an `enter`:
+//! Otherwise a collector of another of its heaps would wait for the thread, and two threads that collect each other's
+//! heaps would wait for each other for good. So every wait (for the collector's lock, for the registry's, at a poll,
+//! for other threads to stop) lies between a `leave` and an `enter`:
 //!
 //! ```text
-//! leave: each running mutator -> PARKED or BLOCKED; one fence; wake the thread that polls one
-//! enter: wait until no poll is set; all -> RUNNING; one fence; look at all polls again: if one is set, back, and wait on
+//! leave: each running mutator -> AT_SAFEPOINT or IN_NATIVE; one fence; wake the threads that poll one
+//! enter: wait until no poll is set; all -> RUNNING; one fence; read all polls again; any set: leave, wait
 //! ```
 //!
-//! Then a collector waits only for threads that compute, and there is no circle. Waits nest: a blocking region may attach its
-//! thread to one heap more, and wait there. Each `leave` has a level, and its `enter` takes back what left at that level. The
-//! models below run under loom.
+//! Then a collector waits only for threads that compute, and there is no cycle. Waits nest: a blocking region may
+//! attach its thread to another heap, and wait there. Each `leave` has a level, and its `enter` takes back the mutators
+//! that left at that level. The models in `model` run under loom.
 //!
-//! Only the thread itself uses its record, and the handler of a signal that has interrupted it; collectors look at the gates, and
-//! the thread that forks at its sections (`section`), which no signal stops.
+//! Only the thread itself uses its record, and the handler of a signal that interrupts it. Collectors read the gates; a
+//! fork reads the no-preempt regions (`no_preempt`).
 
 use super::no_preempt::{Deferred, NoPreempt};
 use super::registry::{Member, Registry};
@@ -24,7 +24,7 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
 use heapwood_os::sync::{Ordering, fence};
 
-/// What a mutator keeps for its thread's record.
+/// A mutator's links in its thread's record.
 pub(crate) struct Place<M> {
     /// The next of its thread's mutators.
     next: Cell<*const M>,
@@ -33,7 +33,7 @@ pub(crate) struct Place<M> {
 }
 
 impl<M> Place<M> {
-    /// In no record.
+    /// Links of a mutator in no record.
     pub(crate) const fn new() -> Self {
         Place { next: Cell::new(core::ptr::null()), level: Cell::new(0) }
     }
@@ -48,26 +48,26 @@ pub(crate) trait Part: Member {
     fn is_sent_signals(&self) -> bool {
         false
     }
-    /// The thread has come out of what no signal stops it in: it stops here if one of its heaps has asked for that meanwhile.
+    /// The thread has left a no-preempt region: stops here if one of its heaps has asked meanwhile.
     fn answer_late(_: &ThreadRecord<Self>) {}
 }
 
-/// How many mutators of a thread are looked at where it allocates. They lie far apart, so each may be a cache miss.
+/// Mutators of a thread that one allocation looks at. They lie far apart, so each may be a cache miss.
 const AT_A_LOOK: usize = 8;
 
 /// The mutators of one thread.
 pub(crate) struct ThreadRecord<M> {
     first: Cell<*const M>,
-    /// The one that the next look begins with, or none: the first.
+    /// The mutator with which the next look begins; null for the first.
     next_look: Cell<*const M>,
-    /// How many of them belong to heaps that stop threads by signals.
+    /// The number of its mutators in heaps that stop threads by signals.
     sent_signals: Cell<usize>,
-    /// How many `leave`s have no `enter` yet.
+    /// The number of `leave`s without `enter`.
     depth: Cell<u32>,
     pub(super) no_preempt: NoPreempt,
 }
 
-/// Some of a thread's mutators have left their heaps, and are to enter them again.
+/// Mutators of a thread that have left their heaps, and will enter them again.
 #[derive(Clone, Copy)]
 #[must_use = "the thread stays stopped until it enters"]
 pub(crate) struct Left {
@@ -87,18 +87,18 @@ impl<M: Part> ThreadRecord<M> {
         }
     }
 
-    /// No signal stops the thread as long as what is returned exists.
+    /// Begins a region in which no signal stops the thread, until the guard goes.
     pub(crate) fn defer(&self) -> Deferred<'_> {
         self.no_preempt.defer()
     }
 
-    /// What `defer` returned was forgotten, and ends now.
+    /// Ends a region whose guard was forgotten.
     pub(crate) fn end_deferred(&self) {
         drop(self.no_preempt.forgotten());
         M::answer_late(self);
     }
 
-    /// Whether the thread is in a section; for others, whether it was a moment ago.
+    /// Whether the thread is in a no-preempt region; for other threads, whether it was a moment ago.
     pub(crate) fn is_in_no_preempt(&self) -> bool {
         self.no_preempt.is_inside()
     }
@@ -107,7 +107,7 @@ impl<M: Part> ThreadRecord<M> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &M> {
         let mut at = self.first.get();
         core::iter::from_fn(move || {
-            // SAFETY: the list holds attached mutators of this thread, and nobody else changes it.
+            // SAFETY: the list holds attached mutators of this thread, and no other thread changes it.
             let mutator = unsafe { at.as_ref() }?;
             at = mutator.place().next.get();
             Some(mutator)
@@ -120,8 +120,8 @@ impl<M: Part> ThreadRecord<M> {
         self.sent_signals.get() != 0
     }
 
-    /// Whether `f` is so of one of the thread's mutators: of all if they are few, and of a few each time if they are many, in turn. What
-    /// a thread of many heaps pays where it allocates in one does not grow with their number, and it comes to each soon.
+    /// Whether `f` is true of one of the thread's mutators. It asks all if they are few, and some in turn if they are
+    /// many: so the cost of an allocation does not grow with the number of heaps, and each mutator is soon asked.
     pub(super) fn any_in_turn(&self, f: impl Fn(&M) -> bool) -> bool {
         let mut at = self.next_look.get();
         if at.is_null() {
@@ -129,7 +129,7 @@ impl<M: Part> ThreadRecord<M> {
         }
         let mut found = false;
         for _ in 0..AT_A_LOOK {
-            // SAFETY: the list holds attached mutators of this thread, and nobody else changes it.
+            // SAFETY: the list holds attached mutators of this thread, and no other thread changes it.
             let Some(mutator) = (unsafe { at.as_ref() }) else { break };
             found |= f(mutator);
             at = mutator.place().next.get();
@@ -143,7 +143,7 @@ impl<M: Part> ThreadRecord<M> {
         self.iter().any(|m| m.gate().is_running())
     }
 
-    /// Leaves the heaps in which the thread runs. One where `note` says that its stack is not known here goes on running.
+    /// Leaves the heaps in which the thread runs, except those for which `note` says that the stack is not known.
     pub(crate) fn leave(&self, how: ThreadState, note: impl Fn(&M) -> bool) -> Left {
         let level = self.depth.get() + 1;
         self.depth.set(level);
@@ -152,7 +152,7 @@ impl<M: Part> ThreadRecord<M> {
         left
     }
 
-    /// Leaves those as well in which the thread runs now.
+    /// Also leaves the heaps in which the thread runs now, at the same level.
     pub(crate) fn leave_too(&self, left: Left, note: impl Fn(&M) -> bool) {
         let _whole = self.no_preempt.defer();
         for mutator in self.iter().filter(|m| m.gate().is_running()) {
@@ -165,13 +165,13 @@ impl<M: Part> ThreadRecord<M> {
         self.at(left).for_each(|m| m.gate().wake_collector());
     }
 
-    /// Enters the heaps again that were left so, all at once, when no collector asks the thread to stop.
+    /// Enters the heaps that it left at this level, all at once, when no collector asks the thread to stop.
     pub(crate) fn enter(&self, left: Left) {
         self.enter_once(left);
         M::answer_late(self);
     }
 
-    /// The same; a signal that came while it entered is not answered.
+    /// The same; a signal that came meanwhile is not answered.
     pub(super) fn enter_once(&self, left: Left) {
         loop {
             self.at(left).for_each(|m| m.gate().sleep_while_asked());
@@ -192,15 +192,15 @@ impl<M: Part> ThreadRecord<M> {
         }
     }
 
-    /// Those that left at a level.
+    /// The mutators that left at this level.
     pub(super) fn at(&self, left: Left) -> impl Iterator<Item = &M> {
         self.iter().filter(move |m| m.place().level.get() == left.level)
     }
 
-    /// Attaches the thread with a new mutator, which has left its heap; it enters with those that left with it.
+    /// Attaches the thread with a new mutator, in the state of those that left at this level; it enters with them.
     ///
     /// # Safety
-    /// 1. The mutator is the thread's alone, in no list, and stays where it is until it is detached.
+    /// 1. The mutator is the thread's alone, in no list, and stays in place until it is detached.
     pub(crate) unsafe fn attach(&self, registry: &Registry<M>, mutator: &M, left: Left) {
         {
             let _whole = self.no_preempt.defer();
@@ -213,7 +213,7 @@ impl<M: Part> ThreadRecord<M> {
         registry.add(mutator);
     }
 
-    /// The first half of detaching: the mutator leaves its heap for good. Whatever keeps objects alive was cleared.
+    /// The first half of detaching: the mutator leaves its heap for good. Its roots were cleared before.
     pub(crate) fn quit(&self, mutator: &M) {
         let _whole = self.no_preempt.defer();
         if !mutator.gate().is_blocked() {
@@ -224,7 +224,7 @@ impl<M: Part> ThreadRecord<M> {
         mutator.place().level.set(0);
     }
 
-    /// The other half: it is in no list any more.
+    /// The second half: takes the mutator out of all lists.
     ///
     /// # Safety
     /// 1. It is one of this thread's, has quit, and its thread does not use it afterwards.

@@ -1,6 +1,6 @@
-//! Who opened and closed arenas, for the reports of verify mode: the last some thousand of each. When a value is used whose arena was
-//! closed, the fault's handler says from here which arena that was and where it was closed.
-//! Invariant: an entry is written under the lock and read by a handler without, which may see a torn one and then says too little.
+//! The arena log of verify mode: the callers that opened and closed the last arenas, some thousand. If a value of a
+//! closed arena is used, the fault's handler names that arena and the place where it was closed. Invariant: an entry is
+//! written under the lock. A handler reads it without, so it may see a torn entry and then reports too little.
 
 use crate::error::ArenaError;
 use core::fmt;
@@ -9,10 +9,10 @@ use heapwood_os::message::write_line;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
-/// How many arenas are remembered.
+/// The arenas in the log.
 const ENTRIES: usize = 1 << 14;
 
-/// What is known of an arena.
+/// The log entry of an arena.
 #[derive(Clone, Copy)]
 struct ArenaRecord {
     arena: u64,
@@ -20,7 +20,7 @@ struct ArenaRecord {
     closed: Callers,
 }
 
-// SAFETY: all-zero bytes are of no arena.
+// SAFETY: all-zero bytes are an entry of no arena.
 unsafe impl Zeroed for ArenaRecord {}
 
 /// The log of a heap.
@@ -29,10 +29,10 @@ pub(crate) struct ArenaLog {
     lock: Lock<()>,
 }
 
-/// Callers, one behind the other.
-struct Told(Callers);
+/// Callers, innermost first.
+struct CallerList(Callers);
 
-impl fmt::Display for Told {
+impl fmt::Display for CallerList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut known = self.0.iter().take_while(|&&address| address != 0);
         match known.next() {
@@ -49,12 +49,12 @@ impl ArenaLog {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, ENTRIES)?;
         entries.commit(0..ENTRIES)?;
-        // The unwinder allocates when it is used first.
+        // The unwinder allocates when it is first used.
         callers();
         Ok(ArenaLog { entries, lock: Lock::new(()) })
     }
 
-    /// The lock, for a process that forks.
+    /// The lock, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.lock
     }
@@ -62,7 +62,7 @@ impl ArenaLog {
     fn update(&self, arena: u64, f: impl FnOnce(ArenaRecord) -> ArenaRecord) {
         let here = self.entries.at(arena as usize % ENTRIES);
         let _one = self.lock.lock();
-        // SAFETY: all are committed, and the lock is held.
+        // SAFETY: all entries are committed, and the lock is held.
         unsafe {
             let before = here.read();
             let known = if before.arena == arena {
@@ -74,19 +74,19 @@ impl ArenaLog {
         }
     }
 
-    /// An arena is opened here.
+    /// Logs that an arena is opened here.
     pub(crate) fn opened(&self, arena: u64) {
         let opened = callers();
         self.update(arena, |entry| ArenaRecord { opened, ..entry });
     }
 
-    /// It is closed, or emptied, here.
+    /// Logs that it is closed or emptied here.
     pub(crate) fn closed(&self, arena: u64) {
         let closed = callers();
         self.update(arena, |entry| ArenaRecord { closed, ..entry });
     }
 
-    /// The thread that opened it leaves its heap without having closed it.
+    /// Reports an arena whose thread leaves the heap without having closed it.
     pub(crate) fn leaked(&self, arena: u64) {
         write_line(format_args!(
             "heapwood: verify: arena {arena} was not closed before its thread left the heap: it is the collector's now. It was opened by"
@@ -94,7 +94,7 @@ impl ArenaLog {
         self.tell(arena, |entry| entry.opened);
     }
 
-    /// An arena is not used, for this reason.
+    /// Reports an arena that was not used, for this reason.
     pub(crate) fn refused(&self, why: ArenaError) {
         write_line(format_args!("heapwood: verify: {why}"));
         match why {
@@ -107,7 +107,7 @@ impl ArenaLog {
         }
     }
 
-    /// Says where an arena was opened and closed.
+    /// Reports where an arena was opened and closed.
     pub(crate) fn tell_of(&self, arena: u64) {
         write_line(format_args!("heapwood: verify: the arena was closed or emptied by"));
         self.tell(arena, |entry| entry.closed);
@@ -116,10 +116,10 @@ impl ArenaLog {
     }
 
     fn tell(&self, arena: u64, of: impl FnOnce(&ArenaRecord) -> Callers) {
-        // SAFETY: all are committed; who writes one meanwhile is of no account (invariant).
+        // SAFETY: all entries are committed; a concurrent write does no harm (invariant).
         let entry = unsafe { self.entries.at(arena as usize % ENTRIES).read_volatile() };
         match entry.arena == arena {
-            true => write_line(format_args!("  {}", Told(of(&entry)))),
+            true => write_line(format_args!("  {}", CallerList(of(&entry)))),
             false => write_line(format_args!("  (too many arenas have been opened since to say)")),
         }
     }

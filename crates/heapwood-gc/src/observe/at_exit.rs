@@ -1,10 +1,10 @@
-//! What heaps tell when they end: the totals of their phases, in the words in which the collector of D tells them. A
-//! program may leave its heaps to the process's end, as those in C and those with a `static` one do; for them it is told by
-//! a function that the C library calls at exit. Other threads may still run then, and the one that exits may have been
-//! anywhere; so that reads atomics alone, takes no lock, and frees nothing.
+//! The totals of phases that heaps report when they end, in the words of D's collector. A program may leave its heaps
+//! to the end of the process, as C programs and heaps in a `static` do; for these the C library calls a function at
+//! exit. Other threads may still run then, and the exiting thread may be anywhere: so the function reads only atomics,
+//! takes no lock, and frees nothing.
 //!
-//! There is one list of such heaps a process, since nothing else leads to a heap at exit. Invariant: what is on the list
-//! exists, for a heap leaves it before it goes, and waits meanwhile if it is just being told of.
+//! A process has one list of such heaps, because nothing else leads to a heap at exit. Invariant: a heap on the list
+//! exists. A heap leaves the list before it goes, and waits if it is being reported.
 
 use super::phases::{PhaseClock, Phases};
 use core::fmt::{self, Display};
@@ -14,19 +14,19 @@ use heapwood_heap::ReclaimClock;
 use heapwood_os::exit::at_exit;
 use heapwood_os::message::write_line;
 
-/// How many heaps can be on the list. Others tell when they end only.
+/// The most heaps on the list. Others report only when they end.
 const MOST: usize = 64;
 
-/// The list. Who tells at exit marks an address with its lowest bit meanwhile.
+/// The list. The function at exit sets the lowest bit of an address while it reports that heap.
 static LIST: [AtomicPtr<Totals>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
-/// Whether the C library has been asked to call.
+/// Whether the function at exit was registered.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// What a heap tells when it ends: nothing, unless it is on the list.
+/// The totals of a heap; it reports them only if it is on the list.
 pub(crate) struct Totals {
     clock: PhaseClock,
-    /// Of its space; null if nothing is to be told, or has been.
+    /// The clock of its space; null if nothing is to be reported, or has been.
     reclaim: AtomicPtr<ReclaimClock>,
 }
 
@@ -40,10 +40,10 @@ impl Totals {
         &self.clock
     }
 
-    /// From now on the totals are to be told, when the process exits if not before.
+    /// Registers the totals, to be reported when the process exits, if not before.
     ///
     /// # Safety
-    /// 1. Both stay where they are, and exist, until [`Totals::end`] has returned.
+    /// 1. Both stay in place, and exist, until [`Totals::end`] has returned.
     pub(crate) unsafe fn report_at_exit(&self, reclaim: &ReclaimClock) {
         self.reclaim.store(from_ref(reclaim).cast_mut(), Ordering::Release);
         if !ASKED.swap(true, Ordering::Relaxed) {
@@ -55,7 +55,7 @@ impl Totals {
         });
     }
 
-    /// The heap ends: it tells now, if it is to and has not.
+    /// Reports the totals, if that is due and was not done: the heap ends.
     pub(crate) fn end(&self) {
         if self.reclaim.load(Ordering::Acquire).is_null() {
             return;
@@ -71,10 +71,11 @@ impl Totals {
         self.tell();
     }
 
-    /// Tells the totals, the first time that it is called.
+    /// Reports the totals on the first call.
     fn tell(&self) {
         let reclaim = self.reclaim.swap(null_mut(), Ordering::AcqRel);
-        // SAFETY: it exists until the heap has ended (contract of `report_at_exit`), which waits for who tells at exit.
+        // SAFETY: it exists until the heap has ended (contract of `report_at_exit`), and the heap waits for a report at
+        // exit.
         let Some(reclaim) = (unsafe { reclaim.as_ref() }) else { return };
         write_line(format_args!("{}", FiveLines(self.clock.phases(&reclaim.times()))));
     }
@@ -84,7 +85,7 @@ fn marked(totals: *mut Totals) -> *mut Totals {
     totals.map_addr(|address| address | 1)
 }
 
-/// Tells the totals of all heaps on the list, which leave it.
+/// Reports the totals of all heaps on the list, and takes them off it.
 extern "C" fn report_all() {
     for entry in &LIST {
         let totals = entry.load(Ordering::Acquire);
@@ -94,13 +95,13 @@ extern "C" fn report_all() {
         {
             continue;
         }
-        // SAFETY: what is on the list exists, and the mark keeps it there.
+        // SAFETY: a heap on the list exists, and the mark keeps it there.
         unsafe { &*totals }.tell();
         entry.store(null_mut(), Ordering::Release);
     }
 }
 
-/// The phases as D's collector tells them.
+/// The phases as D's collector reports them.
 struct FiveLines(Phases);
 
 impl Display for FiveLines {

@@ -1,5 +1,5 @@
-//! A histogram of durations with sixteen steps to a doubling, so that a quantile is right within 6 %.
-//! Invariant: the counts add up to the total.
+//! A histogram of durations with sixteen steps to a doubling, so that a quantile is exact within 6 %. Invariant: the
+//! counts add up to the total.
 
 const SUB: usize = 16;
 const BUCKETS: usize = SUB * 48;
@@ -42,12 +42,12 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
-    /// How many were recorded.
+    /// The number of recorded durations.
     pub(crate) fn count(&self) -> u64 {
         self.total
     }
 
-    /// The duration that a share `q` of all do not exceed; 0 if there are none.
+    /// The duration that a share `q` of all durations do not exceed; 0 if there are none.
     pub(crate) fn quantile(&self, q: f64) -> u64 {
         let wanted = (q * self.total as f64).ceil() as u64;
         let mut seen = 0;

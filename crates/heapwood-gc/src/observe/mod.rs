@@ -1,18 +1,20 @@
-//! Looking at a heap, from outside and from inside.
+//! Observation of a heap: statistics, traces, verify mode, snapshots.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | [`stats`] | the figures: one list |
-//! | `histogram` | durations, so that quantiles can be told |
-//! | `record` | what collections did and how long it took, as they tell it |
+//! | [`stats`] | the statistics: one list |
+//! | `histogram` | durations, for quantiles |
+//! | `record` | the statistics of collections |
 //! | `phases` | the phase clock |
-//! | `tracing` | what is told on standard error unasked: a line a collection (`trace_line`), totals at the end (`at_exit`) |
+//! | `tracing` | reports on standard error: a line for each collection (`trace_line`), totals at the end (`at_exit`) |
+//! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
-//! | `arena_log` | who opened and closed arenas: for verify mode |
-//! | `precise_walk`, `slots` | what precise roots lead to, and where the pointers of an object are: for verify mode, and for what takes them away |
-//! | `snapshot` | snapshots of the pages, for those who study heaps (feature `inspect`) |
+//! | `arena_log` | the callers that opened and closed arenas, for verify mode |
+//! | `precise_walk` | the objects that precise roots reach, for verify mode |
+//! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
+//! | `snapshot` | snapshots of the pages |
 //!
-//! Invariant: nothing of a heap depends on what is seen here.
+//! Invariant: nothing of a heap depends on its observation.
 
 mod arena_log;
 mod at_exit;

@@ -1,9 +1,9 @@
-//! The phase clock: where the time of collections goes, in four phases that add up. *Prep* is all that a collection does
-//! before it marks, but for sweeping: it asks the kernel, stops the threads and takes their runs away. *Mark* lasts until
-//! they go on. *Sweep* and *page recovery* are done by the thread that needs memory, before the next collection
-//! (`heapwood-heap/src/reclaim/clock.rs`); what the collecting thread does of them counts there, and not as prep. These are
-//! the phases that the collector of D times under its PROFILING flag. Invariant: a moment of the collecting thread belongs
-//! to one phase, and the sums are read without a lock.
+//! The phase clock: the time of collections, in four phases that add up. *Prep* is the part of a collection before
+//! marking, without sweeping: it asks the kernel, stops the threads and takes their runs. *Mark* lasts until they go
+//! on. The thread that needs memory does *sweep* and *page recovery* before the next collection
+//! (`heapwood-heap/src/reclaim/clock.rs`); the collecting thread's share of these counts there, not as prep. D's
+//! collector times these phases under its PROFILING flag. Invariant: each moment of the collecting thread belongs to
+//! one phase, and the sums are read without a lock.
 
 use super::stats::Stats;
 use core::ops::Add;
@@ -16,7 +16,7 @@ use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
 pub(crate) struct Moment {
     /// Nanoseconds of the monotonic clock.
     pub(crate) wall: u64,
-    /// Nanoseconds of CPU that the thread had used.
+    /// Nanoseconds of the thread's CPU time.
     pub(crate) cpu: u64,
 }
 
@@ -25,35 +25,35 @@ impl Moment {
         Moment { wall: monotonic_ns(), cpu: thread_cpu_ns() }
     }
 
-    /// What passed from `earlier` until this.
+    /// The time from `earlier` to this.
     pub(super) fn since(self, earlier: Moment) -> Elapsed {
         Elapsed { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }
     }
 }
 
-/// The moments of one collection, each set by the phase that ends with it.
+/// The moments of one collection; each is set by the phase that ends with it.
 pub(crate) struct Times {
-    /// When the last collection ended, in nanoseconds of the monotonic clock.
+    /// The end of the last collection, in nanoseconds of the monotonic clock.
     pub(crate) last_ended: u64,
-    /// It begins to sweep what is left; nobody waits yet.
+    /// The collection begins to sweep the rest of the last cycle; no thread waits yet.
     pub(crate) began: Moment,
     /// It asks the mutators to stop.
     pub(crate) requested: Moment,
-    /// All have.
+    /// All have stopped.
     pub(crate) stopped: Moment,
-    /// It begins to mark.
+    /// Marking begins.
     pub(crate) marking: Moment,
-    /// It has marked.
+    /// Marking has ended.
     pub(crate) marked: Moment,
     /// The mutators go on.
     pub(crate) ended: Moment,
-    /// What all threads but the collecting one used of CPU to mark with it, and how many they were.
+    /// CPU time of the helpers in nanoseconds, and their number.
     pub(crate) helped: (u64, u32),
-    /// What was swept and recovered when it began, and when it began to mark.
+    /// The reclaim times when the collection began, and when marking began.
     pub(crate) reclaimed: [ReclaimTimes; 2],
 }
 
-/// What a phase took, in nanoseconds.
+/// The duration of a phase, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elapsed {
     pub(crate) wall: u64,
@@ -61,7 +61,8 @@ pub(crate) struct Elapsed {
 }
 
 impl Elapsed {
-    /// A time measured in ticks, in batches so short that a thread is seldom interrupted in one: as long as its CPU time.
+    /// A time measured in ticks, over batches so short that a thread is seldom interrupted in one: its CPU time is the
+    /// same.
     fn of_batches(ns: u64) -> Self {
         Elapsed { wall: ns, cpu: ns }
     }
@@ -78,10 +79,10 @@ impl Add for Elapsed {
     }
 }
 
-/// What the phases took, of one collection or of all.
+/// The durations of the phases, of one collection or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Phases {
-    /// With the stop in it.
+    /// Includes the stop.
     pub(crate) prep: Elapsed,
     /// The stop alone.
     pub(crate) stop: Elapsed,
@@ -96,7 +97,7 @@ impl Phases {
         self.prep + self.mark + self.sweep + self.recovery
     }
 
-    /// Writes them into the figures.
+    /// Adds them to the statistics.
     pub(crate) fn tell(&self, stats: &mut Stats) {
         let total = self.total();
         stats.phase_prep_ns = self.prep.wall;
@@ -114,7 +115,7 @@ impl Phases {
     }
 }
 
-/// A sum of both times.
+/// A sum of durations.
 #[derive(Default)]
 struct Sum {
     wall: AtomicU64,
@@ -132,7 +133,7 @@ impl Sum {
     }
 }
 
-/// The sums of all collections; those of sweeping and recovery are the space's.
+/// The sums of all collections; those of sweep and recovery are in the space.
 #[derive(Default)]
 pub(crate) struct PhaseClock {
     prep: Sum,
@@ -141,14 +142,14 @@ pub(crate) struct PhaseClock {
 }
 
 impl PhaseClock {
-    /// A collection has ended.
+    /// Adds a collection.
     pub(crate) fn add(&self, times: &Times) {
         self.prep.add(times.prep());
         self.stop.add(times.stop());
         self.mark.add(times.mark());
     }
 
-    /// All phases so far, beside what the space has reclaimed.
+    /// All phases so far; `reclaimed` are the space's times.
     pub(crate) fn phases(&self, reclaimed: &ReclaimTimes) -> Phases {
         Phases {
             prep: self.prep.get(),
@@ -161,7 +162,7 @@ impl PhaseClock {
 }
 
 impl Times {
-    /// A collection begins.
+    /// The times of a collection that begins now.
     pub(crate) fn begin(space: &Space, last_ended: u64) -> Self {
         let (now, reclaimed) = (Moment::now(), space.reclaim_clock().times());
         Times {
@@ -177,7 +178,7 @@ impl Times {
         }
     }
 
-    /// It begins to mark.
+    /// Marking begins now.
     pub(crate) fn begin_marking(&mut self, space: &Space) {
         (self.marking, self.reclaimed[1]) = (Moment::now(), space.reclaim_clock().times());
     }
@@ -187,7 +188,7 @@ impl Times {
         self.began.wall.saturating_sub(self.last_ended)
     }
 
-    /// Prep: until marking begins, without the sweeping in it.
+    /// Prep: the time until marking begins, without the sweeping in it.
     pub(crate) fn prep(&self) -> Elapsed {
         let [before, after] = self.reclaimed;
         self.marking.since(self.began).less((after - before).by_collector())
@@ -198,7 +199,7 @@ impl Times {
         self.stopped.since(self.requested)
     }
 
-    /// Marking, until the mutators go on.
+    /// Mark: the time until the mutators go on.
     pub(crate) fn mark(&self) -> Elapsed {
         let alone = self.ended.since(self.marking);
         Elapsed { cpu: alone.cpu + self.helped.0, ..alone }
@@ -237,7 +238,7 @@ mod tests {
         let phases = clock.phases(&ReclaimTimes { sweep_ns: [0, 0, 30], ..ReclaimTimes::default() });
         assert_eq!((phases.prep, phases.stop), (took(70, 35), took(30, 5)));
         assert_eq!((phases.mark, phases.sweep), (took(100, 91 + 80), took(30, 30)));
-        // What the collecting thread did from its beginning to its end, and what others helped.
+        // The time of the collecting thread from its beginning to its end, and that of its helpers.
         assert_eq!(phases.total(), took(200, 156 + 80));
         clock.add(&times);
         assert_eq!(clock.phases(&ReclaimTimes::default()).total(), took(340, 2 * (35 + 171)));

@@ -1,6 +1,7 @@
-//! What precise roots lead to, found slowly and simply. Verify mode asks for it where the program frees objects itself: what
-//! is dead may refer to what was freed, and of what a word of a stack keeps nobody can say whether it is alive; but what
-//! can be reached from precise roots is. Invariant: an object waits at most once in a walk, so there is room for all.
+//! The objects that precise roots reach, found slowly and simply. Verify mode needs them if the program frees objects
+//! itself: then a dead object may refer to a freed one, and an object that only a stack's word keeps may be dead; but
+//! an object that precise roots reach is alive. Invariant: an object waits at most once in a walk, so there is room for
+//! all.
 
 use super::slots::for_each_slot;
 use heapwood_heap::{Address, GRANULE, Space};
@@ -9,11 +10,11 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 
 const BITS: usize = u64::BITS as usize;
 
-/// The tables of a walk over one heap, in use while it goes on.
+/// The tables of a walk over one heap; their memory is used only during it.
 pub(super) struct PreciseWalk {
-    /// A bit a granule: an object that begins there was come to.
+    /// One bit for each granule: the walk has reached the object that begins there.
     seen: MappedArray<u64>,
-    /// Objects that were come to, and whose slots have not been looked at.
+    /// Objects that were reached and whose slots were not yet read.
     waiting: MappedArray<usize>,
 }
 
@@ -26,9 +27,9 @@ impl PreciseWalk {
         })
     }
 
-    /// Calls `slot` with each pointer slot of each object that can be reached from `roots`, the object, its bytes, and what the
-    /// slot holds: an address outside the heap, or one about which `slot` is content. What a trace function reports is not
-    /// followed. The heap is stopped, flushed and swept; one thread collects.
+    /// Calls `slot` with each pointer slot of each object that `roots` reach, the object and its bytes, and the slot's
+    /// value; the value is outside the heap, or `slot` accepts it. The walk does not follow reports of trace functions.
+    /// The heap is stopped, flushed and swept; one thread collects.
     ///
     /// # Errors
     /// The kernel refuses memory for the tables.
@@ -42,7 +43,7 @@ impl PreciseWalk {
         let (words, mut len) = (granules.div_ceil(BITS), 0);
         self.seen.commit(0..words)?;
         self.waiting.commit(0..granules)?;
-        let come_to = |len: &mut usize, object: usize| {
+        let reach = |len: &mut usize, object: usize| {
             if !space.contains(Address::new(object)) {
                 return;
             }
@@ -50,8 +51,8 @@ impl PreciseWalk {
                 return;
             };
             let granule = (object - space.base().get()) / GRANULE;
-            // SAFETY: both tables are committed up to the heap's extent and this thread's alone; no more objects wait than
-            // there are granules, since each waits once.
+            // SAFETY: both tables are committed up to the heap's extent, and only this thread uses them; no more
+            // objects wait than there are granules, because each waits once.
             unsafe {
                 let word = self.seen.at(granule / BITS);
                 if *word >> (granule % BITS) & 1 == 0 {
@@ -61,23 +62,23 @@ impl PreciseWalk {
                 }
             }
         };
-        roots(&mut |object| come_to(&mut len, object));
+        roots(&mut |object| reach(&mut len, object));
         while len > 0 {
             len -= 1;
-            // SAFETY: written when it was come to.
+            // SAFETY: it was written when the object was reached.
             let object = unsafe { self.waiting.at(len).read() };
             let bytes = space.find(Address::new(object)).map_or(0, |found| found.bytes);
-            // The pieces of an arena live together.
+            // The chunks of an arena live together.
             if let Some(chunk) =
                 space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
             {
-                come_to(&mut len, space.base().get() + chunk.next().byte_offset());
+                reach(&mut len, space.base().get() + chunk.next().byte_offset());
             }
             for_each_slot(space, object, bytes, |at| {
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let value = unsafe { (at as *const usize).read() };
                 slot(at, (object, bytes), value);
-                come_to(&mut len, value);
+                reach(&mut len, value);
             });
         }
         give_back(&self.seen, words)?;
@@ -85,7 +86,7 @@ impl PreciseWalk {
     }
 }
 
-/// Makes the first elements zeros, and gives their memory back.
+/// Zeroes the first elements, and gives their memory back.
 fn give_back<T: Zeroed>(table: &MappedArray<T>, len: usize) -> Result<(), OsError> {
     // SAFETY: they are committed, and the walk that used them has ended.
     unsafe { table.decommit(0..len) }

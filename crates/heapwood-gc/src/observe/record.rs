@@ -1,5 +1,5 @@
-//! What collections did: the part of the figures that only they know. Invariant: the times of a collection add up, since each
-//! ends where the next begins.
+//! The record of collections: the statistics that only they know. Invariant: the times of a collection add up, because
+//! each ends where the next begins.
 
 use super::histogram::Histogram;
 use super::phases::Times;
@@ -7,19 +7,19 @@ use super::stats::Stats;
 use crate::mark::MarkTotals;
 use heapwood_heap::Collection;
 
-/// What the collections of one heap did so far.
+/// The record of one heap.
 pub(crate) struct Record {
     pauses: Histogram,
-    /// Until all mutators had stopped.
+    /// Times until all mutators had stopped.
     stops: Histogram,
     marks: Histogram,
-    /// Sweeping what was left of the cycle before, by the thread that collects and before the others have to stop.
+    /// Times in which the collecting thread swept the rest of the last cycle, before the others had to stop.
     sweeps: Histogram,
     live_objects: usize,
     collect_cpu_ns: u64,
     mark_overflows: u64,
     verified: u64,
-    /// Young collections: their pauses, bytes that they promoted, and those that were ended early.
+    /// Young collections: their pauses, promoted bytes, and the number that ended with en-masse promotion.
     young: Histogram,
     promoted: u64,
     promoted_en_masse: u64,
@@ -42,7 +42,7 @@ impl Record {
         }
     }
 
-    /// A collection has ended.
+    /// Adds a collection.
     pub(crate) fn add(&mut self, times: &Times, marked: &MarkTotals, kind: Collection, verified: bool) {
         let pause = times.ended.since(times.requested).wall;
         self.pauses.record(pause);
@@ -63,12 +63,12 @@ impl Record {
         self.add_cpu(marked.helpers_cpu_ns);
     }
 
-    /// A collection took so much CPU time.
+    /// Adds CPU time of a collection.
     pub(crate) fn add_cpu(&mut self, ns: u64) {
         self.collect_cpu_ns += ns;
     }
 
-    /// Writes what it knows into the figures.
+    /// Adds it to the statistics.
     pub(crate) fn tell(&self, stats: &mut Stats) {
         stats.live_objects = self.live_objects;
         stats.collect_cpu_ns = self.collect_cpu_ns;

@@ -1,16 +1,16 @@
-//! Where the pointers of an object are, found simply: for verify mode, and where a value of an arena is emptied. Invariant: nothing
-//! here is the marker's, so as not to share a mistake with it, but the decoder of programs.
+//! The pointer slots of an object, found simply: for verify mode, and for emptying an arena's values. Invariant:
+//! nothing here is the marker's code, so that the two share no mistake, except the decoder of programs.
 
 use core::ops::Range;
 use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space};
 use heapwood_layout::{Program, WORD};
 
-/// Calls `f` with each word of an object that its layout says is a pointer.
+/// Calls `f` with each word of an object that is a pointer by its layout.
 pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(span) = space.find_span(Address::new(object)) else { return };
     let shape = match space.layouts().shape(span.shape()) {
         shape if shape.kind() == ScanKind::Numbered => {
-            // SAFETY: the object is one of a span of such a shape.
+            // SAFETY: the object lies in a span of such a shape.
             let entry = unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) };
             space.layouts().shape(entry.shape())
         }
@@ -38,7 +38,7 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
             let elements = shape.header as usize..(words + 1).saturating_sub(program.words() as usize);
             for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
-        // SAFETY: the object is one of a span of such a shape.
+        // SAFETY: the object lies in a span of such a shape.
         ScanKind::Bits => unsafe {
             space.layouts().pointer_bits().for_each(object..object + words * WORD, f)
         },
@@ -46,7 +46,7 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
             if let Some(chunk) =
                 space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
             {
-                // SAFETY: bits are written up to where its objects reach.
+                // SAFETY: the bits are written up to the chunk's frontier.
                 unsafe { space.layouts().pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
             }
         }
@@ -54,8 +54,8 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
     }
 }
 
-/// Calls `f` with each word that is a pointer of the elements that begin in a range of words. By the decoder where 32 KiB
-/// suffice, as they do for all programs that are unrolled, else word by word: slow, but unlike the marker's way, too.
+/// Calls `f` with each pointer word of the elements that begin in a range of words. It decodes a program if 32 KiB
+/// suffice, as for all unrolled programs, and otherwise tests word by word: slow, but another way than the marker's.
 #[inline(never)]
 fn for_each_pointer(program: Program<'_>, begins: Range<usize>, mut f: impl FnMut(usize)) {
     let element = program.words() as usize;

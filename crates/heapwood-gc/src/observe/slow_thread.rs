@@ -1,5 +1,5 @@
-//! A thread that keeps a stop waiting is named on standard error: once, and now and then as long as it does. Invariant: nothing
-//! is written before it has waited for a second.
+//! Reports a thread that keeps a stop waiting, on standard error: once, and then now and then. Invariant: it writes
+//! nothing before the stop has waited for a second.
 
 use crate::process;
 use core::ffi::c_int;
@@ -9,7 +9,7 @@ use heapwood_os::signal;
 use heapwood_os::slow_thread::why_slow;
 use heapwood_os::task::describe_task;
 
-/// A thread has not stopped for N seconds: where a signal was sent, or else in verify mode, that is said.
+/// Reports a thread that has not stopped for N seconds: always if it was sent a signal, otherwise in verify mode.
 pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int>, verifies: bool) {
     if !(seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
         return;
@@ -30,7 +30,7 @@ pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int
     }
 }
 
-/// What a thread is doing, in the system's words.
+/// The activity of a thread, in the system's words.
 struct TaskName(u32);
 
 impl fmt::Display for TaskName {
@@ -39,7 +39,7 @@ impl fmt::Display for TaskName {
     }
 }
 
-/// Why a thread may not have answered a signal.
+/// The likely reason for which a thread has not answered a signal.
 struct SlowReason(u32, c_int);
 
 impl fmt::Display for SlowReason {
@@ -56,7 +56,7 @@ impl fmt::Display for SlowReason {
     }
 }
 
-/// Writes a colon before a cause, if there is one.
+/// Writes a colon before the first text.
 struct AfterColon<'a, 'f> {
     begun: bool,
     f: &'a mut fmt::Formatter<'f>,

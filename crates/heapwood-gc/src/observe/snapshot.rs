@@ -1,29 +1,29 @@
-//! Snapshots of a heap's pages for those who study them: as they were when most were in use, and as the collection that
-//! freed most left them. The first is looked for as collections begin, where a heap is largest, the second as they end,
-//! counting as free what a sweep would free. Invariant: nothing is kept, or costs anything, until somebody asks for it, and
-//! then the program goes on as it would have; while the world is stopped a snapshot is bits in mapped memory, for the
-//! ordinary allocator may be in the hands of a stopped thread.
+//! Snapshots of a heap's pages, for studies: one when most pages were in use, one after the collection that freed most.
+//! The first is taken when a collection begins, because a heap is largest then; the second when it ends, and it counts
+//! as free the pages that a sweep would free. Invariant: until the first request nothing is kept and nothing costs
+//! time; a request does not change the program's run. While the world is stopped a snapshot is bits in mapped memory,
+//! because a stopped thread may hold the ordinary allocator's lock.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Space, Stopped};
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, PageIndex, Snapshot};
 
-/// Pages of a word.
+/// Pages for each word.
 const WORD_PAGES: usize = 64;
 
-/// The snapshots to keep.
+/// The snapshots of a heap.
 pub(crate) struct PageSnapshots {
     on: AtomicBool,
     kept: Lock<Option<KeptSnapshots>>,
 }
 
 struct KeptSnapshots {
-    /// When most pages were in use, and how many those were: none if there is no such snapshot.
+    /// The snapshot with most pages in use, and their number; 0 without a snapshot.
     peak: (usize, PageBits),
-    /// After the collection that left most pages releasable, and how many.
+    /// The snapshot after the collection that left most releasable pages, and their number.
     collected: (usize, PageBits),
-    /// Where the next is made.
+    /// Memory for the next snapshot.
     next: PageBits,
 }
 
@@ -32,12 +32,12 @@ impl PageSnapshots {
         PageSnapshots { on: AtomicBool::new(false), kept: Lock::new(None) }
     }
 
-    /// Their lock, for a process that forks.
+    /// The lock, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.kept
     }
 
-    /// Keeps some from now on; none if the kernel gives no addresses for them.
+    /// Keeps snapshots from now on; none if the kernel gives no addresses for them.
     pub(crate) fn keep(&self, kernel: KernelRef, space: &Space) {
         let make = || PageBits::new(kernel, space.window_bytes());
         let make =
@@ -57,7 +57,7 @@ impl PageSnapshots {
         }
     }
 
-    /// A collection begins, or someone asks.
+    /// Called when a collection begins, or on request.
     pub(crate) fn before_marking(&self, space: &Space) {
         self.update(|KeptSnapshots { peak, next, .. }| {
             let in_use = space.memory().in_use().0;
@@ -68,7 +68,7 @@ impl PageSnapshots {
         });
     }
 
-    /// A collection ends; nothing has been swept yet.
+    /// Called when a collection ends; nothing has been swept yet.
     pub(crate) fn after_marking(&self, space: &Space, world: &Stopped<'_>) {
         self.update(|KeptSnapshots { collected, next, .. }| {
             let complete = next.take(space);
@@ -81,18 +81,18 @@ impl PageSnapshots {
         });
     }
 
-    /// The pages when most were in use.
+    /// The snapshot with most pages in use.
     pub(crate) fn peak(&self, window: PageCount) -> Option<Snapshot> {
         self.read(window, |kept| &kept.peak)
     }
 
-    /// The pages that the collection left that freed most.
+    /// The snapshot after the collection that freed most.
     pub(crate) fn collected(&self, window: PageCount) -> Option<Snapshot> {
         self.read(window, |kept| &kept.collected)
     }
 
     fn read(&self, window: PageCount, which: fn(&KeptSnapshots) -> &(usize, PageBits)) -> Option<Snapshot> {
-        // Memory is allocated without the lock, which a collection may want.
+        // Allocates memory without the lock, which a collection may want.
         let mut words = Vec::new();
         loop {
             let kept = self.kept.lock();
@@ -113,7 +113,7 @@ impl PageSnapshots {
     }
 }
 
-/// The snapshot of which these are the words.
+/// The snapshot with these words.
 fn snapshot(window: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapshot {
     let chunks = words.chunks(chunk_words).enumerate();
     let exists = |words: &[[u64; 2]]| words.iter().any(|[in_use, scavenged]| in_use & scavenged != u64::MAX);
@@ -125,27 +125,27 @@ fn snapshot(window: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapsh
     Snapshot { window, chunks: chunks.filter(|(_, words)| exists(words)).map(chunk).collect() }
 }
 
-/// The pages at one moment: of each word of them which are in use, and which free ones are scavenged; both bits say that a
+/// The pages at one moment. Each word has two bits for each page: in use, and free but scavenged; both say that the
 /// page does not exist.
 struct PageBits {
     memory: MappedArray<[u64; 2]>,
-    /// How many words have memory,
+    /// Words that have memory.
     committed: usize,
-    /// how many of those are of this snapshot,
+    /// Words of this snapshot.
     used: usize,
-    /// and how many a chunk has.
+    /// Words of a chunk.
     chunk_words: usize,
 }
 
 impl PageBits {
-    /// Of no pages, of a heap with N bytes of window.
+    /// Bits of no pages, for a reservation of N bytes.
     fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
         let memory = MappedArray::new(kernel, window / PAGE_SIZE / WORD_PAGES)?;
         Ok(PageBits { memory, committed: 0, used: 0, chunk_words: 1 })
     }
 
     fn words(&self) -> &[[u64; 2]] {
-        // SAFETY: so many are committed, and plain numbers.
+        // SAFETY: this many are committed, and they are plain numbers.
         unsafe { core::slice::from_raw_parts(self.memory.as_ptr(), self.used) }
     }
 
@@ -154,7 +154,7 @@ impl PageBits {
         unsafe { core::slice::from_raw_parts_mut(self.memory.as_ptr(), self.used) }
     }
 
-    /// The pages as they are now; false if the kernel gives no memory for all.
+    /// Takes the pages as they are now; false if the kernel gives no memory for all.
     fn take(&mut self, space: &Space) -> bool {
         self.used = 0;
         let mut complete = self.commit(space.extent() / PAGE_SIZE / WORD_PAGES);
@@ -180,7 +180,7 @@ impl PageBits {
         done
     }
 
-    /// Says that pages are free and may be resident.
+    /// Marks pages as free and perhaps resident.
     fn free(&mut self, first: PageIndex, count: PageCount) {
         for page in first.0..first.0 + count.0 {
             if let Some([in_use, _]) = self.words_mut().get_mut(page / WORD_PAGES) {
@@ -189,7 +189,7 @@ impl PageBits {
         }
     }
 
-    /// How many free pages may be resident.
+    /// The number of free pages that may be resident.
     fn releasable_pages(&self) -> usize {
         self.words().iter().map(|[in_use, scavenged]| (!(in_use | scavenged)).count_ones() as usize).sum()
     }

@@ -1,8 +1,8 @@
-//! What the collector has done, and what the heap is now. There is one list of statistics: of it are made [`Stats`], the C
-//! interface's `hw_stats`, the keys of `heapwood run --json` and docs/guide/statistics.md. Invariant: the order of the list
-//! is that of `hw_stats`, which programs are compiled with; so what is new comes last.
+//! The statistics of a heap: its collections so far, and its present state. One list is the source of [`Stats`], of the
+//! C interface's `hw_stats`, of the keys of `heapwood run --json` and of docs/guide/statistics.md. Invariant: the list
+//! has the order of `hw_stats`, with which programs are compiled; so a new statistic comes last.
 
-/// What a statistic counts.
+/// The unit of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatUnit {
@@ -18,9 +18,9 @@ pub enum StatUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatKind {
-    /// It only grows while the heap exists: the difference between two readings is what happened between them.
+    /// It only grows while the heap exists: the difference of two readings is the change between them.
     Total,
-    /// It is what was so at the moment, or at the last collection.
+    /// The present value, or the value at the last collection.
     Level,
     /// A quantile of all durations since the heap was made.
     Quantile,
@@ -50,13 +50,13 @@ pub struct StatInfo {
     pub unit: StatUnit,
     /// How it changes.
     pub kind: StatKind,
-    /// What it says.
+    /// Its meaning.
     pub help: &'static str,
 }
 
 macro_rules! stats {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ident, $unit:ident, $kind:ident;)*) => {
-        /// Statistics of a heap: times are nanoseconds, sizes bytes. docs/guide/statistics.md says how to read them.
+        /// Statistics of a heap: times are nanoseconds, sizes bytes. docs/guide/statistics.md explains them.
         #[derive(Clone, Copy, Debug, Default)]
         #[non_exhaustive]
         pub struct Stats {
@@ -83,17 +83,17 @@ macro_rules! stats {
 stats! {
     /// Collections so far.
     collections: u64, Count, Total;
-    /// What the last collection found alive, in cells and pages.
+    /// Live bytes at the last collection, in cells and pages.
     live_bytes: usize, Bytes, Level;
-    /// The objects it found alive.
+    /// Live objects at the last collection.
     live_objects: usize, Count, Level;
-    /// The size at which the next collection is due.
+    /// The heap size at which the next collection is due.
     goal_bytes: usize, Bytes, Level;
-    /// Handed out to mutators.
+    /// Bytes handed out to mutators.
     allocated_bytes: u64, Bytes, Total;
-    /// In pages that objects occupy now, or that running mutators have cached.
+    /// Bytes of pages that objects occupy now, or that running mutators have cached.
     in_use_bytes: usize, Bytes, Level;
-    /// Committed for objects: the most the heap ever had.
+    /// Bytes committed for objects: the most that the heap ever had.
     committed_bytes: usize, Bytes, Level;
     /// CPU time of collecting threads.
     collect_cpu_ns: u64, Nanoseconds, Total;
@@ -103,13 +103,13 @@ stats! {
     pause_p99_ns: u64, Nanoseconds, Quantile;
     /// The longest pause.
     pause_max_ns: u64, Nanoseconds, Maximum;
-    /// All pauses together.
+    /// The sum of all pauses.
     pause_total_ns: u64, Nanoseconds, Total;
-    /// How often the mark stack was full, and objects had to be found a second time.
+    /// Overflows of the mark stack, after which objects had to be found a second time.
     mark_overflows: u64, Count, Total;
-    /// Stores that went around the write barrier (verify mode).
+    /// Stores that bypassed the write barrier (verify mode).
     barrier_violations: u64, Count, Total;
-    /// Collections that were followed by the full set of checks (verify mode).
+    /// Collections followed by the full set of checks (verify mode).
     verified: u64, Count, Total;
     /// Threads attached now.
     threads: usize, Count, Level;
@@ -118,50 +118,50 @@ stats! {
     stop_p99_ns: u64, Nanoseconds, Quantile;
     /// The longest time to stop.
     stop_max_ns: u64, Nanoseconds, Maximum;
-    /// All times to stop together.
+    /// The sum of all times to stop.
     stop_total_ns: u64, Nanoseconds, Total;
-    /// Time marking, another part of each pause. 99 % of markings took no longer.
+    /// The time of marking, another part of each pause. 99 % of markings took no longer.
     mark_p99_ns: u64, Nanoseconds, Quantile;
     /// The longest marking.
     mark_max_ns: u64, Nanoseconds, Maximum;
-    /// All markings together.
+    /// The sum of all markings.
     mark_total_ns: u64, Nanoseconds, Total;
-    /// Time that the collecting thread swept what the cycle before had left, before it asked the others to stop: no part of
-    /// a pause, but its own thread waits. 99 % took no longer.
+    /// Time in which the collecting thread swept the rest of the last cycle, before it asked the others to stop: not
+    /// part of a pause, but the thread itself waits. 99 % took no longer.
     sweep_p99_ns: u64, Nanoseconds, Quantile;
     /// The longest of these sweeps.
     sweep_max_ns: u64, Nanoseconds, Maximum;
-    /// All of them together.
+    /// The sum of these sweeps.
     sweep_total_ns: u64, Nanoseconds, Total;
-    /// The longest that the lock of the span lists was held, which others may have waited for.
+    /// The longest that a thread held the lock of the span lists, for which others may have waited.
     hold_spans_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the page allocator's lock.
+    /// The same for the page allocator's lock.
     hold_pages_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock for registering layouts.
+    /// The same for the lock for registering layouts.
     hold_types_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the list of threads, which a collection holds during its pause.
+    /// The same for the lock of the list of threads, which a collection holds during its pause.
     hold_threads_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the table of roots.
+    /// The same for the lock of the table of roots.
     hold_roots_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the handles.
+    /// The same for the lock of the handles.
     hold_handles_max_ns: u64, Nanoseconds, Maximum;
-    /// In pages that may have memory behind them (resident): of those committed, without those that were never used or
-    /// were released.
+    /// Bytes of pages that may have memory behind them (resident): the committed ones, without those that were never
+    /// used or were released.
     backed_bytes: usize, Bytes, Level;
-    /// Given back to the kernel, in the background or when asked to.
+    /// Bytes given back to the kernel, in the background or on request.
     released_bytes: u64, Bytes, Total;
-    /// Spans of small objects handed out to mutators, as far as they have told.
+    /// Spans of small objects handed out to mutators, as far as threads have reported them.
     spans: u64, Count, Total;
-    /// How often the lock of the span lists was taken for them.
+    /// Acquisitions of the lock of the span lists for these spans.
     span_lock_acquisitions: u64, Count, Total;
-    /// How often the lock of the page allocator was taken, by anyone.
+    /// Acquisitions of the page allocator's lock, by any thread.
     page_lock_acquisitions: u64, Count, Total;
-    /// How often threads were stopped, or found stopped.
+    /// Stops of the threads, including those that found all stopped.
     stops: u64, Count, Total;
     /// The median time to stop.
     stop_p50_ns: u64, Nanoseconds, Quantile;
-    /// The phases of collections, which add up to `phase_total_ns`. Prep: what comes before marking, but for sweeping: the
-    /// kernel is asked, threads are stopped, their runs are taken away.
+    /// The phases of collections, which add up to `phase_total_ns`. Prep: the time before marking, without sweeping, in
+    /// which the collector asks the kernel, stops the threads and takes their runs.
     phase_prep_ns: u64, Nanoseconds, Total;
     /// CPU time of the collecting thread in it.
     phase_prep_cpu_ns: u64, Nanoseconds, Total;
@@ -169,71 +169,74 @@ stats! {
     phase_stop_ns: u64, Nanoseconds, Total;
     /// CPU time of the collecting thread in it.
     phase_stop_cpu_ns: u64, Nanoseconds, Total;
-    /// Marking, until the threads go on.
+    /// Mark: until the threads go on.
     phase_mark_ns: u64, Nanoseconds, Total;
-    /// CPU time in it, of all threads that mark.
+    /// CPU time in it, of all marking threads.
     phase_mark_cpu_ns: u64, Nanoseconds, Total;
-    /// Sweeping, by any thread: of all threads together, so that it may exceed what passed. Threads tell of it when they next
-    /// take the lock of the span lists.
+    /// Sweeping by any thread: the sum over all threads, so it may exceed the time that passed. Threads report it when
+    /// they next take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
-    /// CPU time in it: the same, since it comes in batches of microseconds, which are seldom interrupted.
+    /// CPU time in it: the same, because it comes in batches of microseconds, which are seldom interrupted.
     phase_sweep_cpu_ns: u64, Nanoseconds, Total;
-    /// Page recovery: giving spans without objects to the page allocator, by any thread.
+    /// Page recovery: returning spans without objects to the page allocator, by any thread.
     phase_recovery_ns: u64, Nanoseconds, Total;
     /// CPU time in it: the same.
     phase_recovery_cpu_ns: u64, Nanoseconds, Total;
-    /// Grand total: prep, mark, sweep and recovery.
+    /// The total of prep, mark, sweep and recovery.
     phase_total_ns: u64, Nanoseconds, Total;
     /// CPU time in them.
     phase_total_cpu_ns: u64, Nanoseconds, Total;
-    /// The part of the sweeping that threads did which allocate.
+    /// The part of the sweeping done by allocating threads.
     sweep_allocation_ns: u64, Nanoseconds, Total;
-    /// The part that the heap's own thread did, in the background.
+    /// The part done by the heap's own thread, in the background.
     sweep_background_ns: u64, Nanoseconds, Total;
-    /// The part that threads did which collect, before they marked.
+    /// The part done by collecting threads, before they marked.
     sweep_collector_ns: u64, Nanoseconds, Total;
-    /// Spans swept by threads that allocate, as far as they have told.
+    /// Spans swept by allocating threads, as far as threads have reported them.
     swept_by_allocation: u64, Count, Total;
     /// Spans swept by the heap's own thread.
     swept_by_background: u64, Count, Total;
-    /// Spans swept by threads that collect, before they marked.
+    /// Spans swept by collecting threads, before they marked.
     swept_by_collector: u64, Count, Total;
-    /// What of `allocated_bytes` was for objects that share pages with others, up to 32 KiB.
+    /// The part of `allocated_bytes` for small objects, up to 32 KiB, which share pages.
     small_bytes: u64, Bytes, Total;
-    /// Read-modify-writes on memory that several threads write, for small objects: two each time that one of these two locks was
-    /// taken, but for the three times that a large object takes them.
+    /// Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of these
+    /// two locks, without the three acquisitions for a large object.
     shared_rmws: u64, Count, Total;
-    /// How often a thread that allocates needed another span's cells.
+    /// Refills: an allocating thread needed the cells of another span.
     refills: u64, Count, Total;
-    /// Spans that threads took off the shared lists.
+    /// Spans that threads took from the central lists.
     spans_taken: u64, Count, Total;
-    /// Spans that they put there.
+    /// Spans that threads returned to the central lists.
     spans_returned: u64, Count, Total;
-    /// Collections of a heap that was idle, which the heap's own thread made.
+    /// Collections of an idle heap, by the heap's own thread.
     idle_collections: u64, Count, Total;
-    /// Those that it withdrew, since some thread neither stopped within a millisecond nor was in a blocking region.
+    /// Idle collections that were withdrawn: a thread neither stopped within a millisecond nor was in a blocking
+    /// region.
     idle_withdrawn: u64, Count, Total;
     /// The system's number of the thread for which the last was withdrawn; 0 if none was.
     idle_withdrawn_thread: u32, Count, Level;
-    /// Those of the collections that looked only at what was made since the one before.
+    /// Young collections: those that looked only at objects allocated since the collection before.
     young_collections: u64, Count, Total;
-    /// The median of their pauses, which are pauses like the others, too.
+    /// The median pause of a young collection; these pauses count among all pauses, too.
     young_pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The pause that 99 % of them do not exceed.
+    /// The pause that 99 % of young collections do not exceed.
     young_pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest.
+    /// The longest pause of a young collection.
     young_pause_max_ns: u64, Nanoseconds, Maximum;
-    /// All of them together.
+    /// The sum of the pauses of young collections.
     young_pause_total_ns: u64, Nanoseconds, Total;
-    /// What young collections found alive, or kept unseen: it counts as old since.
+    /// Bytes that young collections promoted: found alive, or kept without being marked. They count as old since.
     promoted_bytes: u64, Bytes, Total;
-    /// Young collections that were ended early, for they took too long: what they had not seen was kept.
+    /// Young collections that took too long and ended early, with en-masse promotion: all objects not yet marked were
+    /// kept.
     promoted_en_masse: u64, Count, Total;
     /// Arenas that were opened.
     arenas: u64, Count, Total;
-    /// In pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of `live_bytes`: arenas
-    /// make no collection due as long as they are open.
+    /// Bytes of pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of
+    /// `live_bytes`: an open arena makes no collection due.
     arena_bytes: usize, Bytes, Level;
-    /// In pages that arenas have given up: for the next arenas, or until a collection has seen no pointer there.
+    /// Bytes of pages that arenas have released: for the next arenas, or until a collection has found no pointer to
+    /// them.
     arena_free_bytes: usize, Bytes, Level;
 }

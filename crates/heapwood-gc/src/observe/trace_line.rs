@@ -1,32 +1,32 @@
-//! The line that a heap tells of a collection, in the shape that Go's runtime gives to its gctrace (runtime/extern.go), so
-//! that what reads those reads these; what Go's lack stands behind a bar, as `key=value`. Invariant: it is told when the
-//! threads go on again, in one write, and allocates nothing.
+//! The line that a heap writes for a collection, in the format of Go's gctrace (runtime/extern.go), so that readers of
+//! those lines read these. Figures that Go does not have follow a bar, as `key=value`. Invariant: the line is written
+//! when the threads go on again, in one write, and allocates nothing.
 
 use super::phases::{Elapsed, Phases, Times};
 use core::fmt::{self, Display};
 use heapwood_heap::{Collection, ReclaimTimes, SpaceStats};
 
-/// What the line says: what was so at a collection, and what has happened since the last.
+/// The figures of the line: of a collection, and since the last one.
 pub(crate) struct TraceLine<'t> {
     /// The collection's number, from 1.
     pub(crate) number: u64,
     pub(crate) kind: Collection,
-    /// When it began, in nanoseconds since the heap was made.
+    /// Its beginning, in nanoseconds since the heap was made.
     pub(crate) at: u64,
-    /// All phases since then, and the CPU time of the process since then.
+    /// All phases since the heap was made, and the CPU time of the process since then.
     pub(crate) collector: (Phases, u64),
     pub(crate) times: &'t Times,
-    /// The heap's size in bytes when it began, and what was found alive.
+    /// The heap's size in bytes when it began, and the live bytes.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
     pub(crate) goal: usize,
-    /// Bytes of stacks, and of other roots, that were looked at.
+    /// Bytes of stacks, and of other roots, that were scanned.
     pub(crate) roots: RootBytes,
     /// The program asked for it.
     pub(crate) forced: bool,
-    /// The figures of the space now and after the last collection.
+    /// The space's statistics now and after the last collection.
     pub(crate) space: [SpaceStats; 2],
-    /// The same of sweeping.
+    /// The reclaim times at the same moments.
     pub(crate) reclaimed: [ReclaimTimes; 2],
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct RootBytes {
     pub(crate) others: usize,
 }
 
-/// Nanoseconds as milliseconds with two digits that count, as Go writes them.
+/// Nanoseconds as milliseconds with two significant digits, as Go writes them.
 struct Ms(u64);
 
 impl Display for Ms {
@@ -65,14 +65,14 @@ fn mb(bytes: usize) -> usize {
     bytes >> 20
 }
 
-/// Several of them, joined by `+`.
+/// Three of them, joined by `+`.
 fn sum(ns: [u64; 3]) -> impl Display {
     fmt::from_fn(move |f| write!(f, "{}+{}+{}", Ms(ns[0]), Ms(ns[1]), Ms(ns[2])))
 }
 
 impl TraceLine<'_> {
-    /// The part that Go's line has, too. All of a collection is work of the thread that collects (Go: assist) or of those
-    /// that help it (Go: background); nothing is marked while the program runs.
+    /// Go's part of the line. All work of a collection is the collecting thread's (Go: assist) or its helpers' (Go:
+    /// background); no marking runs concurrently.
     fn as_go_has_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Times { requested, marking, marked, ended, helped, .. } = *self.times;
         let [before, mark, after]: [Elapsed; 3] =
@@ -90,7 +90,7 @@ impl TraceLine<'_> {
         write!(f, "{} P{}", 1 + self.times.helped.1, if self.forced { " (forced)" } else { "" })
     }
 
-    /// What this heap has beside it.
+    /// The rest of the line.
     fn behind_the_bar(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [now, before] = &self.space;
         let reclaimed = self.reclaimed[0] - self.reclaimed[1];

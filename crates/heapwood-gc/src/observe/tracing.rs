@@ -1,5 +1,5 @@
-//! What a heap tells of its collections as they come, and when it ends (the option `trace`), and the phase clock, which
-//! runs in any case. Invariant: nothing is told while the world is stopped.
+//! The reports of a heap on its collections and at its end (the option `trace`), and the phase clock, which always
+//! runs. Invariant: nothing is reported while the world is stopped.
 
 use super::at_exit::Totals;
 use super::phases::{Phases, Times};
@@ -11,33 +11,33 @@ use heapwood_os::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::message::write_line;
 use heapwood_os::{ForkLock, Lock};
 
-/// What is to be told of a collection beside its times.
+/// Figures of a collection for its report, besides its times.
 pub(crate) struct TracedCollection {
     /// Its number, from 1.
     pub(crate) number: u64,
     pub(crate) kind: Collection,
-    /// The heap's size in bytes when it began, and what was found alive.
+    /// The heap's size in bytes when it began, and the live bytes.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
     pub(crate) goal: usize,
-    /// What roots were looked at.
+    /// Bytes of the scanned roots.
     pub(crate) roots: RootBytes,
     /// The program asked for it.
     pub(crate) forced: bool,
 }
 
-/// The clock of a heap's phases, and what it tells of them.
+/// The phase clock of a heap, and its reports.
 pub(crate) struct Tracing {
     what: GcTrace,
     totals: Totals,
-    /// When the heap was made, and the CPU time of the process then.
+    /// The time when the heap was made, and the CPU time of the process then.
     made: (u64, u64),
-    /// The space's figures after the last collection that was told of.
+    /// The space's statistics at the last report.
     last: Lock<(SpaceStats, ReclaimTimes)>,
 }
 
 impl Tracing {
-    /// A heap is made that is to tell this.
+    /// For a heap with this option.
     pub(crate) fn new(what: Option<GcTrace>) -> Self {
         Tracing {
             what: what.unwrap_or(GcTrace::OFF),
@@ -47,15 +47,15 @@ impl Tracing {
         }
     }
 
-    /// The lock of what was told last, for a process that forks.
+    /// The lock of the last statistics, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.last
     }
 
-    /// The heap is where it will stay.
+    /// The heap is in its final place.
     ///
     /// # Safety
-    /// 1. This and the space stay where they are, and exist, until [`Tracing::end`] has returned.
+    /// 1. This and the space stay in place, and exist, until [`Tracing::end`] has returned.
     pub(crate) unsafe fn begin(&self, space: &Space) {
         if self.what.has(GcTrace::PHASES) {
             // SAFETY: contract 1.
@@ -68,7 +68,7 @@ impl Tracing {
         self.totals.end();
     }
 
-    /// Whether each collection is told of.
+    /// Whether each collection is reported.
     pub(crate) fn traces_collections(&self) -> bool {
         self.what.has(GcTrace::COLLECTIONS)
     }
@@ -77,12 +77,12 @@ impl Tracing {
         self.totals.clock().phases(&space.reclaim_clock().times())
     }
 
-    /// A collection has ended, and the threads go on.
+    /// Adds a collection, after which the threads go on.
     pub(crate) fn add(&self, times: &Times) {
         self.totals.clock().add(times);
     }
 
-    /// Tells of a collection that has been added.
+    /// Reports a collection that was added.
     #[cold]
     pub(crate) fn report_collection(&self, space: &Space, times: &Times, collected: &TracedCollection) {
         let mut last = self.last.lock();
@@ -104,7 +104,7 @@ impl Tracing {
         write_line(format_args!("{line}"));
     }
 
-    /// Writes the phases into the figures.
+    /// Adds the phases to the statistics.
     pub(crate) fn tell(&self, space: &Space, stats: &mut Stats) {
         self.phases(space).tell(stats);
     }

@@ -1,18 +1,24 @@
-//! Verify mode: everything that can be checked, checked at every collection. Invariant: of the marker it uses nothing but
-//! the walk over roots, and of the heap it changes nothing but what a sweep would.
+//! Verify mode: all checks, at every collection. Invariant: it shares with the marker only the walk over roots, and
+//! changes nothing of the heap but what a sweep would change.
 //!
-//! Before marking, pointer slots of objects that outlived the last collection are compared with a copy made then;
-//! one that changed without a noted store went around the barrier: an object is new until its thread's next poll or
-//! allocation, and none is at a collection. And every slot, of roots as of objects, must hold the address of an object
-//! that exists: marking would raise a freed one from the dead. Where the program frees objects itself, that is asked of
-//! objects that precise roots lead to (`precise_walk`); others may be dead. So is whether one refers to an arena that was closed with the
-//! promise that nothing does; to others anything may. After marking, the space's walker runs, and a second,
-//! simple pass checks that nothing reachable was missed: every edge from a root or a marked object leads to a marked
-//! object. A closed set that contains the roots contains everything reachable. After a young collection what is old counts as
-//! marked; an edge from there that is missed is a store that was not remembered, and the noted stores tell whose fault that is.
-//! Then, too, objects may be dead that have their bits, so where the program frees objects only the walk is believed; after a full
-//! collection it is of edges to first bytes of pages, where large objects may have been. What an arena gave up during a concurrent marking is
-//! nobody's any more, and may be referred to.
+//! Before marking:
+//! - It compares pointer slots of objects that survived the last collection with a copy made then. A slot that changed
+//!   without a noted store bypassed the barrier. An object is new until its thread's next poll or allocation; at a
+//!   collection no object is new.
+//! - Every slot, of roots and of objects, must hold the address of an object that exists: marking would revive a freed
+//!   one. If the program frees objects itself, it checks only objects that precise roots reach (`precise_walk`),
+//!   because others may be dead. The same holds for references into an arena that was closed with the promise that
+//!   there are none; into other closed arenas anything may refer.
+//!
+//! After marking:
+//! - The space's walker runs.
+//! - A second, simple pass checks that marking missed nothing: every edge from a root or a marked object leads to a
+//!   marked object. A closed set that contains the roots contains everything reachable. After a young collection old
+//!   objects count as marked. A missed edge from one is a store that was not remembered; the noted stores show whether
+//!   the barrier saw it.
+//! - After a young collection a dead object may have its bit, so if the program frees objects only the walk is trusted.
+//!   After a full collection that holds for edges to first bytes of pages, where large objects may have been.
+//! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
 use super::precise_walk::PreciseWalk;
@@ -31,7 +37,7 @@ use heapwood_pages::PAGE_SIZE;
 pub(crate) struct Verify {
     copy: MappedArray<usize>,
     walk: PreciseWalk,
-    /// So many bytes of the heap have room in it.
+    /// Bytes of the heap with room in the copy.
     committed: AtomicUsize,
     violations: AtomicU64,
     arenas: ArenaLog,
@@ -48,12 +54,12 @@ impl Verify {
         })
     }
 
-    /// Who opened and closed arenas.
+    /// The arena log.
     pub(crate) fn arenas(&self) -> &ArenaLog {
         &self.arenas
     }
 
-    /// How many stores went around the barrier so far.
+    /// Stores that bypassed the barrier so far.
     pub(crate) fn violations(&self) -> u64 {
         self.violations.load(Ordering::Relaxed)
     }
@@ -67,8 +73,8 @@ impl Verify {
         }
     }
 
-    /// Looks for slots that hold what no slot may, and for those that changed behind the barrier's back. The heap is
-    /// stopped, flushed and swept.
+    /// Finds slots with invalid values, and slots that changed without the barrier. The heap is stopped, flushed and
+    /// swept.
     pub(crate) fn before_marking(&self, pause: &Pause<'_>) {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         self.commit(space);
@@ -80,10 +86,10 @@ impl Verify {
         });
         let (frees, promised) = (space.has_explicit_frees(), space.arenas().were_promised());
         world.for_each_object(|object, bytes| {
-            // Only what outlived the last collection is in the copy.
+            // The copy has only objects that survived the last collection.
             let is_old = world.is_allocated(object);
             let object = object.get();
-            // Of an arena's piece, what it had then.
+            // Of an arena chunk, it has the part that existed then.
             let seen = space.arenas().find_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
             for_each_slot(space, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
@@ -91,13 +97,15 @@ impl Verify {
                 // SAFETY: the slot lies in an object of a stopped heap.
                 let now = unsafe { (slot as *const usize).read() };
                 let word = (slot - object) / WORD;
-                // What is dead and has not been collected may refer to what the program has freed, where another lies now.
+                // A dead object that was not collected yet may refer to a cell that the program freed and another
+                // object now has.
                 if !(frees || promised && Wrong::is_in_arena(space, now)) {
                     check_slot(space, slot, (object, bytes), now);
                 }
                 // SAFETY: the copy is committed up to the extent.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
-                // What leads nowhere before and after hides nothing, and collections look at root words the thread that writes there.
+                // A slot that led nowhere before and now hides nothing, and collections scan root words no matter which
+                // thread writes them.
                 let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
                 let is_told = || stores.is_none_or(|stores| stores.has(index));
                 if matters && !is_told() && !is_root_word(pause, slot) {
@@ -110,8 +118,8 @@ impl Verify {
             });
         });
         if frees || promised {
-            let from_roots = |come_to: &mut dyn FnMut(usize)| {
-                for_each_root(pause, |_, _, value| come_to(value));
+            let from_roots = |reach: &mut dyn FnMut(usize)| {
+                for_each_root(pause, |_, _, value| reach(value));
             };
             let walked = self.walk.run(space, from_roots, |slot, object, value| {
                 check_slot(space, slot, object, value);
@@ -120,18 +128,19 @@ impl Verify {
         }
     }
 
-    /// Checks what the marking of a collection left, and copies what outlived it. The heap is stopped, and the next cycle has
-    /// begun. Unless it was `exact` some of what outlived it may be dead.
+    /// Checks the result of a marking, and copies the survivors. The heap is stopped, and the next cycle has begun.
+    /// Unless the marking was `exact`, some survivors may be dead.
     pub(crate) fn after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         let is_missed = |addr: usize| {
-            let known_by = space
+            let marked_as = space
                 .contains(Address::new(addr))
                 .then(|| space.arenas().marked_as(Address::new(addr)))
                 .flatten();
             let is_given_up =
                 || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
-            known_by.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get()))) && !is_given_up()
+            marked_as.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
+                && !is_given_up()
         };
         for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {
@@ -147,11 +156,11 @@ impl Verify {
                 ));
             }
         };
-        // What is dead may refer to what the program has freed.
+        // A dead object may refer to one that the program freed.
         let frees = space.has_explicit_frees();
         if frees {
-            let from_roots = |come_to: &mut dyn FnMut(usize)| {
-                for_each_root(pause, |_, _, value| come_to(value));
+            let from_roots = |reach: &mut dyn FnMut(usize)| {
+                for_each_root(pause, |_, _, value| reach(value));
             };
             self.walk.run(space, from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
@@ -162,7 +171,8 @@ impl Verify {
                     for_each_slot(space, object, bytes, |slot| {
                         // SAFETY: the slot lies in an object of a stopped heap.
                         let value = unsafe { (slot as *const usize).read() };
-                        // What a stray word keeps may refer to where a large object was that the program has freed.
+                        // An object that a stray word keeps may refer to the place of a large object that the program
+                        // freed.
                         if !(frees && value.is_multiple_of(PAGE_SIZE)) {
                             check(slot, (object, bytes), value);
                         }
@@ -188,7 +198,7 @@ fn no_memory(e: OsError) -> ! {
     corrupt(format_args!("no memory for the tables of verify mode: {e}"))
 }
 
-/// Aborts if a slot of an object (its address and bytes) holds what no slot may.
+/// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
 fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value: usize) {
     if let Some(wrong) = Wrong::about(space, value) {
         let word = (slot - object) / WORD;
@@ -198,7 +208,7 @@ fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value
     }
 }
 
-/// Why a slot of an object that lives may refer to what was not marked.
+/// Why a slot of a live object may refer to an object that was not marked.
 struct Unmarked {
     kind: Collection,
     /// A store there went through the barrier since the last collection.
@@ -222,7 +232,7 @@ impl fmt::Display for Unmarked {
     }
 }
 
-/// What is wrong with a value that a pointer slot holds.
+/// What is wrong with the value of a pointer slot.
 enum Wrong {
     NoSpan,
     FreedByProgram,
@@ -236,7 +246,7 @@ impl Wrong {
         matches!(Wrong::about(space, value), Some(Wrong::InArena { .. }))
     }
 
-    /// Nothing, if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
+    /// `None` if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
     fn about(space: &Space, value: usize) -> Option<Wrong> {
         let value = Address::new(value);
         if !space.contains(value) {
@@ -277,7 +287,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Whether a word is among those that every collection looks at: of registered slots and ranges, and linked frames.
+/// Whether every collection scans this word: one of a registered slot or range, or of a linked frame.
 fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
     let mut found = false;
     pause.for_each_root_but_stacks(|source, words| {
@@ -286,7 +296,7 @@ fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
     found
 }
 
-/// Calls `f` with each precise root: what it is, where it is, and what is in it.
+/// Calls `f` with each precise root: its source, its address, and its value.
 fn for_each_root(pause: &Pause<'_>, mut f: impl FnMut(Source, usize, usize)) {
     pause.for_each_root_but_stacks(|source, words| {
         for at in words.step_by(WORD).filter(|_| source.is_precise()) {

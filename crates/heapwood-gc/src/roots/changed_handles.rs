@@ -1,6 +1,6 @@
-//! Which handles were made or set since the last collection: a byte for each block of them. A young collection looks at those
-//! blocks alone, for what other handles refer to is old. Invariant: a handle whose object is young lies in a block that has
-//! its byte.
+//! Handles that were made or set since the last collection: one byte for each block of handles. A young collection
+//! scans only those blocks, because all other handles refer to old objects. Invariant: a handle of a young object lies
+//! in a block whose byte is set.
 
 use super::handles::{BLOCK, Handle};
 use core::ops::Range;
@@ -12,12 +12,12 @@ use heapwood_os::{KernelRef, MappedArray, OsError};
 pub(super) struct ChangedHandles {
     blocks: MappedArray<AtomicU8>,
     first: usize,
-    /// No slot from this one on was ever a handle's.
+    /// One past the highest slot that was ever a handle's.
     end: AtomicUsize,
 }
 
 impl ChangedHandles {
-    /// None, of the handles with these slots.
+    /// No changed blocks, for handles with these slots.
     pub(super) fn new(kernel: KernelRef, slots: Range<usize>) -> Result<Self, OsError> {
         let blocks = MappedArray::new(kernel, slots.len() / WORD / BLOCK)?;
         blocks.commit(0..blocks.len())?;
@@ -29,7 +29,7 @@ impl ChangedHandles {
         unsafe { &*self.blocks.at(index) }
     }
 
-    /// A handle refers to another object.
+    /// Notes that a handle refers to another object.
     pub(super) fn note(&self, handle: Handle) {
         let index = (handle.slot().as_ptr() as usize - self.first) / WORD;
         if self.end.load(Ordering::Relaxed) <= index {
@@ -38,13 +38,13 @@ impl ChangedHandles {
         self.block(index / BLOCK).store(1, Ordering::Release);
     }
 
-    /// Whether a handle was ever at an address: there is a slot, which may be read.
+    /// Whether an address was ever a handle's: then it is a slot, which may be read.
     pub(super) fn was_handle(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.first);
         offset.is_multiple_of(WORD) && offset / WORD < self.end.load(Ordering::Relaxed)
     }
 
-    /// Calls `f` with the address and the number of the words of each block that has changed.
+    /// Calls `f` with the address and the number of words of each changed block.
     pub(super) fn for_each_block(&self, mut f: impl FnMut(usize, usize)) {
         for index in 0..self.end.load(Ordering::Relaxed).div_ceil(BLOCK) {
             if self.block(index).load(Ordering::Acquire) != 0 {
@@ -53,7 +53,7 @@ impl ChangedHandles {
         }
     }
 
-    /// From now on none has.
+    /// Clears all bytes.
     pub(super) fn forget(&self) {
         let end = self.end.load(Ordering::Relaxed).div_ceil(BLOCK);
         (0..end).for_each(|index| self.block(index).store(0, Ordering::Relaxed));

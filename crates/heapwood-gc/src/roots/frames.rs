@@ -1,5 +1,5 @@
-//! Frames of a shadow stack: slots that a program links while it uses them. Invariant: the linked frames and their slots
-//! stay readable until they are unlinked, in the reverse order, by the thread whose they are.
+//! Frames of a shadow stack: slots that a program links while it uses them. Invariant: linked frames and their slots
+//! stay readable until their thread unlinks them, in the reverse order.
 
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -13,13 +13,13 @@ use heapwood_os::message::corrupt;
 pub struct Frame {
     /// The frame below.
     pub prev: *mut Frame,
-    /// How many slots.
+    /// The number of slots.
     pub count: usize,
     /// The slots.
     pub slots: *mut usize,
 }
 
-/// The frames of one thread: a pointer to the topmost one, which inline code outside this library writes.
+/// The frames of one thread: a pointer to the topmost, which inline code outside this library writes.
 #[repr(transparent)]
 pub(crate) struct Frames(Cell<*mut Frame>);
 
@@ -36,7 +36,7 @@ impl Frames {
     pub(crate) unsafe fn push(&self, frame: NonNull<Frame>) {
         // SAFETY: contract 1.
         unsafe { (*frame.as_ptr()).prev = self.0.get() };
-        // A signal may stop the thread between any two instructions: a frame that is linked is whole.
+        // A signal may stop the thread between any two instructions, so a frame is complete before it is linked.
         compiler_fence(Ordering::Release);
         self.0.set(frame.as_ptr());
     }
@@ -49,7 +49,7 @@ impl Frames {
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: contract 1.
         self.0.set(unsafe { (*self.0.get()).prev });
-        // And its memory is used for nothing else before.
+        // The frame's memory is not reused before it is unlinked.
         compiler_fence(Ordering::SeqCst);
     }
 
@@ -58,9 +58,9 @@ impl Frames {
         self.0.set(core::ptr::null_mut());
     }
 
-    /// The linked frames, the topmost first. Their thread is stopped. Frames that are linked in a circle end the process with a
-    /// sentence: one was pushed again before it was popped. (The circle is found as Brent does, by comparing with a frame that is
-    /// replaced after 1, 2, 4, .. steps.)
+    /// The linked frames, topmost first; their thread is stopped. A cycle of frames ends the process with a message: a
+    /// frame was pushed again before it was popped. (Brent's algorithm finds the cycle: it compares with a frame that
+    /// it replaces after 1, 2, 4, .. steps.)
     pub(super) fn iter(&self) -> impl Iterator<Item = &Frame> {
         let (mut at, mut before) = (self.0.get(), core::ptr::null_mut());
         let (mut steps, mut limit) = (0u64, 1u64);

@@ -1,7 +1,7 @@
-//! Handles: slots that the heap owns, each a root as long as it is held. They may be used from any thread that is
-//! attached, and outlive the mutator that made them. Invariants: a slot in use holds an object's address; a free
-//! slot holds the number of the next free one, shifted left, plus 1, which is odd and below every heap; a block of slots counts
-//! those that are held, so that collections pass over blocks without any.
+//! Handles: slots that the heap owns, each a root as long as the program holds it. Any attached thread may use a
+//! handle, and it outlives the mutator that made it. Invariants: a slot in use holds an object's address; a free slot
+//! holds the number of the next free one, shifted left, plus 1, which is odd and below every heap; each block counts
+//! its held slots, so that collections skip blocks without any.
 
 use crate::error::HandleError;
 use core::ptr::NonNull;
@@ -10,16 +10,16 @@ use heapwood_heap::publication;
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// How many handles a heap can have: their slots reserve 128 MiB of addresses, of which what is used is committed.
+/// The most handles of a heap. Their slots reserve 128 MiB of addresses, and are committed as they are used.
 pub(crate) const MAX_HANDLES: usize = 1 << 24;
 /// Slots of a block: a kernel page of them.
 pub(super) const BLOCK: usize = 512;
-/// Slots are committed so many at a time, whole blocks.
+/// Slots are committed in steps of this size, whole blocks.
 const STEP: usize = 8 * BLOCK;
 /// The end of the free list: no slot's number.
 const NONE: usize = MAX_HANDLES;
 
-/// Whether a slot that holds this is free. A text in an arena may lie at an odd address, but no heap lies so low.
+/// Whether a slot with this value is free. A string in an arena may lie at an odd address, but no heap lies so low.
 fn is_free(value: usize) -> bool {
     value & 1 != 0 && value <= NONE << 1 | 1
 }
@@ -34,7 +34,7 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Handle {
-    /// The slot itself: the address of the object is in it.
+    /// The slot, which holds the address of the object.
     pub fn slot(self) -> NonNull<AtomicUsize> {
         self.0
     }
@@ -47,19 +47,19 @@ impl Handle {
         Handle(slot)
     }
 
-    /// The handle at an address, if one that is held is there; others' slots hold the numbers of free ones.
+    /// The handle at an address, if it is held; a free slot holds the number of another.
     ///
     /// # Safety
-    /// 1. There is a slot of a heap that exists.
+    /// 1. The address is a slot of a heap that exists.
     pub(super) unsafe fn held_at(address: usize) -> Option<Self> {
         let slot = NonNull::new(address as *mut AtomicUsize)?;
         // SAFETY: contract 1.
         (!is_free(unsafe { slot.as_ref() }.load(Ordering::Relaxed))).then_some(Handle(slot))
     }
 
-    /// It refers to the object at this address from now on.
+    /// Makes it refer to the object at this address.
     pub(super) fn set(self, object: usize) {
-        // SAFETY: slots stay where they are as long as the heap, which the caller has.
+        // SAFETY: slots stay in place as long as the heap, which the caller has.
         publication::store(unsafe { self.0.as_ref() }, object);
     }
 
@@ -77,7 +77,7 @@ impl Handle {
 /// The handles of one heap.
 pub(crate) struct Handles {
     slots: MappedArray<AtomicUsize>,
-    /// How many slots of each block are held.
+    /// The number of held slots of each block.
     held_in: MappedArray<u32>,
     committed: usize,
     used: usize,
@@ -99,7 +99,7 @@ impl Handles {
         Ok(Handles { slots, held_in, committed: 0, used: 0, free: NONE, held: 0 })
     }
 
-    /// The addresses of all slots that there may ever be.
+    /// The addresses of all slots that the table can ever have.
     pub(super) fn slots(&self) -> core::ops::Range<usize> {
         let first = self.slots.as_ptr() as usize;
         first..first + self.slots.len() * WORD
@@ -117,7 +117,7 @@ impl Handles {
         unsafe { &mut *self.held_in.at(block) }
     }
 
-    /// A slot that is not in use, off the free list.
+    /// A slot that is not in use.
     fn take(&mut self) -> Result<usize, HandleError> {
         if self.free != NONE {
             let index = self.free;
@@ -145,7 +145,7 @@ impl Handles {
         Ok(Handle(NonNull::from(self.slot(index))))
     }
 
-    /// Frees a handle; false if it is not one that is held.
+    /// Frees a handle; false if it is not held.
     pub(crate) fn free_handle(&mut self, handle: Handle) -> bool {
         let offset = (handle.0.as_ptr() as usize).wrapping_sub(self.slots.as_ptr() as usize);
         let index = offset / WORD;
@@ -162,14 +162,14 @@ impl Handles {
         true
     }
 
-    /// How many are held.
+    /// The number of held handles.
     #[cfg(test)]
     fn held(&self) -> usize {
         self.held
     }
 
-    /// Calls `f` with the address and the number of the words of each run of blocks in which handles are held. Each word is
-    /// null, outside every heap, or the address of an object.
+    /// Calls `f` with the address and the number of words of each run of blocks with held handles. Each word is null,
+    /// outside every heap, or the address of an object.
     pub(crate) fn for_each_block(&self, mut f: impl FnMut(usize, usize)) {
         let mut block = 0;
         let last = self.used.div_ceil(BLOCK);
@@ -244,7 +244,7 @@ mod tests {
         let mut n = 0;
         handles.for_each(|object| n += usize::from(object.is_multiple_of(16)));
         assert_eq!((n, handles.held()), (7 * BLOCK + 1, 7 * BLOCK + 1));
-        // What free slots hold is no address.
+        // The word of a free slot is no address.
         handles.for_each_block(|address, words| {
             for i in 0..words {
                 // SAFETY: the words of blocks may be read.

@@ -1,7 +1,7 @@
-//! Data of libraries as roots: kept in step with the loader, and read without trusting that they stay. A thread that is not
-//! stopped may close a library while its words are read, so the kernel reads them into a buffer here, a piece at a time.
-//! docs/design/libraries.md says why. Invariant: while threads are stopped, and [`Libraries::know`] has said so, the list holds
-//! all libraries that any of them has seen loaded.
+//! The data of libraries as roots, kept in step with the loader, and read without trust that it stays. A thread that is
+//! not stopped may close a library while its words are read, so the kernel copies them into a buffer, a page at a time.
+//! docs/design/libraries.md gives the reasons. Invariant: while threads are stopped, after [`Libraries::know`] returned
+//! true, the list has every library that any of them has seen loaded.
 
 use super::library_watcher::LibraryWatcher;
 use super::table::RootTable;
@@ -11,18 +11,18 @@ use heapwood_layout::WORD;
 use heapwood_os::loaded;
 use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError, Pagemap, Peek};
 
-/// Words that are read at once: those of a page of the smallest kind, so that all are there or none. A marker looks at so
-/// many before it takes others.
+/// Words that are read at once: those of a page of the smallest kind, so that all are there or none. A marker scans one
+/// such copy before it takes the next.
 const CHUNK: usize = LEAST_KERNEL_PAGE / WORD;
-/// Data longer than this may be an array of which little is used.
+/// Longer data may be an array of which little is used.
 const LONG: usize = 64 * LEAST_KERNEL_PAGE;
 
 /// The libraries of a heap that uses any as roots.
 pub(super) struct Libraries {
-    /// Every library's data are roots.
+    /// The data of every library are roots.
     all: bool,
     library_watcher: LibraryWatcher,
-    /// Where what was read lies while a marker looks at it.
+    /// The copy that a marker scans.
     buffer: MappedArray<usize>,
     kernel: KernelRef,
 }
@@ -34,23 +34,23 @@ impl Libraries {
         Ok(Libraries { all, library_watcher: LibraryWatcher::start(kernel)?, buffer, kernel })
     }
 
-    /// Learns what is loaded, however long that takes. No thread has been stopped.
+    /// Learns which libraries are loaded, however long that takes. No thread has been stopped.
     pub(super) fn update(&mut self) {
         self.library_watcher.look(self.kernel);
     }
 
-    /// Learns the same while threads are stopped, and which of it are roots; false if that takes longer.
+    /// Learns the same while threads are stopped; false if that takes longer than `at_most`.
     pub(super) fn know(&mut self, at_most: Duration) -> bool {
         self.library_watcher.look_for(at_most)
     }
 
-    /// Learns which libraries are roots, by the table.
-    pub(super) fn settle(&mut self, table: &mut RootTable) {
+    /// Selects, by the table, the libraries that are roots.
+    pub(super) fn select_roots(&mut self, table: &mut RootTable) {
         let all = self.all;
-        self.library_watcher.with_list(|list| list.settle(table, all));
+        self.library_watcher.with_list(|list| list.select_roots(table, all));
     }
 
-    /// Calls `f` with copies of all words that are roots, a piece at a time; each is overwritten when `f` returns.
+    /// Calls `f` with copies of all root words, a page at a time; the next copy overwrites the last.
     pub(super) fn for_each_chunk(&self, mut f: impl FnMut(Range<usize>)) {
         let (peek, pagemap) = (Peek::new(), Pagemap::new());
         for data in self.library_watcher.seen().roots() {
@@ -59,7 +59,7 @@ impl Libraries {
                 continue;
             }
             let mut left = data;
-            // What was never written to holds what the file holds, or zeros: no address of an object.
+            // A page that was never written holds the file's words, or zeros: no address of an object.
             while let Some(written) = pagemap.first(left.clone()) {
                 left.start = written.end;
                 self.read(&peek, written, &mut f);
@@ -72,10 +72,12 @@ impl Libraries {
         let mut at = data.start;
         while at < data.end {
             let end = (at + 1).next_multiple_of(CHUNK * WORD).min(data.end);
-            // SAFETY: the buffer is committed, large enough, and used here alone, as the roots are locked.
+            // SAFETY: the buffer is committed and large enough, and only this call uses it, because the roots are
+            // locked.
             let buffer = unsafe { core::slice::from_raw_parts_mut(first.cast::<u8>(), end - at) };
             let read = peek.read(at, buffer).unwrap_or_else(|| {
-                // SAFETY: it was there when the list was made. Where the system has no way to read what may go, it must stay.
+                // SAFETY: the data were there when the list was made. On a system that cannot read data that may go,
+                // libraries must stay.
                 (0..(end - at) / WORD).for_each(|i| unsafe {
                     first.add(i).write((at as *const usize).add(i).read_volatile());
                 });
@@ -89,7 +91,7 @@ impl Libraries {
     }
 }
 
-/// The number of the library that holds an address, and how many had been loaded when it did.
+/// The number of the library that holds an address, and how many libraries had been loaded by then.
 pub(super) fn holder(address: usize) -> Option<(usize, usize)> {
     let mut id = None;
     let counts = loaded::for_each_library(|library| {

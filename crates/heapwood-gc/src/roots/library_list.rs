@@ -1,6 +1,7 @@
-//! The writable data of all that the dynamic loader has loaded, as it was when somebody last looked, and which of it are roots.
-//! Invariant: the list is the loader's of one moment, with the counts of that; so as long as these are the same the list is
-//! true. It has its memory from the beginning, since it is filled while threads wait and the loader's lock is held.
+//! The writable data of all loaded libraries, as of the last look, and which of them are roots. Invariant: the list is
+//! the loader's of one moment, with the loader's counts of that moment; it is true as long as these counts are the
+//! same. Its memory is committed from the beginning, because it is filled while threads wait and the loader's lock is
+//! held.
 
 use super::table::RootTable;
 use core::ops::Range;
@@ -9,17 +10,17 @@ use heapwood_os::message::corrupt;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// How many pieces of data are listed at most; most libraries have one.
+/// The most segments in the list; most libraries have one.
 const MOST: usize = 1 << 14;
 
-/// Something at an address of the thread that this code was linked into.
+/// An address in the library that this code was linked into.
 static OURS: u8 = 0;
 
-/// A piece of a library's data; of one that has none, an empty one.
+/// A segment of a library's data; a library without data has an empty one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Segment {
-    /// Its library's number.
+    /// The number of its library.
     library: usize,
     start: usize,
     end: usize,
@@ -27,7 +28,7 @@ struct Segment {
     is_root: usize,
 }
 
-// SAFETY: plain numbers, of which any will do.
+// SAFETY: plain numbers, valid with any value.
 unsafe impl Zeroed for Segment {}
 
 /// The list.
@@ -36,29 +37,29 @@ pub(super) struct LibraryList {
     len: usize,
     /// The loader's counts when it was made.
     counts: Option<Counts>,
-    /// It has been told since which of it are roots.
-    is_settled: bool,
+    /// The roots were selected since it was made.
+    has_selected: bool,
 }
 
 impl LibraryList {
-    /// A list of nothing, until somebody looks.
+    /// An empty list, until the first look.
     pub(super) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let segments = MappedArray::new(kernel, MOST)?;
         segments.commit(0..MOST)?;
-        Ok(LibraryList { segments, len: 0, counts: None, is_settled: false })
+        Ok(LibraryList { segments, len: 0, counts: None, has_selected: false })
     }
 
-    /// Nothing that it says is true any more.
+    /// Makes the list outdated: the next look makes it anew.
     pub(super) fn forget(&mut self) {
         self.counts = None;
     }
 
-    /// Makes the list that of now. Waits for the loader's lock.
+    /// Updates the list. Waits for the loader's lock.
     pub(super) fn look(&mut self) {
         if self.counts.is_some_and(|counts| counts == loaded::counts()) {
             return;
         }
-        (self.len, self.is_settled) = (0, false);
+        (self.len, self.has_selected) = (0, false);
         self.counts = Some(loaded::for_each_library(|library| {
             if !is_ours(library) {
                 let mut data = library.data().peekable();
@@ -90,36 +91,36 @@ impl LibraryList {
     }
 
     fn segments(&self) -> &[Segment] {
-        // SAFETY: so many were written, and are not while this is borrowed.
+        // SAFETY: this many were written, and none is while this is borrowed.
         unsafe { core::slice::from_raw_parts(self.segments.as_ptr(), self.len) }
     }
 
-    fn pieces_mut(&mut self) -> &mut [Segment] {
+    fn segments_mut(&mut self) -> &mut [Segment] {
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { core::slice::from_raw_parts_mut(self.segments.as_ptr(), self.len) }
     }
 
-    /// Finds out which pieces are roots: `all`, or those of the libraries in the table. One that is not loaded any more leaves
-    /// the table.
-    pub(super) fn settle(&mut self, table: &mut RootTable, all: bool) {
-        if !table.take_libraries_changed() && self.is_settled {
+    /// Selects the segments that are roots: `all`, or those of the libraries in the table. A library that is no longer
+    /// loaded leaves the table.
+    pub(super) fn select_roots(&mut self, table: &mut RootTable, all: bool) {
+        if !table.take_libraries_changed() && self.has_selected {
             return;
         }
-        self.is_settled = true;
+        self.has_selected = true;
         let adds = self.counts.map_or(0, |counts| counts.adds);
-        let segments = self.pieces_mut();
+        let segments = self.segments_mut();
         segments.iter_mut().for_each(|segment| segment.is_root = usize::from(all));
         table.retain_libraries(|id, loaded| {
             let mut is_here = false;
             for segment in segments.iter_mut().filter(|segment| segment.library == id) {
                 (is_here, segment.is_root) = (true, 1);
             }
-            // A list that is older than the root cannot know.
+            // A list from before the library was loaded cannot know.
             is_here || adds < loaded
         });
     }
 
-    /// The data that are roots.
+    /// The segments that are roots.
     pub(super) fn roots(&self) -> impl Iterator<Item = Range<usize>> {
         self.segments()
             .iter()
@@ -128,8 +129,8 @@ impl LibraryList {
     }
 }
 
-/// Whether this is the shared library that Heapwood is: its data refer to no object. Where it is linked into a program, or
-/// another library, its data are theirs.
+/// Whether this is Heapwood as a shared library: its data refer to no object. If it is linked into a program or another
+/// library, its data are theirs.
 fn is_ours(library: Library<'_>) -> bool {
     let name = library.name().to_bytes();
     let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
@@ -154,7 +155,7 @@ mod tests {
         let address = WRITABLE.as_ptr() as usize;
         let (mut list, mut table) = (LibraryList::new(&SYSTEM).unwrap(), RootTable::new(&SYSTEM).unwrap());
         list.look();
-        list.settle(&mut table, false);
+        list.select_roots(&mut table, false);
         assert_eq!(list.roots().count(), 0);
         let mut this = 0;
         let counts = loaded::for_each_library(|library| {
@@ -164,20 +165,20 @@ mod tests {
             true
         });
         let token = table.add(RootKind::Library, this, counts.adds as usize).unwrap();
-        list.settle(&mut table, false);
+        list.select_roots(&mut table, false);
         assert!(covers(&list, address));
         let some = list.roots().count();
-        // One that is not there any more leaves; one that the list may be too old for does not.
+        // A library that is gone leaves the table; one that may be newer than the list stays.
         let gone = table.add(RootKind::Library, 16, counts.adds as usize).unwrap();
         let new = table.add(RootKind::Library, 32, counts.adds as usize + 1).unwrap();
-        list.settle(&mut table, false);
+        list.select_roots(&mut table, false);
         assert_eq!(list.roots().count(), some);
         assert!(!table.remove(gone) && table.remove(new) && table.remove(token));
-        list.settle(&mut table, false);
+        list.select_roots(&mut table, false);
         assert_eq!(list.roots().count(), 0);
         list.forget();
         list.look();
-        list.settle(&mut table, true);
+        list.select_roots(&mut table, true);
         assert!(covers(&list, address) && list.roots().count() > some);
     }
 }

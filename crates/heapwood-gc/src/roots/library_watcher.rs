@@ -1,9 +1,11 @@
-//! A thread that asks the dynamic loader what is loaded, for a collector that must not: while threads are stopped one of them
-//! may hold the loader's lock, and the thread that waits for that waits for good. The collector waits for this thread instead, for a
-//! while; if there is no answer it lets the others go, so that it comes. Between collections it sleeps.
+//! A thread that asks the dynamic loader for the loaded libraries, on behalf of a collector that must not ask: a
+//! stopped thread may hold the loader's lock, so a wait for that lock may never end. The collector waits for this
+//! thread instead, for a while; without an answer it resumes the stopped threads, so that the answer comes. Between
+//! collections the thread sleeps.
 //!
-//! Invariants: the list is this thread's from a question to its answer, and the collector's else; the thread ends before what
-//! they share goes; a forked child has none, forgets what it was asked, and starts its own.
+//! Invariants: the list belongs to this thread from a question to its answer, otherwise to the collector; the thread
+//! ends before the memory that they share goes; a forked child has no such thread, forgets open questions, and starts
+//! its own.
 
 use super::library_list::LibraryList;
 use core::cell::UnsafeCell;
@@ -17,16 +19,16 @@ use heapwood_os::{KernelRef, MappedBox, OsError, Thread};
 
 /// Bytes of the thread's stack.
 const STACK: usize = 64 << 10;
-/// The thread is to end.
+/// Bit of `asked`: the thread is to end.
 const STOP: u32 = 1;
-/// What a question adds.
+/// Added to `asked` by each question.
 const QUESTION: u32 = 2;
 
-/// What the collector and the thread share.
+/// Shared by the collector and the thread.
 struct WatcherShared {
     /// Changes with each question; the thread sleeps on it.
     asked: AtomicU32,
-    /// The question that was answered last; the collector sleeps on it.
+    /// The last question that was answered; the collector sleeps on it.
     answered: AtomicU32,
     list: UnsafeCell<LibraryList>,
 }
@@ -53,32 +55,32 @@ impl LibraryWatcher {
 
     fn start_thread(&mut self, kernel: KernelRef) -> Result<(), OsError> {
         let argument = (&raw const *self.shared).cast_mut().cast();
-        // SAFETY: what is shared stays where it is until the thread has been joined (`drop`). What unwinds out of it ends the
-        // process.
+        // SAFETY: the shared memory stays in place until the thread has been joined (`drop`). A panic that leaves the
+        // thread ends the process.
         self.thread = Some(unsafe { kernel.start_thread(c"heapwood-loader", STACK, entry, argument) }?);
         Ok(())
     }
 
-    /// The list, when no answer is owed.
+    /// The list, while no question is open.
     fn list(&mut self) -> *mut LibraryList {
         debug_assert!(self.has_answer());
         self.shared.list.get()
     }
 
-    /// Reads the list, which nobody is changing.
+    /// The list; nobody is changing it.
     pub(super) fn seen(&self) -> &LibraryList {
         debug_assert!(self.has_answer());
-        // SAFETY: it is the collector's while no answer is owed, and shared borrows of this change nothing.
+        // SAFETY: it is the collector's while no question is open, and shared borrows of this change nothing.
         unsafe { &*self.shared.list.get() }
     }
 
-    /// Lets `f` change the list, which nobody else is changing.
+    /// Lets `f` change the list; nobody else is changing it.
     pub(super) fn with_list<R>(&mut self, f: impl FnOnce(&mut LibraryList) -> R) -> R {
         // SAFETY: as above, and the borrow is exclusive.
         f(unsafe { &mut *self.list() })
     }
 
-    /// Makes the list that of now, however long that takes. No thread has been stopped.
+    /// Updates the list, however long that takes. No thread has been stopped.
     pub(super) fn look(&mut self, kernel: KernelRef) {
         if !self.thread.as_ref().is_some_and(Thread::is_here) {
             self.begin_anew(kernel);
@@ -93,11 +95,12 @@ impl LibraryWatcher {
         self.with_list(LibraryList::look);
     }
 
-    /// The same while threads are stopped; false if there is no answer yet after so long. Then the next must be
-    /// [`LibraryWatcher::look`], when they run again.
+    /// The same while threads are stopped; false if there is no answer after `at_most`. Then the next call must be
+    /// [`LibraryWatcher::look`], when the threads run again.
     pub(super) fn look_for(&mut self, at_most: Duration) -> bool {
         if self.thread.is_none() {
-            // In a forked child that was refused a thread. So it hardly has others, who might hold the loader's lock.
+            // In a forked child that got no thread from the kernel. It hardly has other threads, which might hold the
+            // loader's lock.
             self.with_list(LibraryList::look);
             return true;
         }
@@ -118,7 +121,7 @@ impl LibraryWatcher {
         self.shared.answered.load(Ordering::Acquire) == self.shared.asked.load(Ordering::Relaxed)
     }
 
-    /// This process is a fork of that in which the thread was: what that was doing is nobody's now.
+    /// In a forked child: forgets the parent's thread, and starts one.
     fn begin_anew(&mut self, kernel: KernelRef) {
         self.thread = None;
         self.shared.answered.store(self.shared.asked.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -138,7 +141,7 @@ impl Drop for LibraryWatcher {
 }
 
 unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
-    // SAFETY: `start_thread` passes what outlives the thread.
+    // SAFETY: the argument of `start_thread` outlives the thread.
     let shared = unsafe { &*shared.cast::<WatcherShared>() };
     loop {
         let asked = shared.asked.load(Ordering::Acquire);
@@ -187,7 +190,7 @@ mod tests {
             });
             await_at_least(1);
             assert!(!library_watcher.look_for(Duration::from_millis(1)));
-            // The answer that is owed comes when the lock is free.
+            // The answer to the open question comes when the lock is free.
             scope.spawn(|| change(2));
             library_watcher.look(&SYSTEM);
             assert_eq!(held.load(Ordering::Acquire), 2);

@@ -1,21 +1,22 @@
-//! Roots: what keeps objects alive from outside the heap, and the one walk over it.
+//! Roots: the words outside the heap that keep objects alive, and the one walk over them.
 //!
-//! | file | roots |
+//! | file | contents |
 //! |---|---|
 //! | `table` | global slots (precise) and ranges (ambiguous), registered by the client |
-//! | `handles` | slots the heap owns and hands out |
-//! | `changed_handles` | which of them a young collection looks at |
+//! | `handles` | slots that the heap owns and hands out |
+//! | `changed_handles` | the handles that a young collection scans |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
-//! | `stacks` | the words of a thread's stacks, which may or may not be pointers |
+//! | `stacks` | a thread's stacks, whose words may or may not be pointers |
 //! | `other_stacks` | stacks that threads switch to |
-//! | `words_in_use` | how much of a stack is in use |
+//! | `words_in_use` | the part of a stack that is in use |
 //! | `libraries` | data of libraries, which come and go |
-//! | `library_list` | which there are, as the loader says |
-//! | `library_watcher` | a thread that asks it while others are stopped |
-//! | `visitor` | the walk over all of them |
-//! | `scan_roots` | what takes them |
+//! | `library_list` | the loaded libraries |
+//! | `library_watcher` | a thread that asks the loader for them while others are stopped |
+//! | `visitor` | the walk over all roots |
+//! | `scan_roots` | the interface of their receiver, a marker |
 //!
-//! Frames and stacks are parts of a mutator; the thread that walks brings them. Invariant: nothing outside these files reads a root.
+//! Frames and stacks are parts of a mutator; the caller of the walk passes them. Invariant: nothing outside these files
+//! reads a root.
 
 mod changed_handles;
 mod frames;
@@ -50,13 +51,13 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::{ForkLock, KernelRef, Lock, OsError, TimedLock};
 use libraries::Libraries;
 
-/// The roots of a heap that are no thread's.
+/// The roots of a heap that belong to no thread.
 pub(crate) struct Roots {
     table: TimedLock<RootTable>,
     handles: TimedLock<Handles>,
     stacks: Lock<OtherStacks>,
     changed: ChangedHandles,
-    /// Libraries whose data are roots, once there are any.
+    /// Libraries whose data are roots; none before the first.
     libraries: Lock<Option<Libraries>>,
     has_libraries: AtomicBool,
 }
@@ -82,13 +83,13 @@ impl Roots {
         Ok(handle)
     }
 
-    /// The handle whose slot is at an address, if one that is held is.
+    /// The held handle whose slot is at an address, if there is one.
     pub(crate) fn held_handle(&self, address: usize) -> Option<Handle> {
-        // SAFETY: a handle was there, so its slot is, as long as the heap.
+        // SAFETY: a handle was at the address, so its slot is there as long as the heap.
         self.changed.was_handle(address).then(|| unsafe { Handle::held_at(address) }).flatten()
     }
 
-    /// The handle, which is held, refers to the object at this address from now on.
+    /// Makes a held handle refer to the object at this address.
     pub(crate) fn set_handle(&self, handle: Handle, object: usize, faults: &FaultInjector) {
         handle.set(object);
         self.note(handle, faults);
@@ -100,12 +101,13 @@ impl Roots {
         }
     }
 
-    /// A collection has ended, and has seen what all handles refer to. Mutators are stopped, and the roots locked.
+    /// Forgets changes of handles: a collection has ended, and has scanned all that changed. Mutators are stopped, and
+    /// the roots locked.
     pub(crate) fn forget_changes(&self) {
         self.changed.forget();
     }
 
-    /// From now on data of libraries may be roots: of all there are, or of those that are named.
+    /// Makes data of libraries roots: of `all` libraries, or of those that are named.
     pub(crate) fn use_libraries(&self, kernel: KernelRef, all: bool) -> Result<(), OsError> {
         if !self.has_libraries.load(Ordering::Acquire) {
             let mut libraries = self.libraries.lock();
@@ -119,7 +121,7 @@ impl Roots {
 
     /// Names the library that holds an address: its data are roots.
     pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, RootError> {
-        // The loader is asked without a lock of ours, lest somebody who has its lock wait for that.
+        // Asks the loader without a lock of this heap, so that no thread with the loader's lock waits for ours.
         let (id, loaded) = libraries::holder(address).ok_or(RootError::NoLibrary { address })?;
         self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
         self.table.lock().add(RootKind::Library, id, loaded)
@@ -148,7 +150,7 @@ impl Roots {
         &self.stacks
     }
 
-    /// Calls `f` with the locks, in the order in which they are taken.
+    /// Calls `f` with the locks, in lock order.
     pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         f(&self.libraries);
         f(&self.table);
@@ -156,7 +158,7 @@ impl Roots {
         f(&self.stacks);
     }
 
-    /// All of them as they are now, until the guard is dropped.
+    /// Locks all roots until the guard goes.
     pub(crate) fn lock(&self) -> LockedRoots<'_> {
         let libraries = self.libraries.lock();
         LockedRoots {

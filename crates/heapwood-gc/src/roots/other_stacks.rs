@@ -1,9 +1,9 @@
-//! Stacks that threads switch to and back from: of fibers, of coroutines, of whatever a program runs on memory of its own. Each is
-//! registered with its heap, and scanned from where it was left, or from where the thread was stopped that is on it. Which
-//! thread that is changes; one at a time.
+//! Stacks that threads switch to and back from, such as those of fibers and coroutines. Each is registered with its
+//! heap. The collector scans it from the place where it was left, or where the thread on it was stopped. At most one
+//! thread at a time is on a stack.
 //!
-//! Invariants: a record stays readable as long as its heap, so a thread that remembers one that was removed finds a range, of
-//! another stack perhaps, that its stack pointer is not in; a removed record covers nothing.
+//! Invariants: a record stays readable as long as its heap. So a thread that remembers a removed stack finds a range,
+//! perhaps of another stack, that does not hold its stack pointer. A removed record covers no address.
 
 use super::words_in_use::WordsInUse;
 use crate::error::{RootError, StackError};
@@ -13,32 +13,33 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray};
 
-/// How many there can be: their records reserve 64 MiB of addresses, once there is one.
+/// The most stacks: their records reserve 64 MiB of addresses, once there is one.
 const MOST: usize = 1 << 20;
-/// Records are committed so many at a time.
+/// Records are committed in steps of this size.
 const STEP: usize = 64;
 
 /// One stack.
 #[repr(C)]
 pub(super) struct OtherStack {
     low: AtomicUsize,
-    /// One past the highest; 0 while this is no stack.
+    /// One past the highest address; 0 while the record is free.
     high: AtomicUsize,
     in_use: WordsInUse,
     /// The pointer of the thread that is on it, or is about to be; 0 for none.
     thread: AtomicUsize,
-    /// The next record that is no stack.
+    /// The next free record.
     next: *const OtherStack,
 }
 
-// SAFETY: all-zero bytes are the record of no stack; it holds plain numbers.
+// SAFETY: all-zero bytes are a free record; it holds plain numbers.
 unsafe impl Zeroed for OtherStack {}
 
 /// Names a stack of a heap until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackRef(NonNull<OtherStack>);
 
-// SAFETY: it leads to atomics, and to cells that the thread on the stack uses, or who has stopped that.
+// SAFETY: it leads to atomics, and to cells that only the thread on the stack uses, or a collector that has stopped
+// that thread.
 unsafe impl Send for StackRef {}
 // SAFETY: as above.
 unsafe impl Sync for StackRef {}
@@ -52,7 +53,7 @@ impl StackRef {
     /// The name that [`to_address`](Self::to_address) gave.
     ///
     /// # Safety
-    /// 1. It gave it, and the heap exists as long as what is returned is used.
+    /// 1. `to_address` gave it, and the heap exists as long as the result is used.
     pub unsafe fn from_address(address: NonNull<u8>) -> Self {
         StackRef(address.cast())
     }
@@ -70,7 +71,7 @@ impl OtherStack {
         self.range().contains(&pointer)
     }
 
-    /// Its addresses; none if it was removed.
+    /// Its addresses; empty if it was removed.
     pub(super) fn range(&self) -> Range<usize> {
         self.low.load(Ordering::Relaxed)..self.high.load(Ordering::Relaxed)
     }
@@ -79,7 +80,7 @@ impl OtherStack {
         &self.in_use
     }
 
-    /// A thread is about to switch to it.
+    /// Enters the stack for a thread that is about to switch to it.
     pub(super) fn enter(&self, thread: usize) -> Result<(), StackError> {
         if self.high.load(Ordering::Relaxed) == 0 {
             return Err(StackError::Removed);
@@ -90,7 +91,7 @@ impl OtherStack {
         }
     }
 
-    /// The thread leaves it, if it was on it.
+    /// Leaves the stack, if the thread was on it.
     pub(super) fn leave(&self, thread: usize) {
         let _ = self.thread.compare_exchange(thread, 0, Ordering::Release, Ordering::Relaxed);
     }
@@ -105,7 +106,7 @@ pub(crate) struct OtherStacks {
     free: *const OtherStack,
 }
 
-// SAFETY: the pointers are to its own records, and are followed under its lock.
+// SAFETY: the pointers lead to its own records, and are followed under its lock.
 unsafe impl Send for OtherStacks {}
 
 impl OtherStacks {
@@ -113,10 +114,10 @@ impl OtherStacks {
         OtherStacks { kernel, records: None, committed: 0, used: 0, free: core::ptr::null() }
     }
 
-    /// A record that is no stack.
+    /// A free record.
     fn take(&mut self) -> Result<NonNull<OtherStack>, RootError> {
         if let Some(free) = NonNull::new(self.free.cast_mut()) {
-            // SAFETY: records stay committed, and free ones are the table's alone.
+            // SAFETY: records stay committed, and only the table uses free ones.
             self.free = unsafe { free.as_ref() }.next;
             return Ok(free);
         }
@@ -144,11 +145,11 @@ impl OtherStacks {
         Ok(unsafe { NonNull::new_unchecked(records.at(self.used - 1)) })
     }
 
-    /// A stack, nothing of which is in use.
+    /// Registers a stack of which nothing is in use.
     pub(crate) fn add(&mut self, range: Range<usize>) -> Result<StackRef, RootError> {
         let record = self.take()?;
-        // SAFETY: the record is the table's alone until its name is given away; a thread that remembers it from before reads
-        // the bounds alone, which are atomics.
+        // SAFETY: only the table uses the record until its name is given away; a thread that remembers it from before
+        // reads only the bounds, which are atomics.
         unsafe {
             let record = record.as_ptr();
             (*record).in_use.clear(range.end);
@@ -159,7 +160,7 @@ impl OtherStacks {
         Ok(StackRef(record))
     }
 
-    /// Removes a stack: from now on nothing of it is scanned.
+    /// Removes a stack: it is not scanned any more.
     ///
     /// # Errors
     /// A thread is on it, or it was removed before.
@@ -174,13 +175,13 @@ impl OtherStacks {
         }
         record.high.store(0, Ordering::Relaxed);
         record.low.store(0, Ordering::Relaxed);
-        // SAFETY: the record is no stack any more, and the table's lock is held.
+        // SAFETY: the record is free, and the table's lock is held.
         unsafe { (*stack.0.as_ptr()).next = self.free };
         self.free = stack.0.as_ptr();
         Ok(())
     }
 
-    /// Calls `f` with the words in use of each stack, while all threads are stopped.
+    /// Calls `f` with the words in use of each stack; all threads are stopped.
     pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
         let Some(records) = &self.records else { return };
         for index in 0..self.used {
@@ -193,7 +194,7 @@ impl OtherStacks {
         }
     }
 
-    /// In a forked child: no thread but that with this pointer is on any.
+    /// In a forked child: takes all threads but the one with this pointer off their stacks.
     pub(crate) fn forget_threads_but(&self, thread: usize) {
         let Some(records) = &self.records else { return };
         for index in 0..self.used {

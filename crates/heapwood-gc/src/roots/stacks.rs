@@ -1,8 +1,8 @@
-//! The stacks of an attached thread, whose words are ambiguous roots: the one that it was attached with, and those that it
-//! switches to (`other_stacks`). Which one it is on when it is stopped the stack pointer says, not what was announced: so a stop
-//! between the announcement of a switch and the switch is none too early and none too late. Invariant: while its thread is
-//! stopped, every pointer that the thread's functions hold lies in the words in use, for its registers lie on its stack, above
-//! the lowest of them: it has pushed them itself, or the kernel has, to call the handler of a signal.
+//! The stacks of an attached thread, whose words are ambiguous roots: the one on which it was attached, and those that
+//! it switches to (`other_stacks`). The stack pointer of a stopped thread tells which stack it is on, not the
+//! announcement: so a stop between the announcement of a switch and the switch itself is correct. Invariant: while the
+//! thread is stopped, every pointer that its functions hold lies in the words in use. Its registers lie on its stack
+//! above the lowest of these words: the thread has pushed them, or the kernel has, to call a signal handler.
 
 use super::other_stacks::{OtherStack, StackRef};
 use super::words_in_use::WordsInUse;
@@ -14,7 +14,7 @@ use heapwood_layout::WORD;
 use heapwood_os::signal::Interrupted;
 use heapwood_os::stack::{StackBounds, thread_pointer};
 
-/// What is known of the stack that a thread is attached on.
+/// The stack on which a thread is attached, as far as the client knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackGiven {
     /// It is the thread's own; the system knows where it lies.
@@ -25,29 +25,30 @@ pub enum StackGiven {
     Bounds(usize, usize),
 }
 
-/// Where a handler may have interrupted its thread: on one of the stacks that it switches to, or (none) on that of the attachment,
-/// and the lowest address there that was found.
+/// An address at which a handler may have interrupted its thread: the stack (none: that of the attachment), and the
+/// lowest such address found there.
 type Below = (Option<StackRef>, usize);
 
 /// The stacks of one attached thread.
 #[derive(Debug)]
 pub(crate) struct ThreadStack {
-    /// Where the one lies that it was attached with, if that is known.
+    /// The bounds of the stack of the attachment, if they are known.
     bounds: Cell<Option<StackBounds>>,
-    /// Those are the thread's own, as the system says; that of the first thread may become longer.
+    /// These bounds are the system's, of the thread's own stack; the first thread's may grow.
     is_own: bool,
-    /// One past the highest word of it that may hold pointers.
+    /// One past the highest word of that stack that may hold pointers.
     end: usize,
     in_use: WordsInUse,
-    /// The stack that the thread is on, or is about to switch to, and the one before: none is that of the attachment.
+    /// The stack that the thread is on, or is about to switch to, and the one before; none means that of the
+    /// attachment.
     current: Cell<Option<StackRef>>,
     previous: Cell<Option<StackRef>>,
-    /// Those of the others on which something was noted when it was stopped, and what.
+    /// The other stacks on which a stop noted the lowest word, with that word.
     noted: Cell<[Option<(StackRef, usize)>; 2]>,
-    /// Words of the alternate stack for signals that are in use while it is stopped.
+    /// Words in use of the alternate signal stack, while it is stopped.
     alternate: Cell<(usize, usize)>,
-    /// Where a handler on that may have interrupted the thread, on each of its stacks: the words from there on are in use beside
-    /// whatever else of that stack is.
+    /// For each of its stacks, where a handler on the alternate stack may have interrupted the thread: the words from
+    /// there on are in use, too.
     below: Cell<[Option<Below>; 3]>,
 }
 
@@ -80,15 +81,16 @@ impl ThreadStack {
         self.bounds.get().is_some()
     }
 
-    /// The stacks that it may be on beside that of the attachment.
+    /// The other stacks that it may be on.
     fn others(&self) -> impl Iterator<Item = (StackRef, &OtherStack)> {
-        // SAFETY: records stay readable as long as the heap; one that was removed, or is another stack now, covers no address of
-        // the stack that the thread is on.
+        // SAFETY: records stay readable as long as the heap. One that was removed, or is another stack now, covers no
+        // address of the stack that the thread is on.
         let record = |stack: StackRef| (stack, unsafe { stack.record() });
         [self.current.get(), self.previous.get()].into_iter().flatten().map(record)
     }
 
-    /// Whether a stack pointer is in the stack of the attachment. Of one that is not the thread's own only the end may be known.
+    /// Whether a stack pointer is in the stack of the attachment. If that is not the thread's own, perhaps only its end
+    /// is known.
     fn contains(&self, pointer: usize) -> bool {
         let inside = |mut bounds: StackBounds| {
             let inside = if self.is_own {
@@ -96,19 +98,19 @@ impl ThreadStack {
             } else {
                 bounds.low <= pointer && pointer < bounds.high
             };
-            // The first thread's stack may have become longer.
+            // The first thread's stack may have grown.
             self.bounds.set(Some(bounds));
             inside
         };
         pointer < self.end && self.bounds.get().is_none_or(inside)
     }
 
-    /// The same without asking the system, as a handler must not.
+    /// The same without asking the system, for a signal handler.
     fn contains_quietly(&self, pointer: usize) -> bool {
         pointer < self.end && self.bounds.get().is_none_or(|bounds| bounds.low <= pointer)
     }
 
-    /// Notes the lowest word in use on one of the stacks that it switches to; false if it lies in none of them.
+    /// Notes the lowest word in use on one of the other stacks; false if it lies in none.
     fn note_other(&self, lowest: usize) -> bool {
         let other = self.others().find(|(_, other)| other.contains(lowest));
         other.inspect(|(stack, other)| self.note_on(*stack, other, lowest)).is_some()
@@ -120,7 +122,7 @@ impl ThreadStack {
         self.noted.set([Some((stack, lowest)), first]);
     }
 
-    /// Notes the lowest word in use; false if that is in none of its stacks.
+    /// Notes the lowest word in use; false if it lies in none of its stacks.
     pub(crate) fn note(&self, lowest: usize) -> bool {
         if self.note_other(lowest) {
             return true;
@@ -132,15 +134,15 @@ impl ThreadStack {
         inside
     }
 
-    /// The same for a thread that may be on another stack: of one of which only the end is known, that the thread is on it is
-    /// known from its being on `beside`, if that has the same end.
+    /// The same for a thread that may be on an unknown stack. If only the end of its stack is known, the thread is on
+    /// it if it is on `beside`, which has the same end.
     pub(crate) fn note_beside(&self, lowest: usize, beside: Option<&ThreadStack>) -> bool {
         let known = self.bounds.get().is_some() || beside.is_some_and(|other| other.end == self.end);
         self.note_other(lowest) || known && self.note(lowest)
     }
 
-    /// Notes what is in use where a signal has interrupted the thread, whose registers lie above `handler`, the lowest word of its
-    /// handler's; false if it is on none of its stacks.
+    /// Notes the words in use where a signal has interrupted the thread. Its registers lie above `handler`, the lowest
+    /// word of the handler. False if the thread is on none of its stacks.
     pub(crate) fn note_interrupted(&self, at: &Interrupted, handler: usize) -> bool {
         let (low, high) = at.alternate;
         let is_alternate = |pointer: usize| low <= pointer && pointer < high;
@@ -162,10 +164,10 @@ impl ThreadStack {
         inside
     }
 
-    /// A handler of the program's was interrupted, on the alternate stack. Where it had interrupted the thread the kernel has
-    /// written there: of the words that lie in a stack of the thread's the lowest is no higher than that. On which of its stacks
-    /// that was is not known, and what is found in the others says nothing: each keeps what was noted of it, and is scanned from
-    /// there, too.
+    /// A handler of the program was interrupted, on the alternate stack. The kernel has written there where that
+    /// handler had interrupted the thread: so the lowest of the alternate stack's words that point into a stack is no
+    /// higher than that place. Which stack it was is unknown, and words that point into the others mean nothing. So
+    /// each stack keeps the word noted before, and is scanned from the lowest such address, too.
     fn note_below_alternate(&self, words: Range<usize>) -> bool {
         let lowest_in = |contains: &dyn Fn(usize) -> bool| {
             let all = (words.start.next_multiple_of(WORD)..words.end & !(WORD - 1)).step_by(WORD);
@@ -186,7 +188,7 @@ impl ThreadStack {
         below.iter().any(Option::is_some)
     }
 
-    /// The thread goes on: what is in use of the stack that it is on is not known any more.
+    /// The thread goes on: the words in use of its stack are unknown again.
     pub(crate) fn go_on(&self) {
         for (stack, lowest) in self.noted.replace([None; 2]).into_iter().flatten() {
             // SAFETY: as in `others`.
@@ -197,7 +199,7 @@ impl ThreadStack {
         self.below.set([None; 3]);
     }
 
-    /// Nothing of it is in use any more; its thread has this pointer.
+    /// Detaches the thread, which has this pointer: no word is in use any more.
     pub(crate) fn clear(&self, thread: usize) {
         self.others().for_each(|(_, other)| other.leave(thread));
         self.noted.set([None; 2]);
@@ -208,11 +210,11 @@ impl ThreadStack {
         self.in_use.clear(self.end);
     }
 
-    /// The thread is about to switch to another stack, or to that of the attachment; of the one it is on the words from `lowest`
-    /// on stay in use. Until it has switched it may be stopped on either.
+    /// Announces a switch to another stack, or to that of the attachment; the words of the current stack from `lowest`
+    /// on stay in use. Until it has switched the thread may be stopped on either.
     ///
     /// # Errors
-    /// `lowest` is not on the stack that it is on, or another thread is on the other.
+    /// `lowest` is not on the current stack, or another thread is on the other.
     pub(crate) fn switch(&self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
         let from = self.current.get();
         // SAFETY: as in `others`.
@@ -233,7 +235,7 @@ impl ThreadStack {
             to.enter(here)?;
         }
         from_record.map_or(&self.in_use, |from| from.in_use()).suspend_at(lowest);
-        // A signal between any two of these finds the stack pointer on a stack that is current or previous.
+        // A signal between any two of these finds the stack pointer on the current or the previous stack.
         compiler_fence(Ordering::SeqCst);
         self.previous.set(from);
         compiler_fence(Ordering::SeqCst);
@@ -245,8 +247,8 @@ impl ThreadStack {
         Ok(())
     }
 
-    /// Calls `f` with the words in use of the stack of the attachment, and of the alternate stack for signals and what lies below
-    /// that, while its thread is stopped.
+    /// Calls `f` with the words in use of the stack of the attachment, of the alternate signal stack, and of the stacks
+    /// that a handler there may have interrupted. The thread is stopped.
     pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
         f(self.in_use.lowest()..self.end);
         let (low, high) = self.alternate.get();
@@ -259,7 +261,7 @@ impl ThreadStack {
                 Some(other) => other.range(),
                 None => self.bounds.get().map_or(0, |bounds| bounds.low)..self.end,
             };
-            // Others may have removed a stack since the thread was stopped: that covers nothing.
+            // Another thread may have removed a stack since this one was stopped; it covers nothing.
             if range.contains(&lowest) {
                 f((lowest - Interrupted::RED_ZONE).max(range.start)..range.end);
             }

@@ -1,14 +1,14 @@
-//! Registered roots: slots that hold an object's address or null, ranges of words that may be anything, and libraries. Invariant:
-//! every entry below `used` is a root or on the free list, so registering and removing take a few steps however many
-//! there are. Entries are committed as they are needed.
+//! Registered roots: slots that hold an object's address or null, ranges of ambiguous words, and libraries. Invariant:
+//! every entry below `used` is a root or on the free list, so registering and removing take constant time. Entries are
+//! committed as they are needed.
 
 use crate::error::RootError;
 use heapwood_os::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
-/// How many roots a heap can have.
+/// The most roots of a heap.
 const MAX_ROOTS: usize = 1 << 16;
-/// Entries are committed so many at a time.
+/// Entries are committed in steps of this size.
 const STEP: usize = 1 << 9;
 /// The end of the free list.
 const NONE: usize = usize::MAX;
@@ -23,13 +23,13 @@ impl RootToken {
         self.0
     }
 
-    /// The token that `to_bits` gave this number for.
+    /// The token with this number, which `to_bits` gave.
     pub fn from_bits(bits: u64) -> Self {
         RootToken(bits)
     }
 }
 
-/// What kind of words a root covers.
+/// The kind of a root's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum RootKind {
@@ -37,20 +37,20 @@ pub(crate) enum RootKind {
     Slots = 1,
     /// Any word may or may not be a pointer.
     Range = 2,
-    /// The data of a library: instead of where words begin, its number; instead of how many, that of the libraries which had
-    /// been loaded when it was named.
+    /// The data of a library. `start` is the library's number, `words` the number of libraries that had been loaded
+    /// when it was named.
     Library = 3,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct RootEntry {
-    /// The first word; of a free entry, the next free one.
+    /// The first word; in a free entry, the next free one.
     start: usize,
     words: usize,
-    /// 0 free, otherwise a [`RootKind`].
+    /// 0 if free, otherwise a [`RootKind`].
     kind: u32,
-    /// Counts the uses of this entry, so that an old token is recognised.
+    /// Counts the uses of this entry, so that an old token is rejected.
     generation: u32,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct RootTable {
     committed: usize,
     used: usize,
     free: usize,
-    /// Libraries were named or removed since somebody asked.
+    /// Libraries were named or removed since the last [`RootTable::take_libraries_changed`].
     libraries_changed: bool,
 }
 
@@ -79,7 +79,7 @@ impl RootTable {
         unsafe { &mut *self.entries.at(index) }
     }
 
-    /// An entry that is not in use, off the free list.
+    /// An entry that is not in use.
     fn take(&mut self) -> Result<usize, RootError> {
         if self.free != NONE {
             let index = self.free;
@@ -132,12 +132,13 @@ impl RootTable {
         self.free = index;
     }
 
-    /// Whether libraries were named or removed since this was asked last.
+    /// Whether libraries were named or removed since the last call.
     pub(super) fn take_libraries_changed(&mut self) -> bool {
         core::mem::take(&mut self.libraries_changed)
     }
 
-    /// Removes those libraries for which `keep` is false, by their numbers, and how many had been loaded when they were named.
+    /// Removes the libraries for which `keep` is false. `keep` gets a library's number, and how many had been loaded
+    /// when it was named.
     pub(super) fn retain_libraries(&mut self, mut keep: impl FnMut(usize, u64) -> bool) {
         for index in 0..self.used {
             let RootEntry { start, words, kind, .. } = *self.entry(index);
@@ -147,7 +148,7 @@ impl RootTable {
         }
     }
 
-    /// Calls `f` with all that are words by themselves.
+    /// Calls `f` with each root except libraries.
     pub(crate) fn for_each(&self, mut f: impl FnMut(RootKind, usize, usize)) {
         for index in 0..self.used {
             // SAFETY: entries in use are committed; shared access only reads.
@@ -187,7 +188,7 @@ mod tests {
         let mut tokens: Vec<_> = (0..MAX_ROOTS).map(|i| add(&mut roots, i).unwrap()).collect();
         assert_eq!(add(&mut roots, 7), Err(RootError::Full { most: MAX_ROOTS }));
         assert!(RootError::Full { most: MAX_ROOTS }.to_string().contains("65536 roots"));
-        // Every third goes, and comes back at once and later.
+        // Every third root is removed and added again.
         for round in 0..3 {
             for i in (round..MAX_ROOTS).step_by(3) {
                 assert!(roots.remove(tokens[i]) && !roots.remove(tokens[i]));

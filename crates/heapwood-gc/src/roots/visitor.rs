@@ -1,5 +1,5 @@
-//! The one walk over all roots, which marking and verify mode share. Invariant: until [`LockedRoots`] is dropped no root is
-//! removed and no handle changes hands, by threads that are not stopped either.
+//! The one walk over all roots, for marking and verify mode. Invariant: until [`LockedRoots`] goes, no thread removes a
+//! root or changes the owner of a handle, even a thread that is not stopped.
 
 use super::changed_handles::ChangedHandles;
 use super::frames::Frames;
@@ -17,26 +17,26 @@ use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
 use heapwood_os::timed_lock::TimedGuard;
 
-/// What a run of words that are roots belongs to.
+/// The kind of a run of root words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Registered slots.
     Slots,
     /// A registered range.
     Range,
-    /// The table of handles. What free ones hold is no address.
+    /// The table of handles. The word of a free one is no address.
     Handles,
     /// A frame of a shadow stack.
     Frame,
-    /// A thread's stack, or one that it left to come back to.
+    /// A thread's stack, or one that a thread has left and will return to.
     Stack,
-    /// A cell that a thread may be writing an object into.
+    /// A cell in which a thread may be initialising an object.
     Cell,
-    /// Two words of an arena's header: itself, and a piece.
+    /// Two words of an arena's header: the header's own object, and a chunk.
     ArenaHeader,
-    /// Part of an arena's piece, which has bits.
+    /// Part of an arena chunk, which has bits.
     Arena,
-    /// Data of a library, as a copy.
+    /// A copy of a library's data.
     Library,
 }
 
@@ -48,7 +48,7 @@ impl Source {
 }
 
 impl fmt::Display for Source {
-    /// One word of it.
+    /// Names one word of it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Source::Slots => "the root slot",
@@ -64,14 +64,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// What a stopped thread keeps alive.
+/// The roots of a stopped thread.
 pub(crate) struct ThreadRoots<'m> {
     pub(crate) frames: &'m Frames,
     /// Its stack, if that is scanned.
     pub(crate) stack: Option<&'m ThreadStack>,
     /// Its arenas.
     pub(crate) arenas: Owner<'m>,
-    /// What has cells in hand that it may be writing, if it was stopped between two instructions.
+    /// The owner of cells that the thread may be initialising, if it was stopped between two instructions.
     pub(crate) cells: Option<Owner<'m>>,
 }
 
@@ -85,20 +85,21 @@ pub(crate) struct LockedRoots<'r> {
 }
 
 impl LockedRoots<'_> {
-    /// After threads have stopped: whether it is known which libraries are loaded at this moment. If the loader does not say so in
-    /// time, a thread that is stopped may keep it from that: then the threads are to go on, and the libraries to be updated again.
+    /// After threads have stopped: whether the loaded libraries are known as of this moment. If the loader does not
+    /// answer in time, a stopped thread may hold its lock: then the caller must resume the threads and update the
+    /// libraries again.
     pub(crate) fn know_libraries(&mut self, at_most: Duration, faults: &FaultInjector) -> bool {
         let Some(libraries) = &mut *self.libraries else { return true };
         let knows = faults.fails(Fault::LibrariesNotUpdated) || libraries.know(at_most);
         if knows {
-            libraries.settle(&mut self.table);
+            libraries.select_roots(&mut self.table);
         }
         knows
     }
 
-    /// Calls `f` with each run of words, by its addresses; `threads` are the attached ones, all stopped. For a young
-    /// collection handles are left out that have not changed since the last. All stay readable until this is dropped, but for
-    /// the words of libraries: those are gone when `f` returns, and are few each time.
+    /// Calls `f` with the addresses of each run of words; `threads` are the attached ones, all stopped. A young
+    /// collection skips handles that have not changed since the last. All words stay readable until this is dropped,
+    /// except a library's: a copy is gone when `f` returns, and is short.
     pub(crate) fn for_each<'m>(
         &self,
         kind: Collection,

@@ -1,5 +1,5 @@
-//! How far the collections of a heap have come, and what they have found: what slow paths and policies ask. Invariant: it
-//! changes only as a collection ends.
+//! The counters of a heap's collections, and their results, for slow paths and policies. Invariant: they change only
+//! when a collection ends.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -7,17 +7,17 @@ use heapwood_heap::Collection;
 
 /// The counters of a heap's collections.
 pub(crate) struct Cycles {
-    /// Collections so far, and those of them that were full.
+    /// All collections so far, and the full ones.
     collections: AtomicU64,
     full_collections: AtomicU64,
-    /// The bytes that were handed out before the young collections since the last full one.
+    /// Bytes allocated between the last full collection and the last young one.
     since_full: AtomicUsize,
-    /// The bytes that the last collection found alive, with what is old; and those that the last full one found.
+    /// Live bytes of the last collection, with old objects; and of the last full one.
     live: AtomicUsize,
     live_in_full: AtomicUsize,
-    /// The size in bytes at which the next full one is due.
+    /// The heap size in bytes at which the next full collection is due.
     goal: AtomicUsize,
-    /// The time of young collections in nanoseconds that a test has set, or the most.
+    /// The time limit of young collections in nanoseconds, if a test has set it; otherwise the greatest number.
     young_ns: AtomicU64,
 }
 
@@ -34,17 +34,17 @@ impl Cycles {
         }
     }
 
-    /// How many collections have ended.
+    /// The number of finished collections.
     pub(crate) fn collections(&self) -> u64 {
         self.collections.load(Ordering::Acquire)
     }
 
-    /// How many of them looked at everything.
+    /// The number of finished full collections.
     pub(crate) fn full_collections(&self) -> u64 {
         self.full_collections.load(Ordering::Acquire)
     }
 
-    /// A collection ends, before which N bytes had been handed out since the one before.
+    /// Counts a collection that ends; `handed_out` bytes were allocated since the one before.
     pub(crate) fn count_collection(&self, kind: Collection, handed_out: usize) {
         match kind {
             Collection::Full => {
@@ -56,43 +56,43 @@ impl Cycles {
         self.collections.fetch_add(1, Ordering::Release);
     }
 
-    /// The bytes that were handed out between the last full collection and the last of all.
+    /// Bytes allocated between the last full collection and the last collection.
     pub(crate) fn since_full(&self) -> usize {
         self.since_full.load(Ordering::Relaxed)
     }
 
-    /// The bytes that the last collection found alive.
+    /// Live bytes of the last collection.
     pub(crate) fn live(&self) -> usize {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// The bytes that the last full collection found alive.
+    /// Live bytes of the last full collection.
     pub(crate) fn live_in_full(&self) -> usize {
         self.live_in_full.load(Ordering::Relaxed)
     }
 
-    /// A full collection has found so many.
+    /// Sets the live bytes of a full collection.
     pub(crate) fn set_live_in_full(&self, bytes: usize) {
         self.live_in_full.store(bytes, Ordering::Relaxed);
     }
 
-    /// The size in bytes at which the next full collection is due.
+    /// The heap size in bytes at which the next full collection is due.
     pub(crate) fn goal(&self) -> &AtomicUsize {
         &self.goal
     }
 
-    /// A marking has found N bytes alive, and sets this goal.
+    /// Sets the live bytes that a marking found, and the next goal.
     pub(crate) fn set_sizes(&self, live: usize, goal: usize) {
         self.live.store(live, Ordering::Relaxed);
         self.goal.store(goal, Ordering::Relaxed);
     }
 
-    /// From now on young collections have so much time, or as much as they are worth.
+    /// Sets the time limit of young collections; `None`: as long as they are profitable.
     pub(crate) fn set_young_time(&self, time: Option<Duration>) {
         self.young_ns.store(time.map_or(u64::MAX, |time| time.as_nanos() as u64), Ordering::Relaxed);
     }
 
-    /// How many nanoseconds a young collection has, if that is set.
+    /// The time limit of a young collection in nanoseconds, if one is set.
     pub(crate) fn young_time(&self) -> Option<u64> {
         Some(self.young_ns.load(Ordering::Relaxed)).filter(|&ns| ns < u64::MAX)
     }

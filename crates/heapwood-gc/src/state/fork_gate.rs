@@ -1,29 +1,29 @@
-//! What a process that forks waits for in a heap: work of the library's own threads, and of threads that collect, during which
-//! no fork may come. Each such slice of work is short, and between two the heap is whole: so a child finds it. During a full
-//! marking a fork may come, however long the marking takes: what it writes can be forgotten (`fork.rs`).
+//! The fork gate of a heap: a fork waits for slices of work of the library's own threads, and of threads that collect.
+//! Each slice is short, and between two slices the heap is whole: so a child finds it. A fork may come during a full
+//! marking, however long that takes: a child can discard the marking's writes (`fork.rs`).
 //!
-//! Invariant: while the process forks no slice begins; the fork goes on when none is under way. Both sides write their word and
-//! then read the other's, sequentially consistently.
+//! Invariant: no slice begins during a fork, and the fork goes on when no slice is active. Both sides write their word
+//! and then read the other's, sequentially consistently.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_os::futex;
 
-/// The registry's lock is held for a stop.
+/// A stop holds the registry's lock.
 pub(crate) const REGISTRY: u32 = 1;
-/// Those of the roots are, too.
+/// It holds the roots' locks, too.
 pub(crate) const ROOTS: u32 = 2;
 
 /// The gate of one heap.
 pub(crate) struct ForkGate {
-    /// Slices under way.
+    /// Active slices.
     slices: AtomicU32,
-    /// What a collection holds between two slices. Changes in a slice.
+    /// The locks that a collection holds between two slices. Changes in a slice.
     held: AtomicU32,
     /// Not 0 while the process forks.
     forking: &'static AtomicU32,
 }
 
-/// As long as this exists the process does not fork.
+/// A slice of work. While it exists the process does not fork.
 pub(crate) struct NoFork<'g>(&'g ForkGate);
 
 impl Drop for NoFork<'_> {
@@ -37,13 +37,13 @@ impl ForkGate {
         ForkGate { slices: AtomicU32::new(0), held: AtomicU32::new(0), forking }
     }
 
-    /// Calls `f`, during which no fork comes.
+    /// Calls `f` in a slice of work.
     pub(crate) fn without_fork<R>(&self, f: impl FnOnce() -> R) -> R {
         let _no_fork = self.no_fork();
         f()
     }
 
-    /// Begins a slice of work, once a fork under way has ended.
+    /// Begins a slice of work, after an active fork.
     pub(crate) fn no_fork(&self) -> NoFork<'_> {
         loop {
             self.slices.fetch_add(1, Ordering::SeqCst);
@@ -57,22 +57,22 @@ impl ForkGate {
         }
     }
 
-    /// Says, during a slice, what the collection holds from now on.
+    /// Sets the locks that the collection holds from now on; called in a slice.
     pub(crate) fn set_held(&self, held: u32) {
         self.held.store(held, Ordering::Relaxed);
     }
 
-    /// What a collection holds; exact while no slice is under way and none can begin.
+    /// The locks that a collection holds; exact while no slice is active and none can begin.
     pub(crate) fn held(&self) -> u32 {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Whether slices are under way, for the thread that forks.
+    /// Whether slices are active, for the forking thread.
     pub(crate) fn has_slices(&self) -> bool {
         self.slices.load(Ordering::SeqCst) != 0
     }
 
-    /// In a forked child: no collection is under way.
+    /// In a forked child: no collection is active.
     pub(crate) fn forget(&self) {
         self.slices.store(0, Ordering::Relaxed);
         self.held.store(0, Ordering::Relaxed);

@@ -1,29 +1,29 @@
-//! Where signals have interrupted the threads of a heap, and what their handler made of it: for tests that ask whether a thread can
-//! be stopped at each of its instructions. Nothing is written down until a test gives a ring.
+//! A log of the stop signals that interrupted a heap's threads, for tests that stop a thread at each of its
+//! instructions. It is empty until a test gives a ring.
 //!
-//! Invariant: a handler writes its line before it returns, and a line is one word.
+//! Invariant: a handler writes its entry before it returns, and an entry is one word.
 
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// What a handler made of a signal that was to stop its thread.
+/// What a handler did with a stop signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Interruption {
-    /// It stopped the thread there.
+    /// It stopped the thread.
     Stopped = 1,
-    /// The thread was in a section, and stops as it comes out.
+    /// The thread was in a no-preempt region, and stops when it leaves.
     InNoPreempt = 2,
-    /// Nobody asked any more, or the thread does not touch its heaps.
+    /// No collector asked any more, or the thread was not running in its heaps.
     NotAsked = 3,
-    /// The thread was on a stack that is not known.
+    /// The thread was on an unknown stack.
     OnNoStack = 4,
 }
 
 impl Interruption {
-    /// The bits that it takes up in a word, beside the instruction.
+    /// Bits of the enum in a word; the others hold the instruction.
     const BITS: u32 = 3;
 
-    /// What a word says: where, and what became of it. `None` if it was not written yet.
+    /// The instruction and the result in a word; `None` if it was not written yet.
     pub fn of_word(word: usize) -> Option<(usize, Interruption)> {
         use Interruption::*;
         let which = [Stopped, InNoPreempt, NotAsked, OnNoStack];
@@ -32,7 +32,7 @@ impl Interruption {
     }
 }
 
-/// Where they are written down, a ring of the test's.
+/// The log, in a ring that a test owns.
 #[derive(Default)]
 pub(crate) struct Interruptions {
     ring: AtomicPtr<AtomicUsize>,
@@ -41,23 +41,23 @@ pub(crate) struct Interruptions {
 }
 
 impl Interruptions {
-    /// From now on they are written there.
+    /// Sets the ring.
     pub(crate) fn note_into(&self, ring: &'static [AtomicUsize]) {
         self.words.store(ring.len(), Ordering::Relaxed);
         self.ring.store(ring.as_ptr().cast_mut(), Ordering::Release);
     }
 
-    /// How many were written.
+    /// The number of entries.
     pub(crate) fn noted(&self) -> usize {
         self.noted.load(Ordering::Acquire)
     }
 
-    /// A signal has interrupted a thread there.
+    /// Adds an entry: a signal interrupted a thread at `instruction`.
     pub(crate) fn note(&self, instruction: usize, what: Interruption) {
         let ring = self.ring.load(Ordering::Acquire);
         if !ring.is_null() {
             let line = self.noted.fetch_add(1, Ordering::AcqRel) % self.words.load(Ordering::Relaxed);
-            // SAFETY: the ring has N words, and stays.
+            // SAFETY: the ring has `words` words, and is never freed.
             unsafe { &*ring.add(line) }
                 .store(instruction << Interruption::BITS | what as usize, Ordering::Release);
         }

@@ -1,7 +1,7 @@
-//! What mutators tell a full marking that goes on while they run: objects that they have shaded, which it still has to scan,
-//! and objects that the program has freed meanwhile, which it may have to scan. Both are lists behind one lock: an object is
-//! shaded once in a marking, and freeing takes locks anyway. Invariant: an object that was shaded is marked, and is on the list, or
-//! was taken off it, or something is noted as missed; then all that is marked is scanned again.
+//! Messages of mutators to a concurrent full marking: shaded objects, which it still has to scan, and objects that the
+//! program has freed meanwhile, which it may have to scan. Both are lists behind one lock: an object is shaded once in
+//! a marking, and freeing takes locks anyway. Invariant: a shaded object is marked, and is on the list or was taken off
+//! it, or `missed` is set; then the marking scans all marked objects again.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::ObjectRef;
@@ -9,10 +9,10 @@ use heapwood_os::KernelRef;
 use heapwood_os::OsError;
 use heapwood_os::{ForkLock, Lock, LockGuard, MappedArray};
 
-/// What of a list is committed at a time.
+/// Entries that are committed at a time.
 const STEP: usize = 8192;
 
-/// Addresses in mapped memory, committed as they come.
+/// Addresses in mapped memory, committed as the list grows.
 struct LogList {
     memory: MappedArray<usize>,
     len: usize,
@@ -24,7 +24,7 @@ impl LogList {
         Ok(LogList { memory: MappedArray::new(kernel, most.max(1))?, len: 0, committed: 0 })
     }
 
-    /// Where one more goes, if there is room.
+    /// The place of the next entry, if there is room.
     fn room(&mut self) -> Option<*mut usize> {
         let more = self.memory.len().min(self.committed + STEP);
         if self.len == self.committed && self.memory.commit(self.committed..more).is_ok() {
@@ -33,9 +33,9 @@ impl LogList {
         (self.len < self.committed).then(|| self.memory.at(self.len))
     }
 
-    /// Adds an address in the room that there is.
+    /// Adds an address at `room`.
     fn push(&mut self, room: *mut usize, address: usize) {
-        // SAFETY: `room` lies below what is committed.
+        // SAFETY: `room` lies below the committed end.
         unsafe { room.write(address) };
         self.len += 1;
     }
@@ -53,10 +53,10 @@ struct LogLists {
     freed: LogList,
 }
 
-/// What mutators tell a marking; nothing while there is none.
+/// Messages of mutators to a marking; no lists while there is none.
 pub(crate) struct MarkingLog {
     lists: Lock<Option<LogLists>>,
-    /// Shaded objects are missing from the list.
+    /// The list lacks shaded objects.
     missed: AtomicBool,
     /// Held by the mutator that runs a trace function for its barrier.
     tracing: Lock<()>,
@@ -67,12 +67,12 @@ impl MarkingLog {
         MarkingLog { lists: Lock::new(None), missed: AtomicBool::new(false), tracing: Lock::new(()) }
     }
 
-    /// The lock of the lists, for a process that forks.
+    /// The lock of the lists, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.lists
     }
 
-    /// An object was marked, and is to be scanned.
+    /// Adds a shaded object, which the marking has to scan.
     pub(crate) fn shaded(&self, object: usize) {
         let mut lists = self.lists.lock();
         let shaded = lists.as_mut().map(|lists| &mut lists.shaded);
@@ -82,8 +82,8 @@ impl MarkingLog {
         }
     }
 
-    /// Frees an object by `free` and notes it; where there is no room to note it nothing is done, and it is left to the
-    /// collector.
+    /// Frees an object by `free` and notes it. Without room to note it, it does nothing: the collector will free the
+    /// object.
     pub(crate) fn free<E>(&self, object: usize, free: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut lists = self.lists.lock();
         let freed = lists.as_mut().map(|lists| &mut lists.freed);
@@ -94,31 +94,31 @@ impl MarkingLog {
         Ok(())
     }
 
-    /// The turn to run a trace function.
+    /// The turn to run a trace function for the barrier.
     pub(crate) fn turn(&self) -> LockGuard<'_, ()> {
         self.tracing.lock()
     }
 }
 
 impl MarkingLog {
-    /// A marking begins: there are lists of N objects.
+    /// Begins a marking, with lists of `shaded` and `freed` objects.
     pub(crate) fn begin(&self, kernel: KernelRef, shaded: usize, freed: usize) -> Result<(), OsError> {
         let lists = LogLists { shaded: LogList::new(kernel, shaded)?, freed: LogList::new(kernel, freed)? };
         *self.lists.lock() = Some(lists);
         Ok(())
     }
 
-    /// A shaded object that is still to be scanned.
+    /// Takes a shaded object that is still to be scanned.
     pub(crate) fn next_shaded(&self) -> Option<usize> {
         self.lists.lock().as_mut()?.shaded.pop()
     }
 
-    /// Whether shaded objects are missing since this was asked.
+    /// Whether the list has missed shaded objects since the last call.
     pub(crate) fn take_missed(&self) -> bool {
         self.missed.swap(false, Ordering::Relaxed)
     }
 
-    /// The marking ends: calls `f` with each object that was freed. Mutators are stopped.
+    /// Ends the marking: calls `f` with each object that was freed. Mutators are stopped.
     pub(crate) fn end(&self, mut f: impl FnMut(ObjectRef)) {
         if let Some(mut lists) = self.lists.lock().take() {
             while let Some(object) = lists.freed.pop() {

@@ -1,5 +1,5 @@
-//! The threads of a heap that mark at this moment: a trace function may ask whether it is called by a marking. Invariant: a
-//! thread's pointer is here as long as it marks, and no longer.
+//! The threads that mark for a heap at this moment, so that calls from trace functions are rejected. Invariant: a
+//! thread's pointer is here exactly as long as it marks.
 
 use crate::options::Config;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use heapwood_os::stack::thread_pointer;
 pub(crate) struct MarkingThreads {
     /// The thread pointer of the collecting thread while it marks.
     marking: AtomicUsize,
-    /// Those of its helpers.
+    /// The thread pointers of its helpers.
     helping: [AtomicUsize; Config::MOST_MARK_THREADS as usize],
 }
 
@@ -27,7 +27,7 @@ impl MarkingThreads {
         self.marking.load(Ordering::Relaxed) == here
     }
 
-    /// Runs `mark`; meanwhile the calling thread is the one that marks.
+    /// Runs `mark`, and registers the calling thread as the marking one meanwhile.
     pub(crate) fn while_marking<R>(&self, mark: impl FnOnce() -> R) -> R {
         self.marking.store(thread_pointer(), Ordering::Relaxed);
         let result = mark();
@@ -35,22 +35,22 @@ impl MarkingThreads {
         result
     }
 
-    /// Whether the calling thread, whose pointer is `here`, helps with a marking now.
+    /// Whether the calling thread, whose pointer is `here`, is a helper of a marking now.
     pub(crate) fn is_helping(&self, here: usize) -> bool {
         self.helping.iter().any(|helper| helper.load(Ordering::Relaxed) == here)
     }
 
-    /// The calling thread, whose pointer is `here`, begins to help, as the `number`-th.
+    /// Registers the calling thread, whose pointer is `here`, as helper `number`.
     pub(crate) fn begin_helping(&self, number: usize, here: usize) {
         self.helping[number].store(here, Ordering::Relaxed);
     }
 
-    /// The `number`-th helper has ended.
+    /// Removes helper `number`.
     pub(crate) fn end_helping(&self, number: usize) {
         self.helping[number].store(0, Ordering::Relaxed);
     }
 
-    /// In a forked child: nobody marks.
+    /// In a forked child: no thread marks.
     pub(crate) fn forget_markers(&self) {
         self.marking.store(0, Ordering::Relaxed);
         self.helping.iter().for_each(|helper| helper.store(0, Ordering::Relaxed));

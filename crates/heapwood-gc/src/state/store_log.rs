@@ -1,6 +1,6 @@
-//! The stores that went through the barrier since the last collection, a bit for each word of the heap: what verify mode
-//! compares with the words that changed. It is a remembered set in all but its purpose. Invariant: a word of the heap has
-//! its bit set if a store to it was noted.
+//! The store log: one bit for each word of the heap that was stored through the barrier since the last collection.
+//! Verify mode compares it with the words that changed. It is like a remembered set, for another purpose. Invariant: a
+//! word of the heap has its bit set if a store to it was noted.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
@@ -8,10 +8,10 @@ use heapwood_layout::WORD;
 use heapwood_os::message::corrupt;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
-/// The bits.
+/// The log of a heap.
 pub(crate) struct StoreLog {
     bits: MappedArray<AtomicU64>,
-    /// So many bytes of the heap have theirs.
+    /// The bytes of the heap that have committed bits.
     committed: Lock<usize>,
 }
 
@@ -23,13 +23,13 @@ impl StoreLog {
         })
     }
 
-    /// The lock of its memory, for a process that forks.
+    /// The lock of its memory, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.committed
     }
 
     fn commit(&self, space: &Space) {
-        // Once: others may make the heap grow meanwhile.
+        // Read once: another thread may make the heap grow meanwhile.
         let extent = space.extent();
         let mut committed = self.committed.lock();
         if extent <= *committed {
@@ -47,14 +47,14 @@ impl StoreLog {
         (unsafe { &*self.bits.at(index / 64) }, 1 << (index % 64))
     }
 
-    /// A store of `words` words from `slot` on, in the object at `object`, went through the barrier.
+    /// Notes a store through the barrier of `words` words from `slot` on, in `object`.
     pub(crate) fn note(&self, space: &Space, object: ObjectRef, slot: Address, words: usize) {
         self.commit(space);
-        // Objects made since the last collection are not known to exist until their mutator is flushed, so a cell's
-        // start is enough here.
+        // An object allocated since the last collection gets its allocation bit when its mutator is flushed, so the
+        // start of a cell is enough here.
         let span = space.find_span(object.into());
         let object = match space.arenas().find(object.into()).filter(|place| place.is_there) {
-            // An arena's values are not known one by one.
+            // An arena's values have no bits of their own.
             Some(place) => ObjectRef::new(place.chunk.0),
             None => object,
         };
@@ -76,7 +76,7 @@ impl StoreLog {
         }
     }
 
-    /// The world has stopped: looks at the heap as it is now.
+    /// Covers the heap as it is now; the world is stopped.
     pub(crate) fn begin_checks(&self, space: &Space) {
         self.commit(space);
     }
@@ -87,9 +87,9 @@ impl StoreLog {
         word.load(Ordering::Relaxed) & bit != 0
     }
 
-    /// Forgets all, while the world is stopped.
+    /// Forgets all stores; the world is stopped.
     pub(crate) fn clear(&self, space: &Space) {
-        // SAFETY: the bits are committed up to the extent; the table begins anew.
+        // SAFETY: the bits are committed up to the extent, and an empty log needs no contents.
         if let Err(e) = unsafe { self.bits.shrink(0, space.extent() / WORD / 64) } {
             corrupt(format_args!("clearing the table of verify mode: {e}"));
         }

@@ -1,6 +1,7 @@
-//! What a heap's own thread sleeps on: a word that collections change, and threads that leave the heap if they are asked to.
-//! Invariants: a change that comes while the thread works ends its next wait at once; of a mutator that has left its heap
-//! after the thread asked, the thread is told, or sees that it has left if it looks after it asked.
+//! The word on which a heap's own thread sleeps. Collections change it, and so do threads that leave the heap, if they
+//! are asked to. Invariants: a change that comes while the thread works ends its next wait at once. If a mutator leaves
+//! its heap after the thread asked, it wakes the thread, or the thread sees that the mutator has left if it looks after
+//! it asked.
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use core::time::Duration;
@@ -8,57 +9,58 @@ use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
 use heapwood_os::futex::{wait, wait_for, wake};
 use heapwood_pages::Clock;
 
-/// The thread is to end.
+/// Bit of the word: the thread is to end.
 const STOP: u32 = 1;
-/// What an event adds.
+/// Added to the word by an event.
 const EVENT: u32 = 2;
 
-/// Out of a sleep as short as this no collection wakes the thread: it would find nothing to do yet.
+/// No collection ends a sleep as short as this: the thread would find nothing to do yet.
 const NAP: Duration = Duration::from_millis(5);
 
-/// Which mutators tell that they leave their heap.
+/// The mutators that wake the thread when they leave their heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum WakeOn {
     /// None.
     Nobody = 0,
-    /// Those that have set something aside.
+    /// Those with cached memory.
     Holders = 1,
     /// All.
     Everybody = 2,
 }
 
-/// The word.
+/// The wakeup word of a heap.
 #[derive(Default)]
 pub(crate) struct Wakeup {
     word: AtomicU32,
-    /// A [`WakeOn`]. The first that tells makes it nobody.
+    /// A [`WakeOn`]. The first mutator that wakes the thread resets it.
     tells: AtomicU32,
     /// Not 0 while the thread sleeps for no longer than a [`NAP`].
     naps: AtomicU32,
-    /// Not 0 while the thread looks now and then after what arenas do not need.
+    /// Not 0 while the thread returns free memory of arenas now and then.
     looks_after_arenas: AtomicU32,
 }
 
 impl Wakeup {
-    /// A collection has ended.
+    /// Wakes the thread, unless it naps: a collection has ended.
     pub(crate) fn collected(&self) {
         self.word.fetch_add(EVENT, Ordering::Release);
-        // The thread says whether it naps before it looks at the word.
+        // The thread stores whether it naps before it reads the word.
         fence(Ordering::SeqCst);
         if self.naps.load(Ordering::Relaxed) == 0 {
             wake(&self.word, 1);
         }
     }
 
-    /// Something has happened.
+    /// Wakes the thread.
     fn notify(&self) {
         self.word.fetch_add(EVENT, Ordering::Release);
         wake(&self.word, 1);
     }
 
-    /// A mutator has left its heap, and passed a sequentially consistent fence since. Whether it `holds` something is asked
-    /// if it matters.
+    /// Wakes the thread if it waits for a mutator that leaves its heap. The mutator has left, and has passed a
+    /// sequentially consistent fence since. `holds` tells whether it has cached memory; it is called only if that
+    /// matters.
     #[inline]
     pub(crate) fn tell(&self, holds: impl FnOnce() -> bool) {
         let tells = self.tells.load(Ordering::Relaxed);
@@ -70,7 +72,7 @@ impl Wakeup {
         }
     }
 
-    /// An arena has given memory up, for the next or for the kernel: the thread is told once.
+    /// Wakes the thread if it does not look after arenas yet: an arena has released memory.
     #[inline]
     pub(crate) fn arena_closed(&self) {
         if self.looks_after_arenas.load(Ordering::Relaxed) == 0
@@ -80,30 +82,31 @@ impl Wakeup {
         }
     }
 
-    /// The thread looks no more, as nothing was left a moment ago; the thread that closes an arena tells it again.
+    /// The thread looks after arenas no longer, because none had free memory a moment ago; the next arena to close
+    /// wakes it.
     pub(crate) fn forget_arenas(&self) {
         self.looks_after_arenas.store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// From now on so many tell, until one does.
+    /// Sets the mutators that wake the thread; the first that does resets it.
     pub(crate) fn ask(&self, tells: WakeOn) {
         self.tells.store(tells as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// The thread is to end.
+    /// Ends the thread.
     pub(crate) fn stop(&self) {
         self.word.fetch_or(STOP, Ordering::Release);
         wake(&self.word, 1);
     }
 
-    /// The word as it is now, to wait for its change; nothing if the thread is to end.
+    /// The word as it is now, to wait for its change; `None` if the thread is to end.
     pub(crate) fn look(&self) -> Option<u32> {
         Some(self.word.load(Ordering::Acquire)).filter(|word| word & STOP == 0)
     }
 
-    /// Waits until the word is no longer as it was seen, if that is given for at most so long.
+    /// Waits until the word differs from `seen`, but no longer than `at_most`.
     pub(crate) fn wait(&self, seen: u32, at_most: Option<Duration>) {
         let naps = at_most.is_some_and(|at_most| at_most <= NAP);
         self.naps.store(naps as u32, Ordering::Relaxed);
@@ -115,7 +118,7 @@ impl Wakeup {
     }
 }
 
-/// The clocks of the thread, and sleep that a change cuts short.
+/// The thread's clocks, and a sleep that a change of the word ends.
 impl Clock for Wakeup {
     fn cpu(&self) -> Duration {
         Duration::from_nanos(thread_cpu_ns())

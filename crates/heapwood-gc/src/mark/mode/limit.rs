@@ -1,30 +1,30 @@
-//! Until when a marker marks. Invariant: a limit that has been reached stays reached.
+//! The time limit of a marking. Invariant: a limit that was reached stays reached.
 
 use heapwood_os::clock::monotonic_ns;
 
-/// Until when a marker marks.
+/// The time limit of a marking.
 pub(in crate::mark) trait Limit {
     /// The marking may end before everything is marked.
     const BOUNDED: bool = false;
 
-    /// Looks at the clock: whether the time is over.
+    /// Reads the clock; true if the time is over.
     fn is_late(&mut self) -> bool {
         false
     }
 
-    /// Whether a look at the clock has found so.
+    /// True if an earlier reading of the clock found the time over.
     #[inline(always)]
     fn was_late(&self) -> bool {
         false
     }
 }
 
-/// Until everything is marked.
+/// No limit: the marking ends when everything is marked.
 pub(in crate::mark) struct Unlimited;
 
 impl Limit for Unlimited {}
 
-/// Until a time, in nanoseconds of the monotonic clock. What is not marked then is left.
+/// A deadline in nanoseconds of the monotonic clock. The marker leaves what it has not marked by then.
 pub(in crate::mark) struct Deadline {
     at: u64,
     late: bool,

@@ -1,11 +1,11 @@
-//! The mode of a marking, composed of three parts: who marks ([`Team`]), what is marked ([`Scope`]) and until when ([`Limit`]).
-//! The marking loop is compiled for each composition that is used. What a part does not need is a constant, so that one marker
-//! that marks everything runs the loop that it would run if there were nothing else.
+//! The mode of a marking, composed of three parts: who marks ([`Team`]), what is marked ([`Scope`]) and until when
+//! ([`Limit`]). The marking loop is compiled for each composition in use. A part that a mode does not need is a
+//! constant, so a full marking by one thread pays for no other mode.
 //!
 //! | file | the parts |
 //! |---|---|
 //! | `team` | one thread ([`Alone`]), or several that share work ([`Together`]) |
-//! | `scope` | the whole heap, what is young, or the snapshot of a concurrent marking |
+//! | `scope` | the whole heap, the young objects, or the snapshot of a concurrent marking |
 //! | `limit` | no limit, or a deadline |
 //!
 //! Invariant: all markers of a marking have the same mode.
@@ -26,7 +26,7 @@ pub(super) struct Composed<T, S, L> {
     pub(super) limit: L,
 }
 
-/// How a marker marks.
+/// The mode of a marker.
 pub(super) trait Mode {
     type Bits: MarkBits;
     type Team: Team<Bits = Self::Bits>;

@@ -1,35 +1,36 @@
-//! What a marker marks. Invariant: an object outside the scope is not marked.
+//! The scope of a marking: which objects it marks. Invariant: an object outside the scope is not marked.
 
 use crate::inject::{Fault, FaultInjector};
 use heapwood_heap::{Collection, MarkSide};
 
-/// What a marker marks.
+/// Which objects a marking marks.
 pub(in crate::mark) trait Scope {
     /// The collection whose side of the mark bits takes the marks.
     const KIND: Collection;
-    /// Only what existed when a concurrent marking took its snapshot. Such a marking leaves nothing undone but objects' edges.
+    /// Only objects that existed when a concurrent marking took its snapshot. Such a marking defers nothing but the
+    /// edges of objects.
     const SNAPSHOT: bool = false;
 
-    /// An object was not marked, and now is.
+    /// Called for each object that this marking marks, once it is marked.
     #[inline(always)]
     fn marked(&self, _: usize) {}
 }
 
-/// Everything that can be reached.
+/// Every object that can be reached.
 pub(in crate::mark) struct Full;
 
 impl Scope for Full {
     const KIND: Collection = Collection::Full;
 }
 
-/// What was made since the last collection.
+/// Objects allocated since the last collection.
 pub(in crate::mark) struct Young;
 
 impl Scope for Young {
     const KIND: Collection = Collection::Young;
 }
 
-/// The same while a concurrent marking is active: survivors are marked for both.
+/// Young objects while a concurrent marking is active: each survivor is marked for both markings.
 pub(in crate::mark) struct YoungInSnapshot<'h> {
     full: MarkSide,
     faults: &'h FaultInjector,
@@ -53,7 +54,7 @@ impl Scope for YoungInSnapshot<'_> {
     }
 }
 
-/// What existed when a concurrent marking began, and could be reached then.
+/// Objects that existed and could be reached when a concurrent marking began.
 pub(in crate::mark) struct Snapshot;
 
 impl Scope for Snapshot {

@@ -1,24 +1,24 @@
-//! Who marks: one thread, or several that hand blocks of edges to each other (`marker_pool`). Invariant: a marker that waits
-//! for work holds no edge.
+//! The team of a marking: one thread, or several that hand blocks of edges to each other (`marker_pool`). Invariant: a
+//! marker that waits for work holds no edge.
 
 use super::super::bits::{BatchedBits, MarkBits, Plain};
 use super::super::blocks::{Block, Blocks};
 use super::super::marker_pool::{BlockId, MarkerPool, PoolWork};
 
-/// What a marker without edges does next.
+/// The next work of a marker without edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mark) enum NextWork {
-    /// It follows those that it has received.
+    /// To follow the edges that it received.
     Edges,
-    /// It scans again what a full stack has left.
+    /// To scan again the objects that a full stack deferred.
     Rescan,
-    /// Nothing.
+    /// None: the marking has ended.
     None,
 }
 
-/// Who marks.
+/// The team of a marking.
 pub(in crate::mark) trait Team {
-    /// Several mark.
+    /// Several threads mark.
     const SEVERAL: bool = false;
     type Bits: MarkBits;
 
@@ -28,7 +28,7 @@ pub(in crate::mark) trait Team {
         false
     }
 
-    /// The block for the edges that it is going to share, if there is one.
+    /// The block in which the marker collects edges to share, if one is free.
     fn outgoing_block(&mut self) -> Option<&mut Block> {
         None
     }
@@ -36,12 +36,12 @@ pub(in crate::mark) trait Team {
     /// Hands that block over.
     fn hand_over(&mut self) {}
 
-    /// Waits for work, holding no edge; `is_left` says whether there is something to scan again.
+    /// Waits for work; the caller holds no edge. `is_left` tells whether the rescan set has spans.
     fn next_work(&mut self, is_left: impl Fn() -> bool) -> NextWork {
         if is_left() { NextWork::Rescan } else { NextWork::None }
     }
 
-    /// The block that `next_work` came back with.
+    /// The block that `next_work` received.
     fn received_block(&mut self) -> Option<&mut Block> {
         None
     }
@@ -54,18 +54,18 @@ impl Team for Alone {
     type Bits = Plain;
 }
 
-/// Several threads mark, and this is one of them.
+/// One of several threads that mark.
 pub(in crate::mark) struct Together<'h> {
     pool: &'h MarkerPool,
     blocks: &'h Blocks,
-    /// A block of this marker's own: the last that it received, or the next that it hands over.
+    /// The marker's own block: the last that it received, or the next that it hands over.
     own: Option<BlockId>,
-    /// It is counted as waiting.
+    /// The pool counts it as waiting.
     waits: bool,
 }
 
 impl<'h> Together<'h> {
-    /// A member of a pool: the collector, or one that has joined and so waits.
+    /// A member of a pool. `waits` is false for the collector; a helper that has joined waits.
     pub(in crate::mark) fn new(pool: &'h MarkerPool, blocks: &'h Blocks, waits: bool) -> Self {
         Together { pool, blocks, own: None, waits }
     }
