@@ -197,82 +197,80 @@ const hw_error *hw_last_error(const hw_mutator *m);
 typedef struct hw_options {
     /* Of this struct: set by hw_options_init. */
     size_t size;
-    /* No collection of everything is due while the heap is smaller than this. Where memory is bounded, it is at
-       most an eighth of that. Default: 4 MiB. */
+    /* No full collection is due while the heap is smaller than this. If memory is bounded, it is at most an eighth
+       of the bound. Default: 4 MiB. */
     uint64_t min_heap;
-    /* The bytes that objects may occupy, in whole pages. Allocation fails above it. With more than 15/16 of it
-       alive, collections take at most half of the time, and allocation fails meanwhile where one more might have
-       made room. Range: at least 4 MiB. Default: 0, no limit of its own. */
+    /* The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it is
+       live, collections take at most half of the time; in between, allocation fails even if another collection
+       might have made room. Range: at least 4 MiB. Default: 0, no limit of its own. */
     uint64_t limit;
     /* The address space to reserve for objects, rounded up to a power of two. It costs no memory, but ulimit -v
        counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
        limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
     uint64_t address_space;
-    /* The most that may be allocated between collections of everything, in percent of what was alive at the last
-       one. It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the
-       heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000.
-       Default: 150. */
+    /* The most that may be allocated between full collections, in percent of the live bytes at the last one. It is
+       less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the heap's size;
+       a small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000. Default: 150. */
     uint32_t percent;
     /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch
-       is fast. Without this it gets none, whatever the system's setting. Default: on. */
+       is fast. Without this the heap gets none, whatever the system's setting. Default: on. */
     uint32_t huge_pages;
-    /* Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one.
+    /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one.
        Without this only frames, handles and other precise roots keep objects alive. The Rust interface always
        scans them. Default: on. */
     uint32_t conservative_stacks;
-    /* Check the whole heap at every collection, fill freed memory, and report stores that went around the barrier.
-       Threads that keep a collection waiting for a second are told on standard error, and the program is aborted
-       where the heap is corrupt. Slow. Default: off. */
+    /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier. It
+       also reports, on standard error, threads that keep a collection waiting for a second, and aborts the program
+       if the heap is corrupt. Slow. Default: off. */
     uint32_t verify;
     /* Collect at every allocation. Very slow. Default: off. It is for tests and measurements of this library. */
     uint32_t stress;
-    /* Give memory that is not needed back to the kernel, in a thread of the heap's own that takes at most a
-       hundredth of one CPU for it; it also sweeps after collections, for at most a quarter. Default: on. */
+    /* Return unused memory to the kernel, in a thread of the heap's own that takes at most a hundredth of one CPU
+       for it. The thread also sweeps after collections, for at most a quarter. Default: on. */
     uint32_t background_release;
-    /* The most words of a type given as a program or as text that is kept as a mask, which is faster
+    /* The most words of a type, given as a program or as text, that the heap stores as a mask, which is faster
        (docs/design/layout.md). Range: 0 to 256. Default: 256. It is for tests and measurements of this library. */
     uint32_t mask_words;
-    /* How many edges the mark stack holds before it overflows to the slower way. Range: 1 to 268435456. Default:
+    /* The edges that the mark stack holds before it overflows to a slower method. Range: 1 to 268435456. Default:
        0, by the size of the address space. It is for tests and measurements of this library. */
     uint32_t mark_stack;
-    /* The memory that the process may have, which bounds a heap without a limit of its own. It aims to stay a
-       tenth below, with whatever else the process has, and its objects take up at most seven eighths. Range: at
-       least 16 MiB. Default: 0, what the memory control groups of the process allow, if that is less than the
-       machine has. */
+    /* The memory that the process may have, which bounds a heap without a limit of its own. The heap tries to keep
+       the process a tenth below it; its objects take up at most seven eighths. Range: at least 16 MiB. Default: 0,
+       what the memory control groups of the process allow, if that is less than the machine has. */
     uint64_t process_memory;
-    /* Tell on standard error what collections do: 1, a line after each, in the shape of Go's gctrace; phases, how
-       long their phases took in all, when the heap ends, or the process before it; 1+phases, both; off, nothing.
-       In C they are HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off).
-       Default: 0, what the variable HEAPWOOD says of it, and otherwise nothing. */
+    /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; phases, the total
+       times of their phases, when the heap or the process ends; 1+phases, both; off, nothing. In C they are
+       HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off). Default: 0, what the
+       variable HEAPWOOD says of it, and otherwise nothing. */
     uint32_t trace;
-    /* How many threads mark what is alive: the one that collects, and others that sleep between collections. 1 is
-       that one alone. If this is set, all of them mark in every collection, however small the heap. Range: 1 to
-       128. Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */
+    /* The threads that mark: the collecting one, and helpers that sleep between collections. 1 means no helper. If
+       this is set, all of them mark in every full collection, however small the heap. Range: 1 to 128. Default: 0,
+       as many as the processor cores that the process may use, where marking takes long enough. */
     uint64_t mark_threads;
-    /* Collect a heap that has nothing to do, so that what the program has dropped goes back: ten seconds after the
-       last collection, and only while all its threads are in blocking regions. Without background_release nobody
-       does. Default: on. */
+    /* Collect an idle heap, so that the memory of unreachable objects goes back to the kernel: ten seconds after
+       the last collection, and only while all its threads are in blocking regions. It needs background_release.
+       Default: on. */
     uint32_t idle_collection;
-    /* Young collections, which look only at what was made since the last one: auto, while they pay; off, never;
-       always, for tests. While there are any, each store of a pointer into an object takes the slow half of the
-       write barrier. Range: auto (1), off (0) or always (2). Default: auto. */
+    /* Young collections, which look only at objects allocated since the last one: auto, while they are profitable;
+       off, never; always, for tests. While there are any, each store of a pointer into an object takes the slow
+       path of the write barrier. Range: auto (1), off (0) or always (2). Default: auto. */
     uint32_t generational;
     /* How collections stop threads: polls, where they allocate, poll or are in blocking regions; signals, by a
-       signal, wherever they are. With signals there are no young collections, stores need no write barrier, and
-       stacks are scanned. Range: polls (0) or signals (1). Default: polls. */
+       signal, anywhere. With signals there are no young collections, stores need no write barrier, and stacks are
+       scanned. Range: polls (0) or signals (1). Default: polls. */
     uint32_t stop;
-    /* The signal that stops threads, by its number or name. What the program had wanted of it before the heap was
-       made still happens at those that are not the heap's. Range: 1 to 64, or a name such as SIGUSR1. Default: 0,
-       SIGURG, at which nothing happens by default. */
+    /* The signal that stops threads, by its number or name. Signals that the heap did not send still have the
+       effect that the program had set before it made the heap. Range: 1 to 64, or a name such as SIGUSR1. Default:
+       0, SIGURG, at which nothing happens by default. */
     uint32_t stop_signal;
-    /* Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it
-       looks like one, as libraries come and go. Thread-local variables are not among them. Each collection reads
-       all of it, while threads are stopped. Default: off. */
+    /* Treat every word in the writable data of the program and of all loaded libraries as a pointer if it looks
+       like one, as libraries come and go. Thread-local variables are not included. Each collection reads all of
+       it, while threads are stopped. Default: off. */
     uint32_t library_roots;
-    /* A thread that reads or writes where an arena was that has been freed gets SIGSEGV, until a full collection
-       has met no pointer there. No freed arena's memory is used at once by the next, whatever was promised, so
-       arenas take far more system calls and page faults (docs/design/arenas.md). The option verify does this, too,
-       and says which arena it was. Default: off. */
+    /* Raise SIGSEGV in a thread that reads or writes an arena after it was freed, until a full collection has
+       found no pointer to it. The next arena never gets a freed arena's memory at once, whatever was promised, so
+       arenas need far more system calls and page faults (docs/design/arenas.md). The option verify does this, too,
+       and reports the arena. Default: off. */
     uint32_t arena_faults;
 } hw_options;
 /* end: options */

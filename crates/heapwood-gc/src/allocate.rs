@@ -1,7 +1,7 @@
-//! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow one, which may collect. These are
-//! a mutator's methods, but they need the heap's collector, and so lie above both. Invariant: an object is never collected
-//! before the store that makes it exist, and an allocation that is refused was preceded by a collection that could have
-//! helped, unless it is told otherwise.
+//! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow path, which may
+//! collect. Both are methods of a mutator, but need the heap's collector, and so lie above both. Invariant: an object
+//! is never collected before the store that makes it exist. Before an allocation fails, there was a collection that
+//! could have helped, unless the error says that it was put off.
 
 use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
@@ -13,22 +13,23 @@ use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
 use heapwood_os::clock;
 
-/// Zeroing N bytes of a large object takes long enough for others not to wait for it.
+/// A large object with this many bytes to zero takes so long that other threads must not wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
 
-/// How often an allocation that finds no room collects at most, where other threads take what that frees.
+/// The most collections by an allocation that finds no room while other threads take the memory that they free.
 const MOST_COLLECTIONS: u32 = 8;
-/// How many collections it waits for in all: after those of others it may be long until it runs, and all is taken by then.
+/// The most collections for which it waits in all: after another thread's collection all memory may be taken before it
+/// runs.
 const MOST_WAITED_FOR: u32 = 64;
 
-/// A large object, or pages for it that will take long to zero.
+/// A large object, or pages for it that take long to zero.
 enum Allocation<'h> {
     Object(NonNull<u8>),
     Pages(LargePages<'h>),
 }
 
 impl Mutator {
-    /// A cell of `shape` that is not yet taken: write the object, then [`AllocBuffer::commit`]. May collect.
+    /// A cell of `shape` that is not yet allocated: write the object, then call [`AllocBuffer::commit`]. May collect.
     #[inline(always)]
     pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         match self.buffer(shape).peek(cell) {
@@ -37,12 +38,12 @@ impl Mutator {
         }
     }
 
-    /// The slow half of [`Mutator::reserve`].
+    /// The slow path of [`Mutator::reserve`].
     #[cold]
     #[inline(never)]
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let buffer = self.buffer(shape);
-        // Nothing can be due where a span still has cells and nobody waits.
+        // No collection can be due while a span still has cells, if no thread asks this one to stop.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
@@ -51,7 +52,7 @@ impl Mutator {
             }
         }
         self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
-        // The thread that was stopped by a signal meanwhile has kept its run; polls are over.
+        // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
         let found = buffer.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(found.as_ptr() as usize);
         Ok(found)
@@ -68,7 +69,8 @@ impl Mutator {
                 let object = self.reserve(ty.shape(), cell)?;
                 let buffer = self.buffer(ty.shape());
                 assert!(buffer.cell_size() == cell, "the type is another heap's: register it with this one");
-                // SAFETY: it was reserved just now, is as large as the shape's cells, and zero where it may hold pointers.
+                // SAFETY: it was reserved just now, has the size of the shape's cells, and is zero where it may hold
+                // pointers.
                 unsafe { buffer.commit(object, cell) };
                 Ok(object)
             }
@@ -83,7 +85,7 @@ impl Mutator {
         }
         let object = self.allocate(ty)?;
         if self.heap().space().layouts().shape(ty.shape()).kind() == ScanKind::NoPointers {
-            // SAFETY: the object is new, of this size, and known to this thread alone.
+            // SAFETY: the object is new, of this size, and known only to this thread.
             unsafe { object.as_ptr().write_bytes(0, ty.size()) };
         }
         Ok(object)
@@ -99,7 +101,7 @@ impl Mutator {
         zeroed: bool,
     ) -> Result<NonNull<u8>, AllocError> {
         let owner = self.owned();
-        // Pages that no stop knows of become an object in the section in which they are taken.
+        // Pages that no stop knows of become an object in the no-preempt region in which they are taken.
         let taken = self.retry(bytes, || {
             let large = owner.take_large(shape, bytes, zeroed)?;
             if large.bytes_to_zero() >= LONG_TO_ZERO {
@@ -113,14 +115,15 @@ impl Mutator {
             Allocation::Pages(large) => large,
         };
         if self.blocking(|| large.zero()).is_err() {
-            // On a stack where it cannot be left out of collections it is waited for.
+            // On an unknown stack the thread cannot enter a blocking region: collections wait for it.
             large.zero();
         }
         let _no_preempt = self.record().no_preempt();
         Ok(large.finish())
     }
 
-    /// Tries `attempt`, which asks for memory for an object of `bytes` bytes, collecting when that is due or may help.
+    /// Calls `attempt`, which asks for memory for an object of `bytes` bytes, until it succeeds; collects when that is
+    /// due or may help.
     pub(crate) fn retry<R>(
         &self,
         bytes: usize,
@@ -153,14 +156,14 @@ impl Mutator {
             };
             let due = matches!(refused, SpaceError::CollectionDue);
             match refused {
-                // Other threads may have used up a new budget meanwhile, so being due again is no failure. Near a limit
-                // a collection may be put off: then what is left is used up first.
+                // Other threads may have used up a new budget meanwhile, so a second due collection is no failure. Near
+                // a limit a collection may be put off: then the remaining memory is used first.
                 SpaceError::CollectionDue if !may_collect() => {
                     space.put_off_collection(cycle);
                     continue;
                 }
                 SpaceError::CollectionDue => {}
-                // The same goes for what others have taken since; but what is in small pieces never fits.
+                // The same holds for memory that other threads have taken since; but fragmented memory never fits.
                 _ if collections > 0 && !self.helps_again(bytes, (collections, mine), trimmed)
                     || !may_collect() =>
                 {
@@ -175,7 +178,7 @@ impl Mutator {
                     || state.cycles().collections() == seen.0,
                     Cause::BudgetExhausted(bytes),
                 ),
-                // Whoever collected meanwhile what is young alone has not looked for room.
+                // A young collection by another thread meanwhile has not looked for room.
                 false => heap.collect_if(
                     self,
                     || state.cycles().full_collections() == seen.1,
@@ -186,9 +189,9 @@ impl Mutator {
         }
     }
 
-    /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, of which `mine` were this
-    /// thread's: other threads have taken what those freed, have closed arenas since, or have given quarantined addresses back
-    /// since the attempt, before which that was done in cycle `trimmed` last.
+    /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, including `mine` by
+    /// this thread: other threads have taken the memory that those freed, have closed arenas since, or have released
+    /// quarantined addresses since the attempt; `trimmed` is the cycle of the last release before it.
     #[cold]
     fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
         let (state, pacer) = (self.shared(), self.heap().pacer());
@@ -220,40 +223,40 @@ impl Mutator {
     /// Collects now. A collection that begins after the call has ended when this returns.
     ///
     /// # Errors
-    /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that it was attached
-    /// with, which cannot be scanned.
+    /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that with which it
+    /// was attached, which cannot be scanned.
     pub fn collect(&self) -> Result<(), MisuseError> {
         self.heap().collect_if(self, || true, Cause::Program(Collection::Full)).map(|_| ())
     }
 
-    /// The same of what was made since the last collection, if the heap has young collections now; otherwise of everything. What
-    /// is older stays.
+    /// The same with a young collection, if the heap has young collections now, and otherwise a full one.
     ///
     /// # Errors
-    /// As [`Mutator::collect`].
+    /// As for [`Mutator::collect`].
     pub fn collect_young(&self) -> Result<(), MisuseError> {
         self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
     }
 
-    /// Begins a full marking that goes on while the program runs, in steps that it asks for; false if one is under way already, or
-    /// the kernel gives no memory for it. A young collection comes with it. A full collection that is asked for meanwhile ends it first.
+    /// Begins a concurrent full marking that this thread drives in steps; false if one is active already, or the kernel
+    /// gives no memory for it. A young collection comes with it. A request for a full collection meanwhile ends it
+    /// first.
     ///
     /// # Errors
-    /// As [`Mutator::collect`], like those that follow.
+    /// As for [`Mutator::collect`], also in the two functions below.
     #[doc(hidden)]
     pub fn begin_stepped_marking(&self) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();
         collector.start_marking(state, self)
     }
 
-    /// Follows N edges of it, or scans so many pieces of objects; false if there is nothing left now.
+    /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
     #[doc(hidden)]
     pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();
         collector.step_marking(state, self, edges)
     }
 
-    /// Marks what is left, and ends it, as a full collection ends; false if none is under way.
+    /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
     #[doc(hidden)]
     pub fn finish_marking(&self) -> Result<bool, MisuseError> {
         let (collector, state) = self.heap().stepped_marking();

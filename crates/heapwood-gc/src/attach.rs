@@ -1,9 +1,9 @@
-//! Attaching a thread to a heap, and detaching it; and, in one place, whether a thread is attached already.
+//! Attaching a thread to a heap, and detaching it; one place knows whether a thread is attached already.
 //!
-//! A mutator is taken from those that earlier threads have left, or made in mapped memory of its own. A thread's record links
-//! its mutators, one for each heap it is attached to (`process.rs`). A thread that forgets to detach is detached as it
-//! exits. Invariant: a mutator is in its thread's record from when it is attached until it is detached; meanwhile the thread's
-//! end is noticed.
+//! A mutator is a spare one that an earlier thread has left, or is made in mapped memory of its own. A thread's record
+//! links its mutators, one for each heap to which it is attached (`process.rs`). A thread that forgets to detach is
+//! detached when it exits. Invariant: a mutator is in its thread's record from its attachment until it is detached, and
+//! the thread's end is noticed meanwhile.
 
 use crate::error::{HeapError, MisuseError};
 use crate::heap::Heap;
@@ -27,20 +27,22 @@ impl Mutator {
     /// pointers; `None` asks the system. A thread that exits is detached, if it was not before.
     ///
     /// # Errors
-    /// It is attached to this heap already, the system does not say where its stack ends, or there is no memory for it.
+    /// The thread is attached to this heap already, the system does not say where its stack ends, or there is no memory
+    /// for the mutator.
     pub fn attach(heap: &Heap, stack_end: Option<usize>) -> Result<Attached<'_>, HeapError> {
         Self::attach_on(heap, stack_end.map_or(StackGiven::Own, StackGiven::End))
     }
 
-    /// The mutator by which the calling thread is attached to `heap`.
+    /// The mutator with which the calling thread is attached to `heap`.
     pub fn here(heap: &Heap) -> Option<NonNull<Mutator>> {
         record().iter().find(|mutator| core::ptr::eq(mutator.heap(), heap)).map(NonNull::from)
     }
 
-    /// [`Mutator::attach`], with what is known of the stack.
+    /// [`Mutator::attach`], with the known bounds of the stack.
     ///
     /// # Errors
-    /// As [`Mutator::attach`]; or only the end is known of a stack that is not the thread's own, and signals stop threads.
+    /// As for [`Mutator::attach`]; or only the end is known of a stack that is not the thread's own, and signals stop
+    /// threads.
     pub fn attach_on(heap: &Heap, stack: StackGiven) -> Result<Attached<'_>, HeapError> {
         let record = record();
         if Self::here(heap).is_some() {
@@ -51,16 +53,17 @@ impl Mutator {
             return Err(HeapError::StackBounds);
         }
         notice_end(thread_ends)?;
-        // A collection holds the registry's lock: while the thread waits for that, those of its other heaps go on.
+        // A collection holds the registry's lock: while the thread waits for that, collections of its other heaps go
+        // on.
         record.elsewhere(Some(&beside), |left| {
-            // In verify mode none is used again.
+            // In verify mode no mutator is used again.
             let spare = if heap.state().verifies() { None } else { heap.registry().take_spare() };
             let mutator = match spare {
                 Some(mutator) => mutator,
                 // SAFETY: the state is the heap's first field, and a heap outlives its mutators.
                 None => unsafe { Mutator::map(heap.kernel(), NonNull::from(heap).cast())? },
             };
-            // SAFETY: the mutator is this thread's alone, and the record, too; the mutator stays until it is detached.
+            // SAFETY: only this thread uses the mutator and the record; the mutator stays until it is detached.
             unsafe {
                 Mutator::assign(mutator, stack, record);
                 record.attach(heap.registry(), mutator.as_ref(), left);
@@ -71,7 +74,7 @@ impl Mutator {
 }
 
 impl Heap {
-    /// Collects now, on any thread: one that is not attached to this heap has nothing in it that is scanned. A collection that
+    /// Collects now, on any thread; a thread that is not attached to this heap has no roots in it. A collection that
     /// begins after the call has ended when this returns.
     ///
     /// # Errors
@@ -94,10 +97,10 @@ impl Attached<'_> {
         ManuallyDrop::new(self).mutator
     }
 
-    /// Takes back what [`Attached::into_raw`] gave.
+    /// Takes back the mutator that [`Attached::into_raw`] gave.
     ///
     /// # Safety
-    /// 1. It was given to this thread, has not been taken back, and its heap exists as long as what is returned.
+    /// 1. It was given to this thread, has not been taken back, and its heap exists as long as the result.
     pub unsafe fn from_raw(mutator: NonNull<Mutator>) -> Self {
         Attached { mutator, heap: PhantomData }
     }
@@ -114,15 +117,15 @@ impl Deref for Attached<'_> {
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        // A guard that outlived its thread's mutators, in a thread-local value, has nothing left to do.
+        // A guard in a thread-local value may outlive its thread's mutators; then it has nothing to do.
         if record().iter().any(|mutator| core::ptr::eq(mutator, self.mutator.as_ptr())) {
-            // SAFETY: it is attached, and this thread's (a pointer is not sent); it is not used afterwards.
+            // SAFETY: it is attached, and this thread's (the pointer is not Send); it is not used afterwards.
             unsafe { detach(self.mutator) };
         }
     }
 }
 
-/// Detaches the calling thread: its unused cells go back to the heap, and it is no longer stopped or scanned.
+/// Detaches the calling thread: returns its unused cells to the heap; it is no longer stopped or scanned.
 ///
 /// # Safety
 /// 1. The mutator is attached, it is this thread's, and it is not used afterwards.
@@ -134,7 +137,7 @@ unsafe fn detach(this: NonNull<Mutator>) {
     }
 }
 
-/// The rest of that, for a mutator that has been given up: its parts are a collector's to read.
+/// The second half of detaching, for a mutator that was given up: a collector may read its parts.
 ///
 /// # Safety
 /// 1. As for [`detach`].
@@ -142,22 +145,22 @@ unsafe fn leave_registry(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
     let mutator = unsafe { this.as_ref() };
     let (record, registry): (_, &Registry<Mutator>) = (record(), mutator.heap().registry());
-    // A collector that waits for the registry's lock sees a mutator that is as good as stopped; one that holds it ends first,
-    // and meanwhile collections of the thread's other heaps go on.
-    // SAFETY: contract 1; it has given up.
+    // A collector that waits for the registry's lock sees a mutator that is as good as stopped. One that holds it ends
+    // first, and meanwhile collections of the thread's other heaps go on. SAFETY: contract 1; it has given up.
     record.elsewhere(None, |_| unsafe { record.detach(registry, this) });
     if record.iter().next().is_none() {
         forget_end();
     }
 }
 
-/// Detaches a thread that exits: it no longer keeps anybody waiting.
+/// Detaches a thread that exits: no collection waits for it any more.
 fn thread_ends() {
     let record = record();
-    // First in all heaps: while it waits in one for a collection to end, it keeps nobody waiting in another.
+    // First gives up in all heaps: while it waits in one for a collection to end, no collection of another waits for
+    // it.
     record.iter().for_each(Mutator::give_up);
     while let Some(mutator) = record.iter().next().map(NonNull::from) {
-        // SAFETY: it is attached, and its thread is the one that is ending. It uses the heap no more.
+        // SAFETY: it is attached to the thread that is ending, which does not use the heap any more.
         unsafe { leave_registry(mutator) };
     }
 }

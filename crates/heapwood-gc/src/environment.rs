@@ -1,7 +1,6 @@
-//! Settings that the person who runs a program makes: `HEAPWOOD=percent=100,limit=2GiB`, keys and values as in Go's
-//! GODEBUG. Invariant: but for `trace`, which says what is told and changes nothing else, nothing reads the variable
-//! unasked; and what it says wrongly changes nothing and ends nothing: it is told, setting by setting, on standard error,
-//! once a process.
+//! Settings by the person who runs a program: `HEAPWOOD=percent=100,limit=2GiB`, with keys and values as in Go's
+//! GODEBUG. Invariant: nothing reads the variable unless a program asks for it, except for `trace`, which changes only
+//! reports. An invalid setting changes nothing and ends nothing: it is reported on standard error, once a process.
 
 use crate::error::{OptionError, SettingError};
 use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
@@ -13,14 +12,14 @@ use heapwood_os::signal;
 /// The variable's name.
 pub const VARIABLE: &str = "HEAPWOOD";
 
-/// Whether it has been told in this process what of the variable is of a wrong form, or names no option; that every heap
-/// would tell. They are this process's, as its environment is.
+/// Whether this process has reported settings of a wrong form, or without an option, which every heap reads. A child
+/// process reports its own.
 static TOLD_FORM: AtomicBool = AtomicBool::new(false);
-/// The same of values, which only those tell that were asked to read all.
+/// The same for values, which only heaps that read all settings report.
 static TOLD_VALUES: AtomicBool = AtomicBool::new(false);
 
 impl SettingError<'_> {
-    /// Whether it concerns every heap, not only those that read all of the variable: no option is meant, or `trace`.
+    /// Whether every heap reports it, not only one that reads all settings: it names no option, or `trace`.
     fn is_of_form(&self) -> bool {
         match self {
             SettingError::NotText | SettingError::NoValue { .. } | SettingError::NoOption { .. } => true,
@@ -32,7 +31,7 @@ impl SettingError<'_> {
 }
 
 impl OptionInfo {
-    /// The value that `text` says: a number, a size such as `2GiB`, or `on` or `off`. It may be out of range.
+    /// Parses a value: a number, a size such as `2GiB`, or `on` or `off`. It may be out of range.
     pub fn parse<'a>(&'static self, text: &'a str) -> Result<u64, SettingError<'a>> {
         let text = text.trim_ascii();
         let wrong = |why| SettingError::Value { option: self, text, why };
@@ -58,8 +57,8 @@ impl OptionInfo {
 }
 
 impl Config {
-    /// These settings, changed by the variable `HEAPWOOD`; what of it cannot be used is told on standard error and
-    /// ignored. So what the variable says counts more than what was set before, and less than what is set afterwards:
+    /// These settings, changed by the variable `HEAPWOOD`. Invalid settings are reported on standard error and ignored.
+    /// The variable overrides settings made before this call; settings made after it override the variable:
     ///
     /// ```
     /// # use heapwood_gc::Config;
@@ -67,7 +66,7 @@ impl Config {
     /// # assert!(config.verify);
     /// ```
     ///
-    /// Nothing reads the variable but this, [`Config::from_env`], `hw_options_env` of the C interface and the command; and
+    /// Only this, [`Config::from_env`], `hw_options_env` of the C interface and the command read the variable; and
     /// every heap whose program did not set the option `trace`, for that option alone.
     #[must_use]
     pub fn with_env(self) -> Self {
@@ -76,8 +75,7 @@ impl Config {
         config
     }
 
-    /// What a heap is made with that is given these settings: what it is to tell, if they do not say, is the variable's to
-    /// say.
+    /// The settings with which a heap is made: if they do not set `trace`, the variable does.
     pub(crate) fn with_trace_of_env(self) -> Self {
         let mut asked = Config::DEFAULT;
         if self.trace.is_none() {
@@ -86,8 +84,7 @@ impl Config {
         Config { trace: self.trace.or(asked.trace), ..self }
     }
 
-    /// Makes the settings of the variable. What is wrong is told, if it has not been: all of it, or what is any heap's
-    /// business.
+    /// Applies the settings of the variable. Reports invalid ones, once: all, or only those that concern every heap.
     fn read_variable(&mut self, all: bool) {
         let Some(text) = std::env::var_os(VARIABLE) else { return };
         let tells_form = !TOLD_FORM.swap(true, Ordering::Relaxed);
@@ -103,13 +100,13 @@ impl Config {
         }
     }
 
-    /// The defaults, changed by the variable `HEAPWOOD` as [`Config::with_env`] says.
+    /// The defaults, changed by the variable `HEAPWOOD` as in [`Config::with_env`].
     pub fn from_env() -> Self {
         Config::DEFAULT.with_env()
     }
 
-    /// Makes the settings of `text`, `key=value` separated by commas, of which the last of a key counts; what cannot be
-    /// made is told to `warn` and changes nothing.
+    /// Applies the settings in `text`: `key=value`, separated by commas; the last of a key counts. An invalid one goes
+    /// to `warn` and changes nothing.
     pub fn set_each(&mut self, text: &str, mut warn: impl FnMut(SettingError<'_>)) {
         for setting in text.split(',').map(str::trim_ascii).filter(|setting| !setting.is_empty()) {
             if let Err(why) = self.set_one(setting) {
@@ -130,14 +127,14 @@ impl Config {
     }
 }
 
-/// The option that is meant by a name with at most two letters wrong.
+/// The option whose name differs from `name` in at most two letters.
 fn nearest(name: &str) -> Option<&'static str> {
     let near = OPTIONS.iter().filter_map(|option| Some((distance(name, option.name)?, option.name)));
     near.filter(|&(distance, name)| distance <= 2 && 2 * distance < name.len()).min().map(|(_, name)| name)
 }
 
-/// How many letters must be changed, added or left out to make one word of the other (Levenshtein's distance); `None` for
-/// words longer than any option.
+/// The least number of letters to change, add or remove to make one word into the other (Levenshtein's distance);
+/// `None` for words longer than any option.
 fn distance(a: &str, b: &str) -> Option<usize> {
     const MOST: usize = 24;
     let mut row: [usize; MOST + 1] = core::array::from_fn(|i| i);

@@ -1,5 +1,5 @@
-//! Why something was refused, in words a user can act on.
-//! Invariant: each names the cause and the next step; making one or telling it allocates nothing.
+//! Errors, in words a user can act on. Invariant: each names the cause and the next step; making or formatting one
+//! allocates nothing.
 
 pub use crate::size::SizeError;
 
@@ -9,35 +9,35 @@ use heapwood_heap::{ArenaBytes, NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};
 use heapwood_os::OsError;
 
-/// Why no object could be allocated.
+/// Why an allocation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocError {
-    /// What is alive leaves no room under the heap's limit.
+    /// Live objects leave no room under the heap's limit.
     Limit {
-        /// What was asked for, in bytes.
+        /// The requested bytes.
         bytes: usize,
         /// The limit in bytes.
         limit: usize,
-        /// What was alive at the last collection, in bytes.
+        /// Live bytes at the last collection.
         live: usize,
-        /// A collection might make room, but with so much alive it would find little, and collections would take more than
-        /// half of the time.
+        /// A collection was put off: with this much live memory it would free little, and collections would take more
+        /// than half of the time.
         put_off: bool,
-        /// What arenas have of it.
+        /// The part that arenas have.
         arenas: ArenaBytes,
     },
-    /// The heap's address range has no room of this size.
+    /// The reserved address space has no room of this size.
     Window(NoRoom),
     /// The memory that the process may have is used up.
     Memory {
-        /// What was asked for, in bytes.
+        /// The requested bytes.
         bytes: usize,
-        /// What the heap may take up.
+        /// The most bytes that the heap may take up.
         most: usize,
-        /// What was alive at the last collection, in bytes.
+        /// Live bytes at the last collection.
         live: usize,
-        /// What arenas have of it.
+        /// The part that arenas have.
         arenas: ArenaBytes,
     },
     /// The kernel gave no memory.
@@ -104,7 +104,7 @@ impl fmt::Display for ArenaError {
 
 impl core::error::Error for ArenaError {}
 
-/// What of the room is arenas', which `live` leaves out, and what to do.
+/// Adds the arenas' part, which `live` does not include, and the next step.
 fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt::Result {
     let ArenaBytes { in_use, quarantined, .. } = arenas;
     if in_use > 0 {
@@ -113,7 +113,7 @@ fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt
     if quarantined > 0 {
         write!(
             f,
-            ", and {quarantined} are addresses of arenas that were freed, which rest until a full collection meets no pointer to \
+            ", and {quarantined} are addresses of freed arenas, in quarantine until a full collection finds no pointer to \
              them; clear such pointers, or free arenas with the promise that there are none (HW_ARENA_RECYCLE)"
         )?;
     }
@@ -126,7 +126,7 @@ impl fmt::Display for AllocError {
             AllocError::Limit { bytes, limit, live, put_off, arenas } => {
                 write!(
                     f,
-                    "no room for {bytes} bytes: the heap's limit is {limit} bytes, of which {live} were alive after the \
+                    "no room for {bytes} bytes: the heap's limit is {limit} bytes, and {live} were live after the \
                      last collection"
                 )?;
                 if *put_off {
@@ -140,7 +140,7 @@ impl fmt::Display for AllocError {
                 write!(
                     f,
                     "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
-                     allows (memory.max), and {live} were alive after the last collection"
+                     allows (memory.max), and {live} were live after the last collection"
                 )?;
                 tell_room(f, *arenas, "raise it")
             }
@@ -157,7 +157,7 @@ impl core::error::Error for AllocError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FreeError {
-    /// What was given is not what can be freed.
+    /// The address is not that of an object that can be freed.
     Refused(heapwood_heap::FreeError),
     /// The mutator cannot be used now.
     Misuse(MisuseError),
@@ -201,9 +201,8 @@ impl fmt::Display for MisuseError {
             MisuseError::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
             MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",
             MisuseError::OtherStack => {
-                "the thread runs on another stack (a fiber's, or one that was switched to for depth) than that it was \
-                 attached with, and did not announce it: register the stack and announce the switch, or collect on the \
-                 thread's own"
+                "the thread runs on another stack (a fiber's, or one for deep recursion) than the one it was attached on, and \
+                 did not announce it: register the stack and announce the switch, or collect on the thread's own stack"
             }
         })
     }
@@ -226,23 +225,23 @@ pub enum HeapError {
     },
     /// The process may have too little memory for any heap.
     Memory {
-        /// What it may have, in bytes.
+        /// The bytes that it may have.
         bytes: usize,
-        /// What a heap needs at least.
+        /// The bytes that a heap needs at least.
         least: usize,
     },
-    /// Threads that are stopped by signals cannot be had with young collections, which was asked for.
+    /// Stopping threads by signals excludes young collections, which were requested.
     SignalsAndYoung,
-    /// Threads that are stopped by signals cannot be had without scanning stacks, which was asked for.
+    /// Stopping threads by signals requires scanning stacks, which was turned off.
     SignalsAndPrecise,
-    /// No program can do with this signal as it likes.
+    /// Programs cannot use this signal.
     Signal {
         /// Its number.
         signal: u32,
     },
     /// The system does not say where this thread's stack ends.
     UnknownStack,
-    /// Only the end is known of the stack, which is not the thread's own, and a signal may come when it is on another.
+    /// The stack is not the thread's own and only its end is known; a signal may come while the thread is on another.
     StackBounds,
     /// The thread is attached to the heap already.
     AttachedAlready,
@@ -250,7 +249,7 @@ pub enum HeapError {
     ThreadKeys,
     /// Threads are attached to the heap.
     MutatorsAttached {
-        /// How many.
+        /// The number of threads.
         count: usize,
     },
 }
@@ -300,7 +299,7 @@ impl fmt::Display for HeapError {
             ),
             HeapError::MutatorsAttached { count } => {
                 let are = if *count == 1 { "thread is" } else { "threads are" };
-                write!(f, "{count} {are} attached to the heap: each detaches itself first")
+                write!(f, "{count} {are} attached to the heap: detach each first, from that thread")
             }
         }
     }
@@ -323,9 +322,9 @@ impl From<OptionError> for HeapError {
 /// An option that is out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionError {
-    /// Which.
+    /// The option.
     pub option: &'static OptionInfo,
-    /// What was asked for, in its unit.
+    /// The rejected value, in its unit.
     pub value: u64,
 }
 
@@ -343,33 +342,33 @@ impl fmt::Display for OptionError {
 
 impl core::error::Error for OptionError {}
 
-/// Why a setting, such as one of the variable `HEAPWOOD`, cannot be made.
+/// Why a setting, such as one of the variable `HEAPWOOD`, was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingError<'a> {
     /// The text is not UTF-8.
     NotText,
-    /// A setting without an equals sign.
+    /// The setting has no equals sign.
     NoValue {
-        /// All of it.
+        /// The whole setting.
         setting: &'a str,
     },
     /// There is no such option.
     NoOption {
-        /// What it was called.
+        /// The unknown name.
         name: &'a str,
-        /// The name that is like it.
+        /// A similar name.
         nearest: Option<&'static str>,
-        /// Those that there are.
+        /// All options.
         options: &'static [OptionInfo],
     },
-    /// The text is no value of the option.
+    /// The text is not a value of the option.
     Value {
-        /// Which option.
+        /// The option.
         option: &'static OptionInfo,
-        /// What was given.
+        /// The rejected text.
         text: &'a str,
-        /// Why it is no size, where a size is wanted.
+        /// Why it is not a size, if the option is one.
         why: Option<SizeError>,
     },
     /// The value is out of range.
@@ -415,21 +414,21 @@ impl core::error::Error for SettingError<'_> {}
 pub enum RootError {
     /// The table is full.
     Full {
-        /// How many it holds.
+        /// The most roots.
         most: usize,
     },
-    /// There are as many stacks as a heap can have.
+    /// The heap has as many stacks as it can have.
     TooManyStacks {
-        /// How many.
+        /// The most stacks.
         most: usize,
     },
-    /// The addresses are none of a stack: the end is not above the beginning.
+    /// The addresses are not those of a stack: the end is not above the beginning.
     NoStack,
-    /// The kernel gave no memory for more, or no thread to keep up with libraries.
+    /// The kernel gave no memory, or no thread to watch libraries.
     Kernel(OsError),
     /// No library holds the address.
     NoLibrary {
-        /// What was to be in one.
+        /// The address.
         address: usize,
     },
 }
@@ -443,7 +442,10 @@ impl fmt::Display for RootError {
                  memory again"
             ),
             RootError::NoStack => {
-                write!(f, "a stack has a lowest address, and one past its highest, which is greater")
+                write!(
+                    f,
+                    "the end of a stack is not above its lowest address: give its lowest address, and one past its highest"
+                )
             }
             RootError::Full { most } => write!(
                 f,
@@ -470,7 +472,7 @@ pub enum StackError {
     Busy,
     /// The stack was removed.
     Removed,
-    /// The address from which on the thread's stack is in use does not lie on the stack that it is on.
+    /// The lowest address in use does not lie on the stack that the thread was announced to be on.
     NotOnIt,
     /// The mutator cannot be used now.
     Misuse(MisuseError),
@@ -479,11 +481,11 @@ pub enum StackError {
 impl fmt::Display for StackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            StackError::Busy => "a thread is on the stack: it is switched away from first",
+            StackError::Busy => "a thread is on the stack: switch it to another stack first",
             StackError::Removed => "the stack was removed from the heap: register it again",
             StackError::NotOnIt => {
-                "the thread is not on the stack that it was said to be on: each switch is announced, that back to the thread's \
-                 own stack, too"
+                "the thread is not on the stack that it was said to be on: each switch is announced, also the one back \
+                 to the thread's own stack"
             }
             StackError::Misuse(e) => return e.fmt(f),
         })
@@ -498,10 +500,10 @@ impl core::error::Error for StackError {}
 pub enum HandleError {
     /// The table is full.
     Full {
-        /// How many it holds.
+        /// The most handles.
         most: usize,
     },
-    /// The kernel gave no memory for more.
+    /// The kernel gave no memory.
     Kernel(OsError),
 }
 
@@ -524,11 +526,11 @@ impl core::error::Error for HandleError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeError {
-    /// The description is wrong.
+    /// The layout is invalid.
     Layout(LayoutError),
-    /// The program is wrong.
+    /// The program is invalid.
     Program(ProgramError),
-    /// The description is right, but the heap has no room for it, or cannot use it.
+    /// The description is valid, but the heap has no room for it, or cannot use it.
     Shape(ShapeError),
 }
 

@@ -1,17 +1,18 @@
-//! What a heap does when its process forks, so that the child, which has one thread and a copy of the memory, can allocate, collect,
+//! A heap's part in a fork, so that the child, which has one thread and a copy of the memory, can allocate, collect,
 //! start threads and end.
 //!
-//! Before it forks nobody is in a section (`mutator/no_preempt.rs`), no piece of the library's work is under way
-//! (`state/fork_gate.rs`), and all locks are held, in one order: registry, roots, handles, stacks, the statistics, what of the
-//! remembered set and the logs is shared, the client's, types, programs, span lists, pages. But for those that a collection holds which
-//! has stopped threads, or waits for them: while it waits, or marks, it changes nothing that a child needs, and it goes on in the
-//! parent as if nothing had been. In the child it is given up. Its marks are forgotten when the next begins; other threads'
-//! mutators are emptied and taken off the list when it is next used, so that a child that only calls exec pays for nothing.
+//! Before the fork no thread is in a no-preempt region (`mutator/no_preempt.rs`), no slice of the library's work is
+//! active (`state/fork_gate.rs`), and the forking thread holds all locks, in one order: registry, roots, handles,
+//! stacks, statistics, remembered set, logs, the client's, types, programs, span lists, pages. It does not take the
+//! locks of a collection that has stopped threads, or waits for them: while the collection waits or marks, it changes
+//! nothing that a child needs, and it goes on in the parent undisturbed. The child abandons it. The next collection
+//! clears its marks. The child flushes other threads' mutators and removes them from the list when the list is next
+//! used, so a child that only calls exec pays nothing.
 //!
-//! Each wait is bounded (`process.rs`). One that ends without success lets go of what was taken before any piece can begin, in which what a
-//! collection holds would change.
+//! Each wait is bounded (`process.rs`). A failed attempt releases its locks before any slice can begin, because a slice
+//! could change the set of locks that the collection holds.
 //!
-//! Invariants: the handlers hold nothing that a child waits for; a child's heap is what it would be if the other threads had been
+//! Invariants: the handlers hold nothing that a child waits for; a child's heap is as if the other threads had been
 //! detached and the collection not begun.
 
 use crate::error::ArenaError;
@@ -24,7 +25,7 @@ use heapwood_os::message::write_line;
 use heapwood_os::stack::{thread_id, thread_pointer};
 
 impl Heap {
-    /// Calls `f` with each lock, in the order in which they are taken, and whether a collection holds it if it holds `held`.
+    /// Calls `f` with each lock, in lock order, and whether the collection with the locks `held` holds it.
     fn for_each_lock(&self, held: u32, f: &mut dyn FnMut(&dyn ForkLock, bool)) {
         let (collector, state) = (self.collector(), self.state());
         f(self.registry().fork_lock(), held & REGISTRY != 0);
@@ -38,7 +39,7 @@ impl Heap {
         self.space().fork_locks(&mut |lock| f(lock, false));
     }
 
-    /// Frees of the first `count` locks those that were taken as a collection held `held`.
+    /// Releases those of the first `count` locks that this thread took while a collection held `held`.
     fn let_go(&self, held: u32, count: usize) {
         let mut number = 0;
         self.for_each_lock(held, &mut |lock, is_held| {
@@ -81,7 +82,7 @@ impl Forks for Heap {
             whole = whole && (is_held || patience.waits_until(|| lock.try_hold()));
             passed += usize::from(whole);
             if whole && passed == 1 {
-                // With the registry's lock the threads of the list are there, and so are their records.
+                // The registry's lock keeps the threads of the list, and so their records.
                 let mut others = self.registry().attached_list().filter(|m| !m.is_mine());
                 whole = others.all(|m| patience.waits_until(|| !m.is_in_no_preempt()));
             }
@@ -98,19 +99,20 @@ impl Forks for Heap {
 
     fn after_fork_in_child(&self) {
         let (collector, state) = (self.collector(), self.state());
-        // A thread that marks and forks, as a trace function might, goes on in the child, and with it the collection.
+        // A thread that marks and forks, as a trace function might, goes on in the child, and so does the collection.
         if state.marking_threads().is_marking(thread_pointer()) {
             return self.after_fork_in_parent();
         }
         let was_stopped = state.fork_gate().held() & REGISTRY != 0;
-        // SAFETY: no other thread is here, this one holds all that it took without guards, and what they guard is whole.
+        // SAFETY: no other thread exists, this one holds without guards all that it took, and the guarded data are
+        // whole.
         self.for_each_lock(0, &mut |lock, _| unsafe { lock.free_in_child() });
-        // SAFETY: as above; who held these was between two pieces, or is a collection that is given up.
+        // SAFETY: as above; the holder of these was between two slices, or is an abandoned collection.
         unsafe { collector.free_in_child(was_stopped) };
         state.fork_gate().forget();
         state.marking_threads().forget_markers();
         self.space().go_on_after_fork();
-        // Stores that other threads had not told of are in nobody's hands.
+        // Other threads' unreported stores are lost.
         state.remembered().overflow();
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
         mine.for_each(|m| m.is_this_process(thread_id()));
@@ -134,13 +136,13 @@ mod tests {
 
     const CONFIG: Config = Config::DEFAULT.huge_pages(false).address_space(64 << 20);
 
-    /// A fork waits for what other tests are inside of, too: so one at a time.
+    /// A fork waits for the regions and locks of other tests, too: so one at a time.
     static TURN: Mutex<()> = Mutex::new(());
 
-    /// Forks a child, which ends with what `f` returns there; what it ended with.
+    /// Forks a child that exits with the result of `f`; returns its exit status.
     fn in_child(f: impl FnOnce() -> i32) -> i32 {
-        // SAFETY: the child uses heaps, which may be used there, and ends without what the test harness does at its end. One that
-        // hangs is ended.
+        // SAFETY: the child uses heaps, which it may, and exits without the test harness's cleanup. A child that hangs
+        // is killed.
         unsafe {
             let child = libc::fork();
             if child == 0 {
@@ -153,8 +155,9 @@ mod tests {
         }
     }
 
-    /// Forks while another thread is inside of something, in each of two heaps, for longer than several attempts take. Whoever
-    /// forks waits, and holds nothing afterwards, in either heap: neither what the last attempt took nor what those took that failed.
+    /// Forks while another thread is inside something, in each of two heaps, for longer than several attempts take. The
+    /// forking thread waits, and holds nothing afterwards, in either heap: no lock of the last attempt, and none of the
+    /// failed ones.
     fn a_child_finds_nobody_inside(of: impl Fn(&Heap, &dyn Fn()) + Sync) {
         let _turn = TURN.lock();
         let heaps: [HeapBox; 2] = core::array::from_fn(|_| Heap::create(&SYSTEM, CONFIG).unwrap());
@@ -218,7 +221,7 @@ mod tests {
         });
     }
 
-    /// A trace function that waits, if it is to, until the process forks; and whether it has been called.
+    /// A trace function waits, if `WAITS`, until the process forks, and sets `MARKS` when it is called.
     static WAITS: AtomicBool = AtomicBool::new(false);
     static MARKS: AtomicBool = AtomicBool::new(false);
 
@@ -229,8 +232,8 @@ mod tests {
         }
     }
 
-    /// A signal of one heap has stopped a thread that holds a lock of another, and the collection cannot end before the fork, or its
-    /// first attempt, is over.
+    /// A signal of one heap has stopped a thread that holds a lock of another, and the collection cannot end before the
+    /// fork, or its first attempt, is over.
     #[test]
     fn a_fork_lets_threads_go_on_that_wait_for_it() {
         let _turn = TURN.lock();

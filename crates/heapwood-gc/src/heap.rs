@@ -1,6 +1,6 @@
-//! The heap, as those above see it: a space, the mutators attached to it, its roots, its collector. Everything hangs off it;
-//! there is no global state. Invariant: it lives in mapped memory at a fixed address, since mutators point to it, and its
-//! first field is what they read of it.
+//! The heap: a space, the mutators attached to it, its roots, its collector. It owns all state; there is no global
+//! state. Invariant: it lives in mapped memory at a fixed address, because mutators point to it, and its first field is
+//! the part that they read.
 
 use crate::background::Background;
 use crate::collect::{Cause, Collector, Work};
@@ -35,7 +35,7 @@ use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
-/// A small heap has room for fewer handles: one for N bytes of its window.
+/// A small heap has room for fewer handles: one for each N bytes of its reservation.
 const WINDOW_BYTES_A_HANDLE: usize = 256;
 
 /// A garbage-collected heap.
@@ -47,16 +47,16 @@ pub struct Heap {
     config: Config,
     kernel: KernelRef,
     ticks: TickClock,
-    /// For what its client shares among threads.
+    /// A lock for data that its client shares among threads.
     client: Lock<()>,
     forker: Forker,
 }
 
 const _: () = assert!(offset_of!(Heap, state) == 0, "Mutator::heap relies on it");
 
-/// A heap that its owner keeps in place. Dropping it releases all its memory at once (in verify mode its addresses are kept for a
-/// while, so that who uses what was in it is told); but if a thread is attached (whose
-/// guard was forgotten) that memory stays, for the thread may use it until it ends.
+/// A heap in a fixed place. Dropping it releases all its memory at once; in verify mode its addresses are kept for a
+/// while, so that a late use of them is reported. If a thread is still attached (its guard was forgotten), the memory
+/// stays, because the thread may use it until it ends.
 pub struct HeapBox {
     heap: ManuallyDrop<MappedBox<Heap>>,
 }
@@ -70,7 +70,7 @@ impl Deref for HeapBox {
 
 impl Drop for HeapBox {
     fn drop(&mut self) {
-        // Both use the heap.
+        // All three use the heap.
         self.heap.background.end(&self.heap.state);
         self.heap.forker.end();
         self.heap.collector.tracing().end();
@@ -78,9 +78,9 @@ impl Drop for HeapBox {
             return;
         }
         let (verifies, used) = (self.heap.state.verifies(), self.heap.space().extent());
-        // SAFETY: what is returned is dropped after the heap, at the earliest.
+        // SAFETY: the result is dropped after the heap.
         let addresses = verifies.then(|| unsafe { self.heap.space().give_addresses_away() });
-        // SAFETY: nobody uses the heap any more, and this is the last that is done with it here.
+        // SAFETY: nobody uses the heap any more, and nothing below uses it.
         unsafe { ManuallyDrop::drop(&mut self.heap) };
         if let Some(addresses) = addresses {
             keep_addresses(addresses, used);
@@ -111,8 +111,8 @@ impl Heap {
         }
     }
 
-    /// Makes a heap with a window of this size. All else that it needs addresses for is had with it or not at all, and
-    /// something is left for the program.
+    /// Makes a heap with a reservation of this size. It makes all other reservations too, or fails, and leaves a margin
+    /// of addresses for the program.
     fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
         let margin = hold_margin(kernel)?;
         let space = Space::new(
@@ -141,7 +141,7 @@ impl Heap {
             roots.use_libraries(kernel, true)?;
         }
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
-        // Where every collection is full and finds all threads stopped stores need no barrier.
+        // If every collection is full and stops all threads, stores need no barrier.
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
@@ -168,32 +168,32 @@ impl Heap {
         Ok(HeapBox { heap })
     }
 
-    /// The settings it was made with.
+    /// The options with which it was made.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What injects faults into it, for tests of the tests.
+    /// The planted errors, for tests of the tests.
     #[cfg(heapwood_inject)]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
         self.state.faults()
     }
 
-    /// Who opened and closed arenas, in verify mode.
+    /// The arena log, in verify mode.
     pub(crate) fn arena_log(&self) -> Option<&ArenaLog> {
         self.collector.verify().map(Verify::arenas)
     }
 
-    /// The memory it manages.
+    /// Its memory.
     #[inline(always)]
     pub fn space(&self) -> &Space {
         self.state.space()
     }
 
-    /// A lock for what its client keeps of it and threads share: one that a process holds while it forks, so that it is free in
-    /// the child, and what it guards is whole. As long as it is held no signal stops the thread.
+    /// Locks data that its client keeps in it and threads share. A forking thread holds the lock, so the child finds it
+    /// free and the data whole. While the guard exists no signal stops the thread.
     pub fn lock_for_client(&self) -> impl Sized {
-        // The section comes first: who begins one may have to wait until the process has forked.
+        // The no-preempt region comes first: a thread that begins one may have to wait for a fork.
         let no_preempt = record().no_preempt();
         (self.client.lock(), no_preempt)
     }
@@ -226,7 +226,7 @@ impl Heap {
         self.collector.pacer()
     }
 
-    /// Collects if it is still `wanted`, because an allocation needs it or because the program asks for it; whether it has.
+    /// Collects if it is still `wanted`, for an allocation or on request of the program; returns whether it did.
     ///
     /// # Errors
     /// The mutator cannot be used now, or its thread's stack cannot be scanned.
@@ -244,12 +244,12 @@ impl Heap {
         Ok(collected)
     }
 
-    /// A full marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
+    /// The parts for a marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
     pub(crate) fn stepped_marking(&self) -> (&Collector, &State) {
         (&self.collector, &self.state)
     }
 
-    /// Collects, on a thread without a running mutator; no other collection begins until what is returned goes.
+    /// Collects, on a thread without a running mutator; no other collection begins until the result is dropped.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
         self.background.is_wanted(self.kernel);
@@ -264,7 +264,7 @@ impl Heap {
         Ok(())
     }
 
-    /// How many threads are attached. If it is none, the last has done all it does here.
+    /// The number of attached threads. If it is 0, the last has left completely.
     pub fn mutators(&self) -> usize {
         self.registry().attached()
     }
@@ -275,21 +275,21 @@ impl Heap {
         types::register(self.space(), descriptor)
     }
 
-    /// The form in which the heap keeps a type of `size` bytes whose pointers a program describes: by the number of words up
-    /// to which a mask is faster ([`Config::mask_words`]). Only programs are registered by this.
+    /// The form in which the heap keeps a type of `size` bytes that a program describes: a mask up to the number of
+    /// words for which that is faster ([`Config::mask_words`]). Only a program is registered by this.
     ///
     /// # Errors
-    /// As [`Heap::register_program`].
+    /// As for [`Heap::register_program`].
     pub fn describe(&self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
         let _no_preempt = record().no_preempt();
         types::describe(self.space(), self.config.mask_words as usize, size, program)
     }
 
-    /// Registers a type of `size` bytes whose pointers a program describes, one bit a word, as a program however short.
+    /// Registers a type of `size` bytes as a program that describes its pointers, one bit for each word, however short.
     ///
     /// # Errors
-    /// The size is no type's; the program is wrong, with the byte at fault, or no nest of few loops and too large to be
-    /// unrolled; or the heap has no room for more.
+    /// The size is not that of a type; the program is invalid (the error has the byte), or is no nest of few loops and
+    /// too large to be unrolled; or the heap has no room for more.
     pub fn register_program(
         &self,
         size: usize,
@@ -299,7 +299,7 @@ impl Heap {
         types::register_program(self.space(), size, program)
     }
 
-    /// The type of `size` bytes, which are those of its program.
+    /// The type of `size` bytes with this program of the same size.
     ///
     /// # Errors
     /// The heap has no room for more layouts.
@@ -323,7 +323,7 @@ impl Heap {
     /// Makes the words in `start..end` ambiguous roots.
     ///
     /// # Errors
-    /// As [`Heap::add_root_slots`].
+    /// As for [`Heap::add_root_slots`].
     ///
     /// # Safety
     /// 1. The range stays readable until the root is removed.
@@ -332,11 +332,11 @@ impl Heap {
         self.collector.roots().table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
     }
 
-    /// Registers the stack at these addresses, on which nothing is in use yet, for threads to switch to
+    /// Registers the stack at these addresses, on which no word is in use yet, for threads to switch to
     /// ([`Mutator::switch_stack`]). Its words in use are ambiguous roots until it is removed.
     ///
     /// # Errors
-    /// The addresses are none of a stack, there are too many, or the kernel gives no memory for more.
+    /// The addresses are not those of a stack, there are too many stacks, or the kernel gives no memory for more.
     ///
     /// # Safety
     /// 1. The words stay readable until the stack is removed.
@@ -358,12 +358,12 @@ impl Heap {
         self.collector.roots().stacks().lock().remove(stack)
     }
 
-    /// Makes the writable data of a library ambiguous roots: of that which holds the address, of a function or a variable of its
-    /// own, or of the program. They are until the root is removed, or the library is closed: the next collection removes
-    /// the root of one that is not loaded any more. Thread-local variables are not among them.
+    /// Makes the writable data of a library, or of the program, ambiguous roots: the one that holds the address of a
+    /// function or variable of its own. They are roots until the root is removed or the library is closed; the next
+    /// collection then removes the root. Thread-local variables are not included.
     ///
     /// # Errors
-    /// No library holds the address; or as [`Heap::add_root_slots`], or the kernel starts no thread.
+    /// No library holds the address; or as for [`Heap::add_root_slots`], or the kernel starts no thread.
     pub fn add_library_roots(&self, address: usize) -> Result<RootToken, RootError> {
         self.collector.roots().add_library(self.kernel, address)
     }
@@ -384,13 +384,13 @@ impl Heap {
         self.collector.roots().new_handle(object.get(), self.state.faults())
     }
 
-    /// The handle whose slot ([`Handle::slot`]) is at an address, if a handle of this heap that is held has it. Takes no lock, and
-    /// reads nothing that is not the heap's.
+    /// The held handle of this heap whose slot ([`Handle::slot`]) is at an address, if there is one. Takes no lock, and
+    /// reads only the heap's memory.
     pub fn held_handle(&self, slot: usize) -> Option<Handle> {
         self.collector.roots().held_handle(slot)
     }
 
-    /// Lets a handle refer to another object, or none (null).
+    /// Makes a handle refer to another object, or to none (null).
     ///
     /// # Safety
     /// 1. The handle is this heap's, and held.
@@ -404,16 +404,16 @@ impl Heap {
         self.collector.roots().handles().lock().free_handle(handle)
     }
 
-    /// The object that `addr` points to or into. Objects made since the last collection may be missing (see
-    /// [`Mutator::find`]). Where an arena is there is none: its values are not known one by one.
+    /// The object that `addr` points to or into. Objects allocated since the last collection may be missing (see
+    /// [`Mutator::find`]). It finds no values in arenas, which have no bits of their own.
     pub fn find(&self, addr: usize) -> Option<Object> {
         publication::observe();
         let address = Address::new(addr);
         self.space().find(address).filter(|_| self.space().arenas().find(address).is_none())
     }
 
-    /// Whether an object may begin at `addr`: a cell or a large object does, which the program has not freed, or an arena is there,
-    /// which tells no more. Whether a cell has an object that another thread has just made only that thread knows.
+    /// Whether an object may begin at `addr`: a cell or a large object that the program has not freed, or an address in
+    /// an arena. Only the allocating thread knows whether a cell has a new object.
     pub fn may_begin_object(&self, addr: usize) -> bool {
         publication::observe();
         let (space, address) = (self.space(), Address::new(addr));
@@ -426,23 +426,23 @@ impl Heap {
         }
     }
 
-    /// The arena that `addr` lies in: it is open, or was left to the collector, which has not freed it.
+    /// The arena in which `addr` lies: open, or left to the collector, which has not freed it.
     pub fn arena_at(&self, addr: usize) -> Option<u64> {
         publication::observe();
         self.space().arenas().find(Address::new(addr)).filter(|place| place.is_there).map(|place| place.arena)
     }
 
-    /// Gives the memory of all free pages back to the kernel now, and returns how many bytes that may have been. Only
-    /// what a collection has found dead is free: collect first. Threads go on meanwhile; what they have cached (up
-    /// to half a MiB each) stays.
+    /// Returns the memory of all free pages to the kernel now; the result is the number of bytes that may have been
+    /// released. Only objects that a collection found dead are free: collect first. Threads go on meanwhile; their
+    /// cached pages (up to half a MiB each) stay.
     pub fn release_free_memory(&self) -> usize {
         let released = self.release_all();
         self.background.figures().count_released(released);
         released
     }
 
-    /// Calls `f`, during which the thread is not stopped by a signal and the process does not fork. Between two slices both may
-    /// come.
+    /// Calls `f` in a slice of work: no signal stops the thread, and the process does not fork. Between two slices both
+    /// may happen.
     fn slice_of_work<R>(&self, f: impl FnOnce() -> R) -> R {
         let no_fork = self.state.fork_gate().no_fork();
         let _no_preempt = record().no_preempt_in_slice(&no_fork);
@@ -457,45 +457,46 @@ impl Heap {
         core::iter::from_fn(release).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }
 
-    /// From now on young collections have so much time, after which they promote what is left, or as much as they are worth.
+    /// Sets the time limit of young collections, after which they promote en masse; `None`: as long as they are
+    /// profitable.
     pub fn set_young_time(&self, time: Option<core::time::Duration>) {
         self.state.cycles().set_young_time(time);
     }
 
-    /// From now on it is written down where signals interrupt its threads, line after line, and then from the beginning again.
+    /// Logs from now on where signals interrupt its threads, in a ring of entries.
     pub fn note_interruptions(&self, ring: &'static [AtomicUsize]) {
         assert!(!ring.is_empty());
         self.state.interruptions().note_into(ring);
     }
 
-    /// How many lines of that there are.
+    /// The number of log entries.
     pub fn interruptions(&self) -> usize {
         self.state.interruptions().noted()
     }
 
-    /// The pages as they are now. Those that mutators have cached count as in use.
+    /// The pages as they are now. Pages that mutators have cached count as in use.
     pub fn page_snapshot(&self) -> Snapshot {
         let _no_preempt = record().no_preempt();
         self.space().memory().snapshot()
     }
 
-    /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, while the world
-    /// is stopped for collections.
+    /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on, at
+    /// collections, while the world is stopped.
     pub fn keep_page_snapshots(&self) {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().keep(self.kernel, self.space());
     }
 
-    /// The pages when most were in use, of the moments when collections began and this one; `None` if none are kept, or
-    /// the kernel gave no memory for them.
+    /// The pages when most were in use, at the beginning of a collection or now; `None` if none are kept, or the kernel
+    /// gave no memory for them.
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().before_marking(self.space());
         self.collector.snapshots().peak(self.window_pages())
     }
 
-    /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
-    /// if none are kept, or there was no collection, or no memory for them.
+    /// The pages after the collection that freed most, as if all dead objects had been swept at once; `None` if none
+    /// are kept, or there was no collection, or no memory for them.
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().collected(self.window_pages())
@@ -519,7 +520,7 @@ impl Heap {
         unsafe { self.space().stopped() }.is_valid(members.owners())
     }
 
-    /// How many bytes threads own and do not use: free cells of the spans they have taken, and pages they have cached.
+    /// The bytes that threads own and do not use: free cells of their spans, and cached pages.
     ///
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
@@ -530,7 +531,7 @@ impl Heap {
         unsafe { self.space().stopped() }.owned_unused_bytes()
     }
 
-    /// The figures at this moment.
+    /// The statistics at this moment.
     pub fn stats(&self) -> Stats {
         let _no_preempt = record().no_preempt();
         let (figures, arenas) = (self.space().stats(), self.space().arenas().bytes());
@@ -579,7 +580,7 @@ impl Mutator {
     #[inline(always)]
     pub fn heap(&self) -> &Heap {
         let heap: NonNull<Heap> = self.heap_state().cast();
-        // SAFETY: what a mutator points to is the first field of its heap, by a pointer to all of that (`attach.rs`), and
+        // SAFETY: a mutator points to the first field of its heap, by a pointer to the whole heap (`attach.rs`), and
         // the heap lives as long as a thread is attached.
         unsafe { heap.as_ref() }
     }

@@ -1,38 +1,38 @@
-//! The collector under Heapwood: stopping, roots, marking, pacing, verification.
-//! Invariant: whatever can be reached from the roots when the threads have stopped is never freed.
+//! The collector under Heapwood: stopping, roots, marking, pacing, verification. Invariant: an object that the roots
+//! reach when the threads have stopped is never freed.
 //!
-//! Who may use it: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
-//! programs take `heapwood` or `heapwood-c`.
+//! Users: the crates of Heapwood, and other interfaces over the collector that accept that it changes with them;
+//! programs use `heapwood` or `heapwood-c`.
 //!
-//! A [`Heap`] is a space with everything needed to find what in it is alive. Threads join it through a
-//! [`Mutator`]; a collection stops them at polls (safepoints), marks from the roots, and leaves sweeping to allocation. This
-//! crate speaks of addresses and shapes; typed pointers are the business of those above.
+//! A [`Heap`] is a space and everything needed to find its live objects. Threads join it through a [`Mutator`]; a
+//! collection stops them at polls (safepoints), marks from the roots, and leaves sweeping to allocation. This crate
+//! knows addresses and shapes; typed pointers belong to the crates above.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `heap` | the heap, as those above see it |
-//! | `attach` | threads join and leave |
-//! | `allocate`, `free` | a mutator's allocation, fast and slow; what it frees itself |
-//! | `arena`, `external` | memory for what dies together; what of it lives in the heap |
+//! | `heap` | the heap |
+//! | `attach` | attaching and detaching threads |
+//! | `allocate`, `free` | a mutator's allocation, fast path and slow path; explicit frees |
+//! | `arena`, `external` | memory for objects that die together; its part inside the heap |
 //! | `types` | the types of objects |
-//! | `background` | the heap's own thread: it sweeps, collects idle heaps, gives memory back |
+//! | `background` | the heap's own thread: it sweeps, collects idle heaps, returns memory |
 //! | `collect` | one collection, as a list of phases |
-//! | `pause` | a stopped heap, as those phases see it |
+//! | `pause` | a stopped heap, for those phases |
 //! | [`policy`] | when the next collection is due, and how large the heap may become |
-//! | `room` | what the process leaves a heap: addresses and memory |
-//! | `observe` | figures, the phase clock, what is told of collections, snapshots of the pages, the checks of verify mode |
+//! | `room` | the addresses and memory that the process leaves a heap |
+//! | `observe` | statistics, the phase clock, reports of collections, page snapshots, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: allocation buffers, safepoints, the write barrier |
 //! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
-//! | `fork` | what a heap does when its process forks |
-//! | `process` | what there is once a process: threads' records, handlers of signals |
-//! | `state` | what mutators and the collector share |
-//! | [`options`], `environment` | what a heap is made with, and the variable `HEAPWOOD` |
-//! | [`error`] | why something was refused |
+//! | `fork` | a heap's part in a fork |
+//! | `process` | state that a process has once: thread records, signal handlers |
+//! | `state` | the state that mutators and the collector share |
+//! | [`options`], `environment` | the options of a heap, and the variable `HEAPWOOD` |
+//! | [`error`] | errors |
 //! | [`size`] | sizes as people write them |
-//! | [`inject`] | faults to inject, for tests of the tests (`--cfg heapwood_inject`) |
+//! | [`inject`] | planted errors, for tests of the tests (`--cfg heapwood_inject`) |
 //!
-//! Each may use those below it, and no circle of files leads back.
+//! Each may use those below it, and there is no cycle of files.
 
 mod allocate;
 mod arena;

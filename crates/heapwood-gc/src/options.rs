@@ -1,7 +1,7 @@
-//! What a heap is made with. There is one list of options: of it are made [`Config`], its checks and its setters, the
-//! variable `HEAPWOOD` (`environment.rs`), the C interface's `hw_options`, the command's flags and docs/guide/options.md,
-//! as mmtk-core makes its options of one macro (util/options.rs). Invariant: the order of the list is that of
-//! `hw_options`, which programs are compiled with; so what is new comes last.
+//! The options of a heap. One list is the source of [`Config`], its checks and its setters, of the keys of the variable
+//! `HEAPWOOD` (`environment.rs`), of the C interface's `hw_options`, of the command's flags and of
+//! docs/guide/options.md; mmtk-core, too, makes its options from one macro (util/options.rs). Invariant: the list has
+//! the order of `hw_options`, with which programs are compiled; so a new option comes last.
 
 mod gc_trace;
 mod generational;
@@ -19,8 +19,8 @@ use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
 use heapwood_layout::MAX_MASK_WORDS;
 use heapwood_os::signal;
 
-/// Gives the list to the macro `$to`: of each option a help text, name, type, default, unit, range, who needs it, and, where
-/// the default is none, what the heap does then.
+/// Passes the list to the macro `$to`: for each option a help text, name, type, default, unit, range, audience, and, if
+/// it has no default, what the heap does without it.
 ///
 /// The first sentence of a help text can stand alone. It holds in Rust, in C and on the command line.
 #[doc(hidden)]
@@ -28,93 +28,96 @@ use heapwood_os::signal;
 macro_rules! options_list {
     ($to:ident) => {
         $to! {
-            /// No collection of everything is due while the heap is smaller than this. Where memory is bounded, it is at most an
-            /// eighth of that.
+            /// No full collection is due while the heap is smaller than this. If memory is bounded, it is at most an
+            /// eighth of the bound.
             min_heap: usize = 4 << 20, Bytes 0..=u64::MAX, Everyone;
 
-            /// The bytes that objects may occupy, in whole pages. Allocation fails above it. With more than 15/16 of it alive,
-            /// collections take at most half of the time, and allocation fails meanwhile where one more might have made room.
+            /// The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it
+            /// is live, collections take at most half of the time; in between, allocation fails even if another
+            /// collection might have made room.
             limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
 
-            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but `ulimit -v`
-            /// counts it.
+            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but `ulimit
+            /// -v` counts it.
             address_space: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
                 "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
                  `ulimit -v` at most, and less if the kernel refuses";
 
-            /// The most that may be allocated between collections of everything, in percent of what was alive at the last one. It
-            /// is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the heap's size;
-            /// a small heap may grow to 32 MiB. More costs memory, less costs time.
+            /// The most that may be allocated between full collections, in percent of the live bytes at the last one.
+            /// It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the
+            /// heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time.
             percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
 
-            /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch is fast. Without this it gets none,
-            /// whatever the system's setting.
+            /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first
+            /// touch is fast. Without this the heap gets none, whatever the system's setting.
             huge_pages: bool = true, Switch 0..=1, Everyone;
 
-            /// Scan the stacks and registers of attached threads, taking every word that looks like a pointer for one. Without
-            /// this only frames, handles and other precise roots keep objects alive. The Rust interface always scans them.
+            /// Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as
+            /// one. Without this only frames, handles and other precise roots keep objects alive. The Rust interface
+            /// always scans them.
             conservative_stacks: bool = true, Switch 0..=1, InC;
 
-            /// Check the whole heap at every collection, fill freed memory, and report stores that went around the barrier.
-            /// Threads that keep a collection waiting for a second are told on standard error, and the program is aborted
-            /// where the heap is corrupt. Slow.
+            /// Check the whole heap at every collection, fill freed memory, and report stores that bypassed the
+            /// barrier. It also reports, on standard error, threads that keep a collection waiting for a second, and
+            /// aborts the program if the heap is corrupt. Slow.
             verify: bool = false, Switch 0..=1, Everyone;
 
             /// Collect at every allocation. Very slow.
             stress: bool = false, Switch 0..=1, Tests;
 
-            /// Give memory that is not needed back to the kernel, in a thread of the heap's own that takes at most a hundredth of
-            /// one CPU for it; it also sweeps after collections, for at most a quarter.
+            /// Return unused memory to the kernel, in a thread of the heap's own that takes at most a hundredth of one
+            /// CPU for it. The thread also sweeps after collections, for at most a quarter.
             background_release: bool = true, Switch 0..=1, Everyone;
 
-            /// The most words of a type given as a program or as text that is kept as a mask, which is faster
+            /// The most words of a type, given as a program or as text, that the heap stores as a mask, which is faster
             /// (docs/design/layout.md).
             mask_words: u32 = MAX_MASK_WORDS as u32, Words 0..=MAX_MASK_WORDS as u64, Tests;
 
-            /// How many edges the mark stack holds before it overflows to the slower way.
+            /// The edges that the mark stack holds before it overflows to a slower method.
             mark_stack: Option<u32> = None, Edges 1..=1 << 28, Tests, "by the size of the address space";
 
-            /// The memory that the process may have, which bounds a heap without a limit of its own. It aims to stay a tenth
-            /// below, with whatever else the process has, and its objects take up at most seven eighths.
+            /// The memory that the process may have, which bounds a heap without a limit of its own. The heap tries to
+            /// keep the process a tenth below it; its objects take up at most seven eighths.
             process_memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
                 "what the memory control groups of the process allow, if that is less than the machine has";
 
-            /// Tell on standard error what collections do: `1`, a line after each, in the shape of Go's gctrace; `phases`, how
-            /// long their phases took in all, when the heap ends, or the process before it; `1+phases`, both; `off`, nothing.
+            /// Report collections on standard error: `1`, a line after each, in the format of Go's gctrace; `phases`,
+            /// the total times of their phases, when the heap or the process ends; `1+phases`, both; `off`, nothing.
             trace: Option<GcTrace> = None, Trace 1..=4, Everyone,
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
-            /// How many threads mark what is alive: the one that collects, and others that sleep between collections. 1 is
-            /// that one alone. If this is set, all of them mark in every collection, however small the heap.
+            /// The threads that mark: the collecting one, and helpers that sleep between collections. 1 means no
+            /// helper. If this is set, all of them mark in every full collection, however small the heap.
             mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
                 "as many as the processor cores that the process may use, where marking takes long enough";
 
-            /// Collect a heap that has nothing to do, so that what the program has dropped goes back: ten seconds after the last
-            /// collection, and only while all its threads are in blocking regions. Without `background_release` nobody does.
+            /// Collect an idle heap, so that the memory of unreachable objects goes back to the kernel: ten seconds
+            /// after the last collection, and only while all its threads are in blocking regions. It needs
+            /// `background_release`.
             idle_collection: bool = true, Switch 0..=1, Everyone;
 
-            /// Young collections, which look only at what was made since the last one: `auto`, while they pay; `off`, never;
-            /// `always`, for tests. While there are any, each store of a pointer into an object takes the slow half of the
-            /// write barrier.
+            /// Young collections, which look only at objects allocated since the last one: `auto`, while they are
+            /// profitable; `off`, never; `always`, for tests. While there are any, each store of a pointer into an
+            /// object takes the slow path of the write barrier.
             generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
 
-            /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions; `signals`, by a signal,
-            /// wherever they are. With signals there are no young collections, stores need no write barrier, and stacks are
-            /// scanned.
+            /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions; `signals`,
+            /// by a signal, anywhere. With signals there are no young collections, stores need no write barrier, and
+            /// stacks are scanned.
             stop: Stop = Stop::Polls, Stops 0..=1, Everyone;
 
-            /// The signal that stops threads, by its number or name. What the program had wanted of it before the heap was
-            /// made still happens at those that are not the heap's.
+            /// The signal that stops threads, by its number or name. Signals that the heap did not send still have the
+            /// effect that the program had set before it made the heap.
             stop_signal: Option<u32> = None, Signal 1..=64, Everyone, "SIGURG, at which nothing happens by default";
-            /// Take every word in the writable data of the program and of all libraries that are loaded for a pointer if it looks
-            /// like one, as libraries come and go. Thread-local variables are not among them. Each collection reads all of
-            /// it, while threads are stopped.
+            /// Treat every word in the writable data of the program and of all loaded libraries as a pointer if it
+            /// looks like one, as libraries come and go. Thread-local variables are not included. Each collection reads
+            /// all of it, while threads are stopped.
             library_roots: bool = false, Switch 0..=1, Everyone;
 
-            /// A thread that reads or writes where an arena was that has been freed gets SIGSEGV, until a full collection has met no
-            /// pointer there. No freed arena's memory is used at once by the next, whatever was promised, so arenas take far more
-            /// system calls and page faults (docs/design/arenas.md). The option `verify` does this, too, and says which arena it
-            /// was.
+            /// Raise SIGSEGV in a thread that reads or writes an arena after it was freed, until a full collection has
+            /// found no pointer to it. The next arena never gets a freed arena's memory at once, whatever was promised,
+            /// so arenas need far more system calls and page faults (docs/design/arenas.md). The option `verify` does
+            /// this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
         }
     };
@@ -135,10 +138,10 @@ impl OptionInfo {
     }
 }
 
-/// What an option can be, as a number.
+/// The value of an option, as a number.
 trait Value: Copy {
     fn number(self) -> Option<u64>;
-    /// Of a number in the option's range.
+    /// The value with a number in the option's range.
     fn of(number: u64) -> Self;
 }
 
@@ -205,7 +208,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// The default of the list as a number; where there is one, it is `None`.
+/// The default as a number; `None` for an option without one.
 macro_rules! default_number {
     (Option<$inner:ty> = $default:expr) => {
         $default as Option<u64>
@@ -247,8 +250,9 @@ macro_rules! config {
         /// assert_eq!(config.limit, Some(1 << 30));
         /// ```
         ///
-        /// Sizes are bytes. Values out of range are refused, by name, when a heap is made. With the defaults binary trees
-        /// take about the memory that they take in Go, and a quarter of the CPU time or less (docs/results/peers.md).
+        /// Sizes are bytes. A value out of range is an error, with the option's name, when a heap is made. With the
+        /// defaults binary trees take about as much memory as in Go, and a quarter of the CPU time or less
+        /// (docs/results/peers.md).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Config {
@@ -261,7 +265,7 @@ macro_rules! config {
 
             $(setter! { $name: $type $(<$inner>)?, concat!($($help),+) })*
 
-            /// The value of each option, in the order of [`OPTIONS`]; `None` where the heap finds one.
+            /// The value of each option, in the order of [`OPTIONS`]; `None` if the heap finds it.
             pub fn values(&self) -> [Option<u64>; OPTIONS.len()] {
                 [$(Value::number(self.$name)),*]
             }
@@ -309,7 +313,7 @@ impl Config {
     /// The most threads that mark one heap.
     pub const MOST_MARK_THREADS: u32 = 128;
 
-    /// With what follows from how threads are stopped: by signals, every collection looks at everything.
+    /// Applies the consequences of the option `stop`: with signals every collection is full.
     pub(crate) fn for_its_stops(self) -> Result<Self, HeapError> {
         let Some(signal) = self.signal() else { return Ok(self) };
         match () {
@@ -320,13 +324,13 @@ impl Config {
         }
     }
 
-    /// The signal that stops threads, unless they poll.
+    /// The signal that stops threads; `None` if they poll.
     pub(crate) fn signal(&self) -> Option<i32> {
         let signal = self.stop_signal.map_or(signal::USUAL, |signal| signal as i32);
         (self.stop == Stop::Signals).then_some(signal)
     }
 
-    /// Whether all options are in range. Making a heap asks this.
+    /// Whether all options are in range. [`Heap::create`](crate::Heap::create) checks this.
     pub fn check(&self) -> Result<(), OptionError> {
         let given = OPTIONS.iter().zip(self.values());
         given.filter_map(|(option, value)| Some((option, value?))).try_for_each(|(o, value)| o.check(value))

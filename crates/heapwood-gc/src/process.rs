@@ -1,18 +1,20 @@
-//! What there is once a process, since the operating system has it so: threads' records and what happens as a thread ends, handlers
-//! of signals, and those of forks. All else hangs off a heap (but for what is told once a process: `environment.rs`,
-//! `observe/at_exit.rs`).
+//! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
+//! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
+//! (`environment.rs`, `observe/at_exit.rs`).
 //!
-//! A thread's record is a thread-local variable. Its address is the thread's value of a key, which the C library calls a
-//! function for as a thread that has one exits, and which a handler may read: the variable itself, of a library that was loaded
-//! late, may have to be allocated. A handler, once installed, stays: a signal may wait in a thread that blocks it, longer than any heap. What the
-//! program had wanted of the signal before is kept, and done when one comes that is not ours.
+//! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
+//! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
+//! the variable itself, which may have to be allocated in a library that was loaded late. A handler stays installed: a
+//! signal may wait in a thread that blocks it, longer than any heap lives. The program's earlier action for the signal
+//! is kept, and runs for signals that are not ours.
 //!
-//! A process that forks has one triple of handlers for all heaps, which are in a list. Between them no thread is in a section. Who
-//! forks never waits without bound: a thread that a signal of one heap has stopped may hold a lock of another, and the collection
-//! that has stopped it may wait until the process has forked. So a fork is attempted, for a while; if some heap is not whole by then
-//! all is let go, all may go on, and the next attempt comes soon and has more time.
+//! A process has one triple of fork handlers for all heaps, which are in a list. During a fork no thread is in a
+//! no-preempt region. The forking thread never waits without bound: a thread that a signal of one heap has stopped may
+//! hold a lock of another, and the collection that stopped it may wait for the fork. So a fork is attempted for a
+//! while. If some heap is not whole by then, the thread releases everything, all threads go on, and the next attempt
+//! comes soon and has more time.
 //!
-//! Invariant: a thread with mutators has a value of the key; a handler that is installed finds what it replaced.
+//! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
 
 use crate::error::{ArenaError, HeapError};
 use crate::mutator::Mutator;
@@ -32,17 +34,17 @@ use heapwood_os::thread::know_thread_locals;
 use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, futex, membarrier};
 use std::thread::{sleep, yield_now};
 
-// SAFETY: what is stored are records of the storing thread, which is what `thread_ends` takes.
+// SAFETY: the stored values are records of the storing thread, as `thread_ends` requires.
 static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
 
-/// What is called for a thread that ends attached.
+/// Called for a thread that ends attached.
 static AT_END: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Not 0 while the process forks.
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    // It has no destructor, so it can be used until the thread is no more.
+    // It has no destructor, so it can be used until the thread has ended.
     static RECORD: ThreadRecord<Mutator> = const { ThreadRecord::new(&FORKING) };
 }
 
@@ -52,14 +54,14 @@ pub(crate) fn record<'t>() -> &'t ThreadRecord<Mutator> {
     RECORD.with(|record| unsafe { &*core::ptr::from_ref(record) })
 }
 
-/// From now on the calling thread's end is noticed, by a call of `at_end`, and a handler finds its record.
+/// Makes the calling thread's end call `at_end`, and its record known to signal handlers.
 pub(crate) fn notice_end(at_end: fn()) -> Result<(), HeapError> {
     AT_END.store(at_end as *mut (), Ordering::Relaxed);
     let value = core::ptr::from_ref(record()).cast_mut();
     ENDS.set(value.cast()).map_err(|_| HeapError::ThreadKeys)
 }
 
-/// It need not be noticed any more.
+/// Ends that.
 pub(crate) fn forget_end() {
     // A value that has a place needs no memory.
     let _ = ENDS.set(core::ptr::null_mut());
@@ -72,30 +74,31 @@ unsafe extern "C" fn thread_ends(_: *mut c_void) {
     at_end();
 }
 
-/// What a heap does when the process forks.
+/// The part of a heap in a fork.
 pub(crate) trait Forks {
-    /// It waits until it is whole and holds its locks; whether it does before the patience is at its end. Otherwise it holds none.
-    /// No section and no piece of work begins.
+    /// Waits until the heap is whole and holds its locks; false if that exceeds the patience, and then it holds none.
+    /// Meanwhile no no-preempt region and no slice of work begins.
     fn before_fork(&self, patience: &Patience) -> bool;
-    /// If an address that may not be used is one of the heap's, says on standard error why.
+    /// If a forbidden address is one of the heap's, explains the fault on standard error.
     fn explain_fault(&self, address: usize) -> bool;
-    /// If a handle of an arena leads into the heap, why a thread that is not attached to it cannot use that arena.
+    /// If an arena's handle leads into the heap, the error of a thread that is not attached to the heap and uses that
+    /// arena.
     fn refuse_arena(&self, handle: usize) -> Option<ArenaError>;
-    /// It goes on.
+    /// Goes on in the parent.
     fn after_fork_in_parent(&self);
-    /// It goes on in a copy of the process with one thread.
+    /// Goes on in the child, a copy of the process with one thread.
     fn after_fork_in_child(&self);
 }
 
-/// How long the first attempt to fork waits, and the last at most. Each waits a quarter longer than the one before, since some work
-/// takes long; no more, since whoever would begin a section waits meanwhile.
+/// The patience of the first attempt to fork, and of the last. Each attempt waits a quarter longer than the one before,
+/// because some work takes long; not more, because other threads that begin a no-preempt region wait meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
-/// So often the thread that waits only lets others run; afterwards it sleeps between its looks.
+/// The waiting thread yields this many times; afterwards it sleeps between its looks.
 const YIELDS: u32 = 100;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
-/// Until when an attempt to fork waits.
+/// The deadline of an attempt to fork.
 pub(crate) struct Patience {
     end: u64,
 }
@@ -105,7 +108,7 @@ impl Patience {
         Patience { end: monotonic_ns() + time.as_nanos() as u64 }
     }
 
-    /// Waits until it is `done`; whether it is before the patience is at its end.
+    /// Waits until it is `done`; false if the deadline comes first.
     pub(crate) fn waits_until(&self, done: impl Fn() -> bool) -> bool {
         let mut looks = 0;
         while !done() {
@@ -119,37 +122,37 @@ impl Patience {
     }
 }
 
-/// A heap in the list of those that there are. It stays where it is while it is there.
+/// A heap's entry in the list of heaps. It stays in place while it is in the list.
 pub(crate) struct Forker {
     next: Cell<*const Forker>,
     heap: Cell<Option<NonNull<dyn Forks>>>,
 }
 
-// SAFETY: both cells are used by the thread that holds the list's lock.
+// SAFETY: only the thread that holds the list's lock uses the cells.
 unsafe impl Send for Forker {}
 // SAFETY: as above.
 unsafe impl Sync for Forker {}
 
-/// The addresses of how many heaps that have ended are kept.
+/// The number of ended heaps whose addresses are kept.
 const ENDED: usize = 4;
 
-/// The heaps that there are, in a list; and the addresses of the last that have ended and were to be told of.
+/// The list of heaps, and the addresses of the last ended ones that were in verify mode.
 struct Heaps {
     first: *const Forker,
     ended: [Option<Reservation>; ENDED],
 }
 
-// SAFETY: what it leads to is used by the thread that holds the list's lock.
+// SAFETY: only the thread that holds the list's lock follows its pointers.
 unsafe impl Send for Heaps {}
 
 #[cfg(not(loom))]
 static HEAPS: Lock<Heaps> = Lock::new(Heaps::new());
-// Loom's parts are made as the program runs. Its models use neither of the two locks.
+// Loom's types are made at run time. Its models use neither of the two locks.
 #[cfg(loom)]
 static HEAPS: std::sync::LazyLock<Lock<Heaps>> = std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
-/// The word that is not 0 while the process forks.
+/// The word that is not 0 during a fork.
 pub(crate) fn forking() -> &'static AtomicU32 {
     &FORKING
 }
@@ -159,16 +162,17 @@ impl Forker {
         Forker { next: Cell::new(core::ptr::null()), heap: Cell::new(None) }
     }
 
-    /// From now on the heap, of which this is part, is told when the process forks.
+    /// Adds the heap, which contains this entry, to the list.
     ///
     /// # Safety
-    /// 1. Both stay where they are until [`end`](Self::end) has returned.
+    /// 1. Both stay in place until [`end`](Self::end) has returned.
     pub(crate) unsafe fn begin(&self, heap: NonNull<dyn Forks>) {
         let mut heaps = HEAPS.lock();
         if !WATCHES_FORKS.swap(true, Ordering::Relaxed) {
             membarrier::register();
             know_thread_locals();
-            // SAFETY: the handlers may be called as long as the process lives. If there is no memory for them a fork is as it was.
+            // SAFETY: the handlers may be called as long as the process lives. Without memory for them, forks go
+            // unnoticed.
             unsafe { at_fork(before_fork, after_fork_in_parent, after_fork_in_child) };
         }
         self.heap.set(Some(heap));
@@ -176,11 +180,11 @@ impl Forker {
         heaps.first = self;
     }
 
-    /// It is not told any more.
+    /// Removes the heap from the list.
     pub(crate) fn end(&self) {
         let mut heaps = HEAPS.lock();
         let mut link = &raw mut heaps.first;
-        // SAFETY: the list holds heaps that are there, and its lock is held.
+        // SAFETY: the list holds existing heaps, and its lock is held.
         unsafe {
             while !(*link).is_null() && !core::ptr::eq(*link, self) {
                 link = (**link).next.as_ptr();
@@ -192,10 +196,10 @@ impl Forker {
     }
 }
 
-/// Keeps the addresses of a heap that has ended, of which N bytes were used: without memory and without access, so that who
-/// uses them later faults, and is told why. Those of an earlier one go.
+/// Keeps the addresses of an ended heap that used N bytes, without memory and without access: a later use faults, and
+/// the fault is explained. The addresses of an earlier heap are released.
 pub(crate) fn keep_addresses(of: Reservation, used: usize) {
-    // SAFETY: the heap has ended, which alone used them; what it had committed lies at the beginning.
+    // SAFETY: only the ended heap used them; its committed bytes lie at the beginning.
     unsafe {
         let _ = of.decommit(0..used);
         of.protect(0..of.len());
@@ -205,7 +209,7 @@ pub(crate) fn keep_addresses(of: Reservation, used: usize) {
     heaps.ended[0] = Some(of);
 }
 
-/// Addresses are scarce: those of heaps that have ended go; whether there were any.
+/// Releases the addresses of ended heaps, because addresses are scarce; returns whether there were any.
 pub(crate) fn forget_ended() -> bool {
     let mut heaps = HEAPS.lock();
     let had = heaps.ended[0].is_some();
@@ -213,10 +217,10 @@ pub(crate) fn forget_ended() -> bool {
     had
 }
 
-/// Why the calling thread, which is attached to no heap that the handle leads into, cannot use that arena.
+/// The error of a calling thread that uses an arena of a heap to which it is not attached.
 pub(crate) fn refuse_arena(handle: usize) -> ArenaError {
-    // Nobody waits for the list's lock in a section: who holds it may have been stopped, or be about to fork. And as long as it is held
-    // no process forks, so a section begins at once.
+    // No thread waits for the list's lock in a no-preempt region: the lock's holder may be stopped, or about to fork.
+    // While this thread holds the lock no fork begins, so the region begins at once.
     let heaps = HEAPS.lock();
     let _no_preempt = record().no_preempt();
     let refused = heaps.iter().find_map(|heap| heap.refuse_arena(handle));
@@ -228,24 +232,24 @@ impl Heaps {
         Heaps { first: core::ptr::null(), ended: [const { None }; ENDED] }
     }
 
-    /// If an address is one of a heap that has ended, says so on standard error.
+    /// If an address is one of an ended heap, explains the fault on standard error.
     fn explain_fault(&self, address: usize) -> bool {
         let is_here = |of: &Reservation| (of.start()..of.start() + of.len()).contains(&address);
         let found = self.ended.iter().flatten().any(is_here);
         if found {
             write_line(format_args!(
                 "heapwood: verify: {address:#x} is used, which lies in a heap that has ended: an arena or an object was kept \
-                 longer than its heap; end a heap after the last use of what is in it"
+                 longer than its heap; end a heap after the last use of its objects"
             ));
         }
         found
     }
 
-    /// The heaps, in one order as long as the lock is held.
+    /// The heaps, in a fixed order while the lock is held.
     fn iter(&self) -> impl Iterator<Item = &dyn Forks> {
         let mut at = self.first;
         let forkers = core::iter::from_fn(move || {
-            // SAFETY: the list holds heaps that are there, and its lock is held.
+            // SAFETY: the list holds existing heaps, and its lock is held.
             let forker = unsafe { at.as_ref() }?;
             at = forker.next.get();
             Some(forker)
@@ -254,7 +258,7 @@ impl Heaps {
         forkers.filter_map(|forker| forker.heap.get()).map(|heap| unsafe { heap.as_ref() })
     }
 
-    /// Has each wait until it is whole; whether all are. Otherwise none holds anything.
+    /// Waits until each heap is whole; returns whether all are. Otherwise none holds anything.
     fn before_fork(&self, patience: &Patience) -> bool {
         let Some(whole) = self.iter().position(|heap| !heap.before_fork(patience)) else { return true };
         self.iter().take(whole).for_each(Forks::after_fork_in_parent);
@@ -262,24 +266,25 @@ impl Heaps {
     }
 }
 
-/// Nobody begins a section or a piece of work any more, and the heaps have waited until they are whole.
+/// Stops new no-preempt regions and slices of work, and waits until the heaps are whole.
 unsafe extern "C" fn before_fork() {
     let mut patience = PATIENCE;
     while !attempt(patience) {
-        // Holding nothing, and in no section: a collection may stop this thread now, and end.
+        // The thread holds nothing and is in no region: a collection may stop it now, and end.
         sleep(patience / 2);
         patience = (patience * 5 / 4).min(MOST_PATIENCE);
     }
 }
 
-/// Whether all heaps are whole, and stay so, before the time has passed. If not all is as it was.
+/// Returns whether all heaps are whole within the time, and keeps them so. Otherwise everything is as before.
 fn attempt(patience: Duration) -> bool {
     core::mem::forget(HEAPS.lock());
-    // No signal stops this thread until it has forked, or has failed to: all would wait for it.
+    // No signal stops this thread until the fork is done or has failed: all other threads would wait for it.
     core::mem::forget(record().defer());
     FORKING.store(1, Ordering::SeqCst);
     if !membarrier::barrier() {
-        // Without one, what a processor has stored and others do not see yet is seen after far less than this.
+        // Without a membarrier: a store that other processors do not see yet becomes visible after far less time than
+        // this.
         sleep(Duration::from_millis(1));
     }
     // SAFETY: the lock is held.
@@ -290,11 +295,11 @@ fn attempt(patience: Duration) -> bool {
     whole
 }
 
-/// Others go on, and this thread may be stopped.
+/// Ends the attempt or the fork: other threads go on, and this one may be stopped.
 fn go_on() {
     FORKING.store(0, Ordering::SeqCst);
     futex::wake(&FORKING, i32::MAX);
-    // SAFETY: this thread holds it since its attempt to fork began; in the child no other waits.
+    // SAFETY: this thread holds it since its attempt to fork began; in the child no other thread waits.
     unsafe { HEAPS.let_go() };
     record().end_deferred();
 }
@@ -306,7 +311,7 @@ unsafe extern "C" fn after_fork_in_parent() {
 }
 
 unsafe extern "C" fn after_fork_in_child() {
-    // SAFETY: the lock is held; nobody installs a handler in this process.
+    // SAFETY: the lock is held; no thread installs a handler in this process.
     unsafe {
         HEAPS.held().iter().for_each(Forks::after_fork_in_child);
         INSTALLING.free_in_child();
@@ -314,13 +319,13 @@ unsafe extern "C" fn after_fork_in_child() {
     go_on();
 }
 
-/// What a signal was for before it was ours.
+/// A signal that stops threads, and the program's action before.
 struct Handled {
     is_ours: AtomicBool,
     before: UnsafeCell<MaybeUninit<Action>>,
 }
 
-// SAFETY: what was before is written once, before `is_ours` says so.
+// SAFETY: `before` is written once, before `is_ours` is set.
 unsafe impl Sync for Handled {}
 
 static HANDLED: [Handled; signal::LAST as usize + 1] =
@@ -331,7 +336,7 @@ static INSTALLING: Lock<()> = Lock::new(());
 #[cfg(loom)]
 static INSTALLING: std::sync::LazyLock<Lock<()>> = std::sync::LazyLock::new(|| Lock::new(()));
 
-/// Threads can be stopped by this signal from now on.
+/// Installs the handler of a signal that stops threads.
 ///
 /// # Errors
 /// There is no such signal.
@@ -342,10 +347,10 @@ pub(crate) fn handle(signal: c_int) -> Result<(), HeapError> {
         return Ok(());
     }
     let before = signal::current(signal)?;
-    // SAFETY: the lock is held, and nobody reads it before it is said to be ours.
+    // SAFETY: the lock is held, and no thread reads it before `is_ours` is set.
     unsafe { (*handled.before.get()).write(before) };
     handled.is_ours.store(true, Ordering::Release);
-    // SAFETY: `on_signal` may be called at any time: it uses what a handler may, and what it needs is there.
+    // SAFETY: `on_signal` may be called at any time: it uses only what a handler may use, and that exists.
     unsafe { signal::install(signal, on_signal) }?;
     Ok(())
 }
@@ -360,7 +365,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut signal::Info, context: *mut c_
     let handler = &raw const lowest as usize;
     signal::with_errno_kept(|| {
         let record: *const ThreadRecord<Mutator> = ENDS.get().cast();
-        // SAFETY: the value is this thread's record, and the context what the kernel gave.
+        // SAFETY: the value is this thread's record, and the context is the kernel's.
         unsafe {
             if let Some(record) = record.as_ref() {
                 record.interrupted(&Interrupted::from(context), handler);
@@ -375,19 +380,19 @@ extern "C" fn on_signal(signal: c_int, info: *mut signal::Info, context: *mut c_
     });
 }
 
-/// What was done with a fault before faults were explained.
+/// The program's action for a fault, before faults were explained.
 struct Faults {
     before: UnsafeCell<MaybeUninit<Action>>,
     are_explained: AtomicBool,
 }
 
-// SAFETY: what was before is written once, under the lock, before the handler is installed that reads it.
+// SAFETY: `before` is written once, under the lock, before the handler that reads it is installed.
 unsafe impl Sync for Faults {}
 
 static FAULTS: Faults =
     Faults { before: UnsafeCell::new(MaybeUninit::uninit()), are_explained: AtomicBool::new(false) };
 
-/// From now on a fault in a heap that can say why is explained on standard error, before what was done with it is done.
+/// Installs a handler that explains faults in heaps on standard error, and then runs the earlier action.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -396,8 +401,8 @@ pub(crate) fn explain_faults() -> Result<(), HeapError> {
     if FAULTS.are_explained.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // SAFETY: the lock is held, and the handler is not installed. It uses what a handler of such a signal may, which the program
-    // itself has raised: in code that holds no lock of a heap's list.
+    // SAFETY: the lock is held, and the handler is not installed yet. It uses only what a handler of such a signal may
+    // use. The program itself raises the signal, in code that does not hold the lock of the list of heaps.
     unsafe {
         (*FAULTS.before.get()).write(signal::current(signal::FAULT)?);
         signal::install(signal::FAULT, on_fault)?;
@@ -408,14 +413,13 @@ pub(crate) fn explain_faults() -> Result<(), HeapError> {
 
 extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
     signal::with_errno_kept(|| {
-        // SAFETY: what the kernel gave the handler of this signal.
+        // SAFETY: the argument is the kernel's, for the handler of this signal.
         let address = unsafe { signal::fault_address(info) };
-        // The thread that makes or ends a heap just now is not waited for.
+        // Does not wait for a thread that is making or ending a heap.
         if let Some(heaps) = HEAPS.try_lock() {
             let _ = heaps.explain_fault(address) || heaps.iter().any(|heap| heap.explain_fault(address));
         }
-        // The access is made again, and what was done before happens.
-        // SAFETY: written before this handler was installed.
+        // The access is made again, and the earlier action runs. SAFETY: written before this handler was installed.
         signal::restore(signal, unsafe { (*FAULTS.before.get()).assume_init_ref() });
     });
 }
@@ -427,7 +431,7 @@ mod tests {
     use crate::options::{Config, Stop};
     use heapwood_os::SYSTEM;
 
-    /// A thread is stopped as it holds the list's lock, and another waits for that: it stops, too.
+    /// A thread is stopped while it holds the list's lock; another that waits for the lock must stop, too.
     #[test]
     fn who_waits_for_the_list_of_heaps_can_be_stopped() {
         let config = Config::DEFAULT.huge_pages(false).address_space(64 << 20).stop(Stop::Signals);

@@ -3,13 +3,13 @@
 
 use core::fmt;
 
-/// Why a text is no size.
+/// Why a text is not a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SizeError {
     /// It does not begin with a number.
     Number,
-    /// What follows the number is no unit.
+    /// The text after the number is not a unit.
     Unit,
     /// It is more than any machine has.
     TooLarge,
@@ -27,7 +27,7 @@ impl fmt::Display for SizeError {
 
 impl core::error::Error for SizeError {}
 
-/// The bytes that `text` says.
+/// The bytes in `text`.
 pub fn parse(text: &str) -> Result<u64, SizeError> {
     let text = text.trim_ascii();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -54,11 +54,11 @@ pub fn parse(text: &str) -> Result<u64, SizeError> {
         Ok(whole) => u128::from(whole) << shift,
         Err(_) => (number.parse::<f64>().map_err(|_| SizeError::Number)? * (1u64 << shift) as f64) as u128,
     };
-    // No machine has more, and nothing that is added to it overflows.
+    // No machine has more, and sums with it do not overflow.
     u64::try_from(bytes).ok().filter(|&bytes| bytes < 1 << 60).ok_or(SizeError::TooLarge)
 }
 
-/// A size for people, in the largest unit of which it is a whole number: `4 MiB`.
+/// A size for people, in the largest unit that gives a whole number: `4 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 

@@ -1,11 +1,11 @@
-//! Types: what a heap is told of the objects it makes. Invariant: types of one size class and one layout have one shape,
-//! and a shape says where the pointers are in all its objects.
+//! The types of a heap's objects. Invariant: types of one size class and one layout have one shape, and a shape gives
+//! the pointers in all its objects.
 
 use crate::error::TypeError;
 use heapwood_heap::{MAX_ELEMENT_WORDS, ProgramId, Scan, ShapeError, ShapeId, SizeClass, Space};
 use heapwood_layout::{Layout, MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
-/// A type as a heap knows it: its size and its shape, which fit each other.
+/// A type as a heap knows it: a size and a shape that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectType {
     size: usize,
@@ -23,7 +23,7 @@ impl ObjectType {
         Self::new(size, ShapeId::no_pointers(SizeClass::of(size)))
     }
 
-    /// Objects of `size` bytes, not 0, of which any word may be a pointer.
+    /// Objects of `size` bytes, not 0, in which any word may be a pointer.
     pub const fn conservative(size: usize) -> Self {
         Self::new(size, ShapeId::conservative(SizeClass::of(size)))
     }
@@ -34,24 +34,24 @@ impl ObjectType {
         self.size
     }
 
-    /// The shape its objects have.
+    /// The shape of its objects.
     #[inline(always)]
     pub const fn shape(self) -> ShapeId {
         self.shape
     }
 
-    /// The bytes of its cells; `None` if each object has pages of its own.
+    /// The size of its cells; `None` if each object has pages of its own.
     pub fn cell_size(self) -> Option<usize> {
         SizeClass::of(self.size).map(SizeClass::cell_size)
     }
 }
 
-/// What a type is to its heap that a program describes.
+/// The form in which a heap keeps a type that a program describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Described {
-    /// One with a mask, to be registered.
+    /// A mask, to be registered.
     Mask(TypeDescriptor),
-    /// One with a program, which has a number now.
+    /// A registered program.
     Program(ProgramId),
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn register(space: &Space, descriptor: &TypeDescriptor) -> Result<Obj
     Ok(ObjectType { size, shape })
 }
 
-/// The form in which a type is kept whose pointers a program describes, with a mask if it has at most N words.
+/// The form in which the heap keeps a type that a program describes: a mask if it has at most `mask_words` words.
 pub(crate) fn describe(
     space: &Space,
     mask_words: usize,
@@ -79,7 +79,7 @@ pub(crate) fn describe(
     Ok(Described::Mask(TypeDescriptor::masked(size, &mask[..checked.words().div_ceil(64) as usize])?))
 }
 
-/// Registers a type as a program however short.
+/// Registers a type as a program, however short.
 pub(crate) fn register_program(
     space: &Space,
     size: usize,
@@ -89,7 +89,7 @@ pub(crate) fn register_program(
     Ok((program_type(space, size, id)?, id))
 }
 
-/// The type of `size` bytes, which are those of its program.
+/// The type of `size` bytes with this program of the same size.
 pub(crate) fn program_type(space: &Space, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
     // A cell has room for two such types, but is one object.
     let scan = match size / WORD {
@@ -102,8 +102,8 @@ pub(crate) fn program_type(space: &Space, size: usize, program: ProgramId) -> Re
     Ok(ObjectType { size, shape })
 }
 
-/// How a slice of `element`s after `header` words without pointers is scanned. An element with a trace function
-/// has no slices: its function knows single objects only.
+/// The scan of a slice of `element`s after `header` words without pointers. An element with a trace function has no
+/// slices: its function knows only single objects.
 pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
     Some(match element.layout() {
         Layout::NoPointers => Scan::Layout(Layout::NoPointers),
@@ -111,7 +111,7 @@ pub const fn slice_scan(element: &TypeDescriptor, header: u8) -> Option<Scan> {
         Layout::Mask(mask) if element.size() / WORD <= MAX_ELEMENT_WORDS => {
             Scan::Slice { header, words: element.size() / WORD, mask: mask.bits() }
         }
-        // Only the first words of such an element have pointers, but no slice has such steps.
+        // Only the first words of such an element have pointers, but no slice has such long elements.
         Layout::Mask(_) => Scan::Layout(Layout::Conservative),
         Layout::Trace(_) => return None,
     })
@@ -121,7 +121,7 @@ fn program_number(space: &Space, program: Program<'_>) -> Result<ProgramId, Type
     space.layouts().register_program(program).map_err(|e| TypeError::Shape(ShapeError::Program(e)))
 }
 
-/// The program of a type of N bytes. Those are checked first, whatever the program says.
+/// Checks the program of a type of `size` bytes; it checks the size first.
 fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
     let words = TypeDescriptor::conservative(size)?.size() / WORD;
     Program::check(program, words as u64).map_err(TypeError::Program)

@@ -225,8 +225,8 @@ impl fmt::Display for Unmarked {
             ),
             (Collection::Young, false) => write!(
                 f,
-                " by a young collection: the write barrier saw no store there since the last; pointers are stored into \
-                 objects by way of it"
+                " by a young collection: the write barrier saw no store there since the last one; store pointers \
+                 into objects through it"
             ),
         }
     }
@@ -270,13 +270,12 @@ impl fmt::Display for Wrong {
         const KEPT: &str = "was it kept past the object's life, where no collection looks?";
         match self {
             Wrong::NoSpan => write!(f, "which is inside the heap but no object: {KEPT}"),
-            Wrong::FreedByProgram => write!(
-                f,
-                "which the program has freed: whatever refers to an object is cleared before it is freed"
-            ),
+            Wrong::FreedByProgram => {
+                write!(f, "which the program has freed: clear all references to an object before it is freed")
+            }
             Wrong::InArena { number } => write!(
                 f,
-                "where arena {number} was, which has been closed or emptied with the promise that nothing refers to it: clear what does before"
+                "where arena {number} was, which has been closed or emptied with the promise that nothing refers to it: clear references before"
             ),
             Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
             Wrong::Inside { object, bytes } => write!(

@@ -1,9 +1,9 @@
-//! What a heap tells of its collections, unasked: the words of the option `trace`. Invariant: at least one word is chosen,
-//! and "nothing" beside no other.
+//! The reports of a heap on its collections: the words of the option `trace`. Invariant: at least one word is chosen,
+//! and "nothing" only alone.
 
 use core::ops::BitOr;
 
-/// What a heap says of its collections on standard error: one or both of two, joined by `|`, or nothing.
+/// The reports of a heap on its collections, on standard error: one or both of two, joined by `|`, or nothing.
 ///
 /// ```
 /// # use heapwood_gc::{Config, options::GcTrace};
@@ -13,32 +13,32 @@ use core::ops::BitOr;
 pub struct GcTrace(u32);
 
 impl GcTrace {
-    /// A line after each collection, in the shape of Go's gctrace.
+    /// A line after each collection, in the format of Go's gctrace.
     pub const COLLECTIONS: GcTrace = GcTrace(1);
-    /// How long the phases of all collections took, when the heap ends, or the process if it does not.
+    /// The total times of the phases, when the heap ends, or the process if the heap does not.
     pub const PHASES: GcTrace = GcTrace(2);
     /// Nothing, whatever the variable `HEAPWOOD` says.
     pub const OFF: GcTrace = GcTrace(4);
 
-    /// What stands between the words in the variable and in a flag, where commas end a setting.
+    /// Separates the words in the variable and in a flag, where commas end a setting.
     const SEPARATOR: char = '+';
 
-    /// The words as a number, as C has it.
+    /// The words as a number, as in C.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// Of a number in the option's range.
+    /// The words with a number in the option's range.
     pub(super) fn of_bits(bits: u32) -> Self {
         GcTrace(bits)
     }
 
-    /// Whether all that `other` says is chosen.
+    /// Whether all words of `other` are chosen.
     pub const fn has(self, other: GcTrace) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The words, as the variable has them.
+    /// The words, as in the variable.
     pub(super) fn words(bits: u64) -> &'static str {
         match bits {
             1 => "1",
@@ -48,10 +48,10 @@ impl GcTrace {
         }
     }
 
-    /// What `text` says: words separated by `+`.
+    /// Parses words separated by `+`.
     ///
     /// # Errors
-    /// The first word that is none, or all of them if they do not go together.
+    /// The first unknown word, or the whole text if its words exclude each other.
     pub(crate) fn parse(text: &str) -> Result<GcTrace, &str> {
         let mut chosen = None;
         for word in text.split(Self::SEPARATOR).map(str::trim_ascii) {

@@ -1,23 +1,23 @@
-//! Whether there are young collections: the words of the option `generational`. Invariant: the number of a word is its place
-//! in [`Generational::WORDS`].
+//! Whether a heap has young collections: the words of the option `generational`. Invariant: the number of a word is its
+//! place in [`Generational::WORDS`].
 
-/// Whether there are young collections, which look only at what was made since the last one.
+/// Whether a heap has young collections, which look only at objects allocated since the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Generational {
-    /// Every collection looks at everything.
+    /// Every collection is full.
     Off = 0,
-    /// Young ones while they pay: while they free more in their time than a full one would.
+    /// Young collections while they are profitable: while they free more in their time than a full one would.
     Auto = 1,
-    /// Young ones whether they pay or not.
+    /// Young collections, profitable or not.
     Always = 2,
 }
 
 impl Generational {
-    /// The words, as the variable has them.
+    /// The words, as in the variable.
     pub(super) const WORDS: [&'static str; 3] = ["off", "auto", "always"];
 
-    /// Of a number in the option's range.
+    /// The word with a number in the option's range.
     pub(super) fn of_number(number: u64) -> Self {
         [Self::Off, Self::Auto, Self::Always][number as usize]
     }

@@ -1,5 +1,5 @@
-//! What is known of an option beside what it does: its range, its default, its help, and its values in words. Invariant: the
-//! range holds the default.
+//! The description of an option: its range, its default, its help, and its values in words. Invariant: the range holds
+//! the default.
 
 use super::gc_trace::GcTrace;
 use super::generational::Generational;
@@ -9,11 +9,11 @@ use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
 use heapwood_os::signal;
 
-/// What an option counts.
+/// The unit of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OptionUnit {
-    /// Bytes, which may be written with a unit, such as 64MiB.
+    /// Bytes; they may be written with a unit, such as 64MiB.
     Bytes,
     /// Hundredths.
     Percent,
@@ -25,7 +25,7 @@ pub enum OptionUnit {
     Threads,
     /// On or off.
     Switch,
-    /// Words, of what is to be told ([`GcTrace`](super::GcTrace)).
+    /// Words that choose reports ([`GcTrace`](super::GcTrace)).
     Trace,
     /// One of the words of [`Generational`](super::Generational).
     Generations,
@@ -36,26 +36,26 @@ pub enum OptionUnit {
 }
 
 impl OptionUnit {
-    /// Whether its values are words alone.
+    /// Whether its values are only words.
     pub(crate) fn is_in_words(self) -> bool {
         matches!(self, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::Generations | OptionUnit::Stops)
     }
 }
 
-/// Who needs an option.
+/// The users of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Audience {
-    /// The thread that runs a program.
+    /// The person who runs a program.
     Everyone,
-    /// Programs in C, or of another language, whose compilers tell roots precisely.
+    /// Programs in C, or of another language, whose compilers know the roots precisely.
     InC,
     /// Tests and measurements of this library.
     Tests,
 }
 
 impl Audience {
-    /// What help says of it: nothing if everyone may need it.
+    /// A note for the help; empty if everyone may need the option.
     pub fn note(self) -> &'static str {
         match self {
             Audience::Everyone => "",
@@ -71,7 +71,7 @@ impl Audience {
 pub struct OptionInfo {
     /// Its name, as a field of [`Config`](super::Config) and a key of the variable `HEAPWOOD`.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: OptionUnit,
     /// The least value.
     pub least: u64,
@@ -81,9 +81,9 @@ pub struct OptionInfo {
     pub default: Option<u64>,
     /// How the heap finds it then.
     pub unset: &'static str,
-    /// Who needs it.
+    /// Its users.
     pub audience: Audience,
-    /// What it does: sentences, of which the first can stand alone.
+    /// Its help: sentences; the first can stand alone.
     pub help: &'static str,
 }
 

@@ -5,17 +5,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Stop {
-    /// They look now and then whether they are to stop, and allocation does it for them.
+    /// At polls: allocation polls, and a thread that does not allocate calls a poll itself.
     Polls = 0,
     /// By a signal, between any two instructions.
     Signals = 1,
 }
 
 impl Stop {
-    /// The words, as the variable has them.
+    /// The words, as in the variable.
     pub(super) const WORDS: [&'static str; 2] = ["polls", "signals"];
 
-    /// Of a number in the option's range.
+    /// The word with a number in the option's range.
     pub(super) fn of_number(number: u64) -> Self {
         [Self::Polls, Self::Signals][number as usize]
     }
