@@ -14,7 +14,7 @@ use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError, Pagemap, P
 /// Words that are read at once: those of a page of the smallest kind, so that all are there or none. A marker scans one
 /// such copy before it takes the next.
 const CHUNK: usize = LEAST_KERNEL_PAGE / WORD;
-/// Longer data may be an array of which little is used.
+/// Longer data may be an array that is mostly unused.
 const LONG: usize = 64 * LEAST_KERNEL_PAGE;
 
 /// The libraries of a heap that uses any as roots.

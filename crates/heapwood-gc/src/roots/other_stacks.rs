@@ -145,7 +145,7 @@ impl OtherStacks {
         Ok(unsafe { NonNull::new_unchecked(records.at(self.used - 1)) })
     }
 
-    /// Registers a stack of which nothing is in use.
+    /// Registers a stack without words in use.
     pub(crate) fn add(&mut self, range: Range<usize>) -> Result<StackRef, RootError> {
         let record = self.take()?;
         // SAFETY: only the table uses the record until its name is given away; a thread that remembers it from before
