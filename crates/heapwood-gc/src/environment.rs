@@ -181,7 +181,7 @@ mod tests {
                 "no option is called percnt: is percent meant? There are min_heap, limit, address_space, percent",
             ),
             ("gogc=off", "no option is called gogc: there are min_heap,"),
-            ("=3", "no option is called : there are"),
+            ("=3", "no option has an empty name: there are"),
             ("verify", "verify has no value: write key=value"),
             ("percent=0", "option percent is 0"),
             ("percent=half", "option percent is half: it must be a number, 1 to 100000"),

@@ -383,7 +383,10 @@ impl fmt::Display for SettingError<'_> {
                 write!(f, "{} has no value: write key=value", setting.escape_debug())
             }
             SettingError::NoOption { name, nearest, options } => {
-                write!(f, "no option is called {}: ", name.escape_debug())?;
+                match *name {
+                    "" => f.write_str("no option has an empty name: ")?,
+                    name => write!(f, "no option is called {}: ", name.escape_debug())?,
+                }
                 match nearest {
                     Some(nearest) => write!(f, "is {nearest} meant? There are ")?,
                     None => f.write_str("there are ")?,
