@@ -75,7 +75,7 @@ fn a_refusal_names_what_rests() {
         let AllocError::Limit { live, arenas, .. } = error else { panic!("{error}") };
         assert!(live < LIMIT / 16 && arenas.in_use == 0 && arenas.quarantined > LIMIT / 2, "{error:?}");
         let text = error.to_string();
-        let names = format!("{} are addresses of arenas that were freed", arenas.quarantined);
+        let names = format!("{} are addresses of freed arenas", arenas.quarantined);
         assert!(text.contains(&names) && text.contains("clear such pointers"), "{text}");
         (0..closed).for_each(|i| stale.set(i, 0));
         let arena = Arena::open(&m, ArenaKind::Escaping);
