@@ -145,10 +145,10 @@ impl Mutator {
         loop {
             let (seen, cycle) =
                 ((state.cycles().collections(), state.cycles().full_collections()), space.cycle());
-            let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
-            let attempted = {
+            let (attempted, trimmed) = {
                 let _no_preempt = self.record().no_preempt();
-                attempt()
+                let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
+                (attempt(), trimmed)
             };
             let refused = match attempted {
                 Ok(result) => return Ok(result),
@@ -159,6 +159,7 @@ impl Mutator {
                 // Other threads may have used up a new budget meanwhile, so a second due collection is no failure. Near
                 // a limit a collection may be put off: then the remaining memory is used first.
                 SpaceError::CollectionDue if !may_collect() => {
+                    let _no_preempt = self.record().no_preempt();
                     space.put_off_collection(cycle);
                     continue;
                 }
@@ -196,6 +197,8 @@ impl Mutator {
     fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
         let (state, pacer) = (self.shared(), self.heap().pacer());
         let space = state.space();
+        // All that is asked here takes locks: no signal stops the thread while it holds one.
+        let _no_preempt = self.record().no_preempt();
         let was_taken = || {
             let handed_out = space.stats().allocated_in_cycle;
             mine < MOST_COLLECTIONS
@@ -210,7 +213,11 @@ impl Mutator {
 
     #[cold]
     fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
-        let (live, arenas) = (self.shared().cycles().live(), self.shared().space().arenas().bytes());
+        let arenas = {
+            let _no_preempt = self.record().no_preempt();
+            self.shared().space().arenas().bytes()
+        };
+        let live = self.shared().cycles().live();
         match refused {
             SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },

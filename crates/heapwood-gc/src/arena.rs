@@ -12,7 +12,7 @@ use crate::process::record;
 use crate::types::ObjectType;
 use core::ptr::NonNull;
 use heapwood_heap::{
-    Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, publication,
+    Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, SpaceError, publication,
 };
 
 /// Why an arena cannot be used by a thread that is not attached to the heap that its handle leads into.
@@ -170,7 +170,9 @@ impl Mutator {
         }
         let bytes = count * layout.bytes();
         // SAFETY: it is this mutator's and open, and the values fit.
-        self.retry(bytes, || unsafe { self.owned().reserve_in_arena(arena, (key, layout), count) })
+        self.retry_in_arena(arena, bytes, || unsafe {
+            self.owned().reserve_in_arena(arena, (key, layout), count)
+        })
     }
 
     /// A value of `bytes` bytes without pointers; `align` is a power of two, at most 16. What it holds is left over. May collect.
@@ -194,7 +196,26 @@ impl Mutator {
         assert!(bytes <= MOST_IN_ARENA, "longer values live in the heap");
         self.check_arena(arena)?;
         // SAFETY: it is this mutator's and open, and the value fits.
-        self.retry(bytes, || unsafe { self.owned().take_arena_data(arena, bytes, align) })
+        self.retry_in_arena(arena, bytes, || unsafe { self.owned().take_arena_data(arena, bytes, align) })
+    }
+
+    /// Tries `attempt`, which asks for room for `bytes` bytes in an open arena of this mutator's, until it is refused for good; and then
+    /// once more in the shortest chunk, for which there may be room where there is none for the next in size.
+    fn retry_in_arena<R>(
+        &self,
+        arena: &ArenaHeader,
+        bytes: usize,
+        attempt: impl Fn() -> Result<R, SpaceError>,
+    ) -> Result<R, AllocError> {
+        self.retry(bytes, &attempt).or_else(|refused| {
+            if matches!(refused, AllocError::Misuse(_)) {
+                return Err(refused);
+            }
+            let _no_preempt = self.record().no_preempt();
+            // SAFETY: the arena is open, and this mutator's.
+            let taken = unsafe { self.owned().take_least_chunk(arena, bytes) };
+            taken.and_then(|()| attempt()).map_err(|_| refused)
+        })
     }
 
     /// Takes all values of an arena away; it stays open.

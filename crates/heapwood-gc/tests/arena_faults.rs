@@ -9,6 +9,7 @@ use arena::{Arena, Values};
 use common::*;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_heap::{ArenaKind, MOST_IN_ARENA};
+use heapwood_pages::PAGE_SIZE;
 
 const ON: Config = FULL.arena_faults(true);
 const KINDS: [ArenaKind; 3] = [ArenaKind::Escaping, ArenaKind::Promised, ArenaKind::Borrowed];
@@ -122,7 +123,11 @@ fn without_the_option_nothing_is_protected() {
 
 /// Freed arenas that lie between open ones are mappings of their own. Their number is bounded; those beyond rest unprotected.
 #[test]
-fn the_kernels_records_do_not_run_out() {
+#[ignore = "needs all that its process may protect: run in a process of its own by the test below"]
+fn child_uses_up_the_kernels_records() {
+    if !alone() {
+        return;
+    }
     let heap = heap(ON.min_heap(1 << 30));
     let m = attach(&heap);
     let mut open = Vec::new();
@@ -143,4 +148,54 @@ fn the_kernels_records_do_not_run_out() {
     assert_eq!(mappings(&heap).1, 0, "all rests no longer");
     // They can be protected again.
     assert_eq!(signal_of_reading(closed(&m, ArenaKind::Escaping, 1)), libc::SIGSEGV);
+}
+
+/// Closes every other of so many arenas of a page each; returns the others.
+fn close_every_other(m: &Mutator, n: usize) -> Vec<Arena> {
+    let all = (0..n).map(|_| {
+        let arena = Arena::open(m, ArenaKind::Escaping);
+        arena.value(m, cells(), &[0; 8]);
+        arena
+    });
+    let (closed, open): (Vec<_>, Vec<_>) = all.enumerate().partition(|(i, _)| i % 2 == 1);
+    closed.into_iter().for_each(|(_, arena)| arena.close(m));
+    open.into_iter().map(|(_, arena)| arena).collect()
+}
+
+#[test]
+fn the_kernels_records_do_not_run_out() {
+    for name in ["child_uses_up_the_kernels_records", "child_protects_in_several_heaps"] {
+        let output = run_alone(name);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+}
+
+/// All heaps of a process have one bound, and those that have ended count no more.
+#[test]
+#[ignore = "counts all that its process has protected: run in a process of its own by the test above"]
+fn child_protects_in_several_heaps() {
+    if !alone() {
+        return;
+    }
+    const MOST: usize = 16 << 10;
+    let config = ON.min_heap(1 << 30);
+    // Those of heaps that have ended do not count.
+    for _ in 0..3 {
+        let heap = heap(config);
+        close_every_other(&attach(&heap), MOST);
+        assert_eq!(mappings(&heap).1, MOST / 2 * PAGE_SIZE);
+    }
+    let heaps = [heap(config), heap(config)];
+    let mutators = [attach(&heaps[0]), attach(&heaps[1])];
+    for _ in 0..2 {
+        let open = [0, 1].map(|i| close_every_other(&mutators[i], MOST + 8000));
+        let protected = mappings(&heaps[0]).1 + mappings(&heaps[1]).1;
+        assert_eq!(protected, MOST * PAGE_SIZE);
+        for (m, arenas) in mutators.iter().zip(open) {
+            arenas.into_iter().for_each(|arena| arena.close(m));
+            (0..2).for_each(|_| m.collect().unwrap());
+        }
+        assert_eq!((mappings(&heaps[0]).1, mappings(&heaps[1]).1), (0, 0));
+    }
 }

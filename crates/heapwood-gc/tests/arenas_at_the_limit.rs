@@ -75,11 +75,27 @@ fn a_refusal_names_what_rests() {
         let AllocError::Limit { live, arenas, .. } = error else { panic!("{error}") };
         assert!(live < LIMIT / 16 && arenas.in_use == 0 && arenas.quarantined > LIMIT / 2, "{error:?}");
         let text = error.to_string();
-        let names = format!("{} are addresses of arenas that were freed", arenas.quarantined);
+        let names = format!("{} are addresses of freed arenas", arenas.quarantined);
         assert!(text.contains(&names) && text.contains("clear such pointers"), "{text}");
         (0..closed).for_each(|i| stale.set(i, 0));
         let arena = Arena::open(&m, ArenaKind::Escaping);
         arena.zeros(&m, cells(), 64).unwrap();
         arena.close(&m);
+    }
+}
+
+/// Where there is no room for a chunk of the next size, a shorter one will do: an open arena takes all that the limit allows.
+#[test]
+fn an_open_arena_takes_all_that_the_limit_allows() {
+    for config in [FULL, BY_SIGNALS] {
+        let heap = heap(config.limit(4 * LIMIT));
+        let m = attach(&heap);
+        let arena = Arena::open(&m, ArenaKind::Borrowed);
+        let refused = (0..4 * LIMIT / 1000).any(|_| arena.data(&m, 1000, 8).is_err());
+        assert!(refused);
+        let left = 4 * LIMIT - heap.stats().in_use_bytes;
+        assert!(left < 2 * heapwood_pages::PAGE_SIZE, "{left} bytes are left");
+        arena.close(&m);
+        assert_valid(&heap);
     }
 }

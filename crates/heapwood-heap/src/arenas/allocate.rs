@@ -20,6 +20,11 @@ const LEAST_STEP: usize = 1 << 10;
 /// A longer value without pointers does not end a block.
 const LONG_DATA: usize = 4 << 10;
 
+/// The size of the shortest chunk that has room for `bytes` bytes.
+fn least_size(bytes: usize) -> usize {
+    (0..HUGE_CHUNK).find(|&size| pages_of(size).bytes() >= bytes).unwrap_or(HUGE_CHUNK)
+}
+
 impl Owner<'_> {
     /// Reserves room for `count` adjacent values of a layout, and for more in the run that begins. The caller writes
     /// the first values, then [commits](ArenaHeader::commit). `key` is not 0, and differs between layouts.
@@ -156,16 +161,34 @@ impl Owner<'_> {
     /// Continues in a new chunk with room for `bytes` bytes. Each is four times as long as the one before, up to a huge
     /// chunk; a large enough arena gets a free huge chunk at once, if there is one.
     fn take_next_chunk(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
-        // First of all: the current chunk is then the newest old one.
-        self.activate_arena(arena);
-        let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
-        let mut size = 0;
-        while size < HUGE_CHUNK && (pages_of(size).bytes() <= has || pages_of(size).bytes() < bytes) {
+        let (sweeper, has) = (self.sweeper(), arena.bytes.get());
+        let mut size = least_size(bytes);
+        while size < HUGE_CHUNK && pages_of(size).bytes() <= has {
             size += 1;
         }
         if size > 1 && sweeper.chunks().lock().has(HUGE_CHUNK) {
             size = HUGE_CHUNK;
         }
+        self.continue_in_chunk(arena, size)
+    }
+
+    /// Continues in the shortest chunk that has room for `bytes` bytes, at most [`MOST_IN_ARENA`]: for an arena that was
+    /// refused a longer one.
+    ///
+    /// # Errors
+    /// There is no memory for that either.
+    ///
+    /// # Safety
+    /// 1. The arena is an open one of this mutator's.
+    pub unsafe fn take_least_chunk(&self, arena: &ArenaHeader, bytes: usize) -> Result<(), SpaceError> {
+        debug_assert!(bytes <= MOST_IN_ARENA);
+        self.continue_in_chunk(arena, least_size(bytes))
+    }
+
+    fn continue_in_chunk(&self, arena: &ArenaHeader, size: usize) -> Result<(), SpaceError> {
+        // First of all: the current chunk is then the newest old one.
+        self.activate_arena(arena);
+        let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
         let page = sweeper.take_chunk(size, arena.number())?;
         self.close_chunk(arena);
         let chunk = ArenaChunk::of(spans.at(page));

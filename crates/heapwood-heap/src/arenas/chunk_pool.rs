@@ -4,6 +4,7 @@
 //! both sides, except where a marking has met and noted a dangling pointer.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
+use super::protected::ProtectedChunks;
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
@@ -23,12 +24,8 @@ pub(crate) struct ArenaChunkPool {
     /// The full marking after which what rested was last looked at.
     pub(crate) trimmed_in: u32,
     /// Quarantined chunks that cannot be read or written.
-    pub(super) protected: u32,
+    pub(super) protected: ProtectedChunks,
 }
-
-/// The most protected chunks. Each may split the kernel's record of the heap in three, and a process has 65530 such records
-/// (vm.max_map_count): half are left to the program. Chunks beyond are quarantined without protection.
-const MOST_PROTECTED: u32 = 1 << 14;
 
 /// A stack of chunks, the last first.
 #[derive(Clone, Copy)]
@@ -107,7 +104,7 @@ impl ArenaChunkPool {
             all: 0,
             wanted: false,
             trimmed_in: 0,
-            protected: 0,
+            protected: ProtectedChunks::NONE,
         }
     }
 
@@ -125,13 +122,6 @@ impl ArenaChunkPool {
     /// The number of arenas so far.
     pub(crate) fn arenas(&self) -> u64 {
         self.arenas
-    }
-
-    /// Counts a chunk that is to be protected; false if there are too many.
-    pub(super) fn protects_another(&mut self) -> bool {
-        let has_room = self.protected < MOST_PROTECTED;
-        self.protected += has_room as u32;
-        has_room
     }
 
     /// Whether there is a free chunk of a size.

@@ -11,6 +11,7 @@
 //! | `header` | an arena's cursors, and its links to its mutator's other arenas |
 //! | `chunk` | the sizes and descriptors of arena chunks |
 //! | `chunk_pool` | arena chunks that no arena has |
+//! | `protected` | the number of chunks that no thread can read |
 //! | `supply` | the supply of chunks; the release of their memory, addresses and pages |
 //! | `lists` | a mutator's arenas |
 //! | `allocate` | values, runs, and chunks for them |
@@ -30,5 +31,6 @@ pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod lists;
 pub(crate) mod open;
+mod protected;
 mod supply;
 pub(crate) mod visit;

@@ -154,7 +154,7 @@ impl Sweeper {
     /// Puts a chunk that is no object any more into quarantine, or into the pool.
     fn quarantine_chunk(&self, page: PageIndex, quarantines: bool) {
         let (heap, span) = (self.heap(), self.heap().spans().at(page));
-        let protects = quarantines && self.protects() && self.chunks().lock().protects_another();
+        let protects = quarantines && self.protects() && self.chunks().lock().protected.add();
         if protects {
             ArenaChunk::of(span).note_protected();
         }
@@ -238,7 +238,9 @@ impl Sweeper {
                     kept.push(spans, page);
                 }
                 false => {
-                    chunks.protected -= chunk.take_protected() as u32;
+                    if chunk.take_protected() {
+                        chunks.protected.remove();
+                    }
                     chunk.set_state(ArenaChunkState::Free);
                     chunks.free[size_of_pages(chunk.pages())].push(spans, page);
                 }
