@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 const ORDER_STORES: &[(&str, &[&str])] = &[
     ("runs of cells, freed cells and cells of shared spans", &["refill_from_own", "refill", "reserve_slow"]),
     ("large objects", &["finish", "allocate_large"]),
-    ("a chunk of an arena", &["take_next_chunk"]),
-    ("more room in a piece", &["extends_run", "reserve_in_arena"]),
+    ("a chunk of an arena", &["continue_in_chunk", "take_next_chunk", "take_least_chunk"]),
+    ("more room in a chunk", &["extends_run", "reserve_in_arena"]),
     ("pointers that are copied", &["copy", "hw_copy"]),
 ];
 
