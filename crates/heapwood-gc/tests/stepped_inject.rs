@@ -18,8 +18,9 @@ fn caught(what: Option<Fault>, every: u64, generational: Generational) -> (usize
         if let Some(what) = what {
             program.world.heap.faults().inject(what, every);
         }
-        // An arena does harm only where the marking has to go through it.
-        let markings = if what == Some(Fault::ArenaClosedAtOnce) { 48 } else { 12 };
+        // What is gone at once does harm only where the marking has to go through it.
+        let needs_chance = matches!(what, Some(Fault::ArenaClosedAtOnce | Fault::FreedAtOnce));
+        let markings = if needs_chance { 48 } else { 12 };
         let outcome = program.run(markings, 500);
         struck += (program.world.heap.faults().injected() > 0) as usize;
         caught += outcome.is_err() as usize;
