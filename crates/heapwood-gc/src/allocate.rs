@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
-use heapwood_os::clock;
+use heapwood_os::process::clock;
 
 /// A large object with this many bytes to zero takes so long that other threads must not wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;

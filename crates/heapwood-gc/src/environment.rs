@@ -6,8 +6,8 @@ use crate::error::{OptionError, SettingError};
 use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
 use crate::size;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::message::write_line;
-use heapwood_os::signal;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::threads::signal;
 
 /// The variable's name.
 pub const VARIABLE: &str = "HEAPWOOD";

@@ -21,8 +21,8 @@ use crate::process::{Forks, Patience, record};
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use heapwood_heap::Address;
 use heapwood_os::ForkLock;
-use heapwood_os::message::write_line;
-use heapwood_os::stack::{thread_id, thread_pointer};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::threads::stack::{thread_id, thread_pointer};
 
 impl Heap {
     /// Calls `f` with each lock, in lock order, and whether the collection with the locks `held` holds it.

@@ -29,8 +29,8 @@ use heapwood_heap::{
     rounded_window,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
-use heapwood_os::clock;
-use heapwood_os::timed_lock::TickClock;
+use heapwood_os::process::clock;
+use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};

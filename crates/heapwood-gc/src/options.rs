@@ -17,7 +17,7 @@ use crate::error::{HeapError, OptionError};
 use core::ops::RangeInclusive;
 use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
 use heapwood_layout::MAX_MASK_WORDS;
-use heapwood_os::signal;
+use heapwood_os::threads::signal;
 
 /// Passes the list to the macro `$to`: for each option a help text, name, type, default, unit, range, audience, and, if
 /// it has no default, what the heap does without it.

@@ -26,12 +26,12 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::fork::at_fork;
-use heapwood_os::message::write_line;
-use heapwood_os::signal::{self, Action, Interrupted};
-use heapwood_os::thread::know_thread_locals;
-use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, futex, membarrier};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::process::fork::at_fork;
+use heapwood_os::threads::signal::{self, Action, Interrupted};
+use heapwood_os::threads::thread::know_thread_locals;
+use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, threads::futex, threads::membarrier};
 use std::thread::{sleep, yield_now};
 
 // SAFETY: the stored values are records of the storing thread, as `thread_ends` requires.

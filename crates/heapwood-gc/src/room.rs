@@ -6,7 +6,7 @@
 use crate::error::HeapError;
 use crate::options::Config;
 use heapwood_heap::{MAX_WINDOW, rounded_window};
-use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
+use heapwood_os::process::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
 use heapwood_os::{KernelRef, OsError, Reservation};
 
 /// No heap has less address space, unless it must.

@@ -15,7 +15,7 @@ use core::time::Duration;
 use heapwood_heap::{ArenaHeader, ArenaKind};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
-use heapwood_os::stack::thread_id;
+use heapwood_os::threads::stack::thread_id;
 use heapwood_pages::Clock;
 use std::sync::mpsc::channel;
 

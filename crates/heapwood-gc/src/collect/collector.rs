@@ -21,8 +21,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
-use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{ForkLock, Lock, LockGuard, clock};
+use heapwood_os::threads::timed_lock::TickClock;
+use heapwood_os::{ForkLock, Lock, LockGuard, process::clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);

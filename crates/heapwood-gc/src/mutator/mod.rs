@@ -49,8 +49,8 @@ use heapwood_heap::{
     Address, AllocBuffer, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, YoungPagesView,
     publication,
 };
-use heapwood_os::stack::{thread_id, thread_pointer};
-use heapwood_os::sync::Futex;
+use heapwood_os::threads::stack::{thread_id, thread_pointer};
+use heapwood_os::threads::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
 use recent::RecentShapes;
 use region::Regions;

@@ -7,7 +7,7 @@ use super::stop::Stop;
 use crate::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
-use heapwood_os::signal;
+use heapwood_os::threads::signal;
 
 /// The unit of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! and then read the other's, sequentially consistently.
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_os::futex;
+use heapwood_os::threads::futex;
 
 /// A stop holds the registry's lock.
 pub(crate) const REGISTRY: u32 = 1;

@@ -3,7 +3,7 @@
 
 use crate::options::Config;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::stack::thread_pointer;
+use heapwood_os::threads::stack::thread_pointer;
 
 /// The threads that mark.
 pub(crate) struct MarkingThreads {

@@ -2,7 +2,7 @@
 //! not anybody did. It is read in ticks of the processor's counter, which cost a few nanoseconds, and told in nanoseconds by a
 //! [`TickClock`]. Invariant: only who holds the lock writes the times.
 
-use crate::lock::{ForkLock, Lock, LockGuard};
+use crate::threads::lock::{ForkLock, Lock, LockGuard};
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,13 +31,13 @@ pub struct TickClock {
 impl TickClock {
     /// Begins to measure.
     pub fn start() -> Self {
-        TickClock { ticks: ticks(), ns: crate::clock::monotonic_ns() }
+        TickClock { ticks: ticks(), ns: crate::process::clock::monotonic_ns() }
     }
 
     /// So many ticks in nanoseconds.
     pub fn ns(&self, count: u64) -> u64 {
         let passed = ticks().wrapping_sub(self.ticks).max(1);
-        let ns = crate::clock::monotonic_ns() - self.ns;
+        let ns = crate::process::clock::monotonic_ns() - self.ns;
         (count as u128 * ns as u128 / passed as u128) as u64
     }
 }

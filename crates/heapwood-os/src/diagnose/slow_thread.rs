@@ -2,8 +2,8 @@
 //! /proc/self/task, into fixed buffers, as `task` does. Invariant: what is said is what the kernel said a moment ago, which
 //! may have changed since; so it is a likely cause, and no more.
 
-use crate::file;
-use crate::task::{self, Path};
+use crate::diagnose::task::{self, Path};
+use crate::process::file;
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 
@@ -75,7 +75,7 @@ fn blocked_by(number: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::thread_id;
+    use crate::threads::stack::thread_id;
     use core::ffi::c_void;
     use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -94,17 +94,17 @@ mod tests {
             scope.spawn(|| {
                 prepare();
                 number.store(thread_id(), Ordering::Release);
-                crate::futex::wake(&number, 1);
+                crate::threads::futex::wake(&number, 1);
                 while leave.load(Ordering::Acquire) == 0 {
-                    crate::futex::wait(&leave, 0);
+                    crate::threads::futex::wait(&leave, 0);
                 }
             });
             while number.load(Ordering::Acquire) == 0 {
-                crate::futex::wait(&number, 0);
+                crate::threads::futex::wait(&number, 0);
             }
             look(number.load(Ordering::Acquire));
             leave.store(1, Ordering::Release);
-            crate::futex::wake(&leave, 1);
+            crate::threads::futex::wake(&leave, 1);
         });
     }
 

@@ -1,9 +1,9 @@
 //! What a process has used, and what it and the machine have. None of it ends the process where memory is short: heaps are
 //! made by these figures.
 
-use crate::cgroup::{self, Machine};
-use crate::file;
-use crate::page::page_size;
+use crate::memory::page::page_size;
+use crate::process::cgroup::{self, Machine};
+use crate::process::file;
 
 /// The operating system's account of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

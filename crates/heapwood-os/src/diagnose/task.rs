@@ -1,11 +1,11 @@
 //! What one thread of this process is doing, in a few words: for a stop that waits for it, to say for whom. From
 //! /proc/self/task, into fixed buffers: the thread that asks may have stopped a thread that holds malloc's lock.
 
-use crate::file;
+use crate::process::file;
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 
-/// Writes who thread `number` (see [`crate::stack::thread_id`]) is, and what it does, as far as the kernel says:
+/// Writes who thread `number` (see [`crate::threads::stack::thread_id`]) is, and what it does, as far as the kernel says:
 /// `thread 1234 (worker), asleep in system call 202 (futex_wait_queue)`.
 pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
     write!(f, "thread {number}")?;
@@ -131,9 +131,9 @@ mod tests {
         let (number, leave) = (AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {
             let wait = || {
-                number.store(crate::stack::thread_id(), Ordering::Release);
+                number.store(crate::threads::stack::thread_id(), Ordering::Release);
                 while leave.load(Ordering::Acquire) == 0 {
-                    crate::futex::wait_for(&leave, 0, Duration::from_secs(1000));
+                    crate::threads::futex::wait_for(&leave, 0, Duration::from_secs(1000));
                 }
             };
             std::thread::Builder::new().name("napper\x1b[1m".into()).spawn_scoped(scope, wait).unwrap();
@@ -149,14 +149,14 @@ mod tests {
             let begin = format!("thread {thread} (napper?[1m), asleep in system call {}", libc::SYS_futex);
             assert!(text.starts_with(&begin), "{text}");
             leave.store(1, Ordering::Release);
-            crate::futex::wake(&leave, 1);
+            crate::threads::futex::wake(&leave, 1);
         });
     }
 
     #[test]
     fn this_thread_and_none() {
-        let text = described(crate::stack::thread_id());
-        assert!(text.starts_with(&format!("thread {} (", crate::stack::thread_id())), "{text}");
+        let text = described(crate::threads::stack::thread_id());
+        assert!(text.starts_with(&format!("thread {} (", crate::threads::stack::thread_id())), "{text}");
         assert!(text.contains("), running"), "{text}");
         assert_eq!(described(u32::MAX), format!("thread {}, which has ended", u32::MAX));
     }
@@ -181,6 +181,6 @@ mod tests {
                 Err(fmt::Error)
             }
         }
-        assert!(describe_task(crate::stack::thread_id(), &mut Full).is_err());
+        assert!(describe_task(crate::threads::stack::thread_id(), &mut Full).is_err());
     }
 }

@@ -3,7 +3,7 @@
 //! point at its path relative to the mount's root; inside a container that path may not be visible, and then the mount
 //! point itself is the group (cgroups(7)). Nothing is allocated. Invariant: whatever cannot be read is no limit.
 
-use crate::file;
+use crate::process::file;
 use core::ffi::CStr;
 
 /// The longest path of a folder here, in bytes.

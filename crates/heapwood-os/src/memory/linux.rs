@@ -2,9 +2,9 @@
 //! really used), madvise to give back.
 
 use crate::error::OsError;
-use crate::kernel::Kernel;
-use crate::page::page_size;
-use crate::request::Request;
+use crate::memory::kernel::Kernel;
+use crate::memory::page::page_size;
+use crate::memory::request::Request;
 
 /// The running system.
 #[derive(Clone, Copy, Debug, Default)]

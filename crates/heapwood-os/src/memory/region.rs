@@ -3,7 +3,7 @@
 //! the collector depends on the allocator it may be standing in for.
 
 use crate::error::OsError;
-use crate::kernel::KernelRef;
+use crate::memory::kernel::KernelRef;
 use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -256,7 +256,7 @@ impl<T: Zeroed> MappedArray<T> {
 mod tests {
     use super::*;
     use crate::SYSTEM;
-    use crate::large_page_kernel::Coarse;
+    use crate::testing::large_page_kernel::Coarse;
 
     #[test]
     fn arrays_commit_by_index() {

@@ -3,9 +3,9 @@
 //! of the memory it hands out was asked for in parts of its pages, so code that works on it does not rely on small ones.
 
 use crate::error::OsError;
-use crate::kernel::Kernel;
-use crate::linux::SYSTEM;
-use crate::request::Request;
+use crate::memory::kernel::Kernel;
+use crate::memory::linux::SYSTEM;
+use crate::memory::request::Request;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's memory in pages of a given size.

@@ -2,7 +2,7 @@
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
 use crate::error::OsError;
-use crate::thread::{self, Entry, Thread};
+use crate::threads::thread::{self, Entry, Thread};
 use core::ffi::{CStr, c_void};
 
 /// A source of memory.

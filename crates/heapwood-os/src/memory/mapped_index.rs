@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_refuses_leaves_the_index_as_it_was() {
-        static KERNEL: crate::faulty::Faulty = crate::faulty::Faulty::new();
+        static KERNEL: crate::testing::faulty::Faulty = crate::testing::faulty::Faulty::new();
         let mut index = MappedIndex::new(&KERNEL, 10_000).unwrap();
         KERNEL.refuse(0);
         assert!(index.reserve(|_| 0).is_err() && index.find(7, |_| true).is_none());

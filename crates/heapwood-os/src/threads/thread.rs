@@ -10,8 +10,8 @@
 //! thread has that lock, and nobody in the child would let go of it.
 
 use crate::error::OsError;
-use crate::page::{page_size, round_up};
-use crate::request::Request;
+use crate::memory::page::{page_size, round_up};
+use crate::memory::request::Request;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -190,10 +190,10 @@ mod tests {
     unsafe extern "C" fn stay(shared: *mut c_void) -> *mut c_void {
         // SAFETY: the tests pass a `Shared` that outlives the thread.
         let shared = unsafe { &*shared.cast::<Shared>() };
-        shared.number.store(crate::stack::thread_id(), Ordering::Release);
-        crate::futex::wake(&shared.number, 1);
+        shared.number.store(crate::threads::stack::thread_id(), Ordering::Release);
+        crate::threads::futex::wake(&shared.number, 1);
         while shared.leave.load(Ordering::Acquire) == 0 {
-            crate::futex::wait(&shared.leave, 0);
+            crate::threads::futex::wait(&shared.leave, 0);
         }
         core::ptr::null_mut()
     }
@@ -204,11 +204,11 @@ mod tests {
         let thread =
             unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
         while shared.number.load(Ordering::Acquire) == 0 {
-            crate::futex::wait(&shared.number, 0);
+            crate::threads::futex::wait(&shared.number, 0);
         }
         let result = look(shared.number.load(Ordering::Acquire));
         shared.leave.store(1, Ordering::Release);
-        crate::futex::wake(&shared.leave, 1);
+        crate::threads::futex::wake(&shared.leave, 1);
         thread.join();
         result
     }
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_thread_takes_no_signals_of_the_program() {
-        let mine = mask_of(crate::stack::thread_id());
+        let mine = mask_of(crate::threads::stack::thread_id());
         run(64 << 10, |number| {
             assert_eq!(status(number, "Name:"), "fifteen letters");
             let blocked = mask_of(number);
@@ -234,7 +234,7 @@ mod tests {
                 assert_eq!(blocked >> (signal - 1) & 1, !open as u64, "signal {signal} of {blocked:#x}");
             }
         });
-        assert_eq!(mask_of(crate::stack::thread_id()), mine, "the caller's mask is as before");
+        assert_eq!(mask_of(crate::threads::stack::thread_id()), mine, "the caller's mask is as before");
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
                 };
             });
             while shared.number.load(Ordering::Acquire) == 0 {
-                crate::futex::wait(&shared.number, 0);
+                crate::threads::futex::wait(&shared.number, 0);
             }
             // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends; by itself if it hangs.
             let child = unsafe { libc::fork() };
@@ -293,7 +293,7 @@ mod tests {
             // SAFETY: waits for the child just made.
             assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
             shared.leave.store(1, Ordering::Release);
-            crate::futex::wake(&shared.leave, 1);
+            crate::threads::futex::wake(&shared.leave, 1);
             assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         });
     }
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
         assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         shared.leave.store(1, Ordering::Release);
-        crate::futex::wake(&shared.leave, 1);
+        crate::threads::futex::wake(&shared.leave, 1);
         thread.join();
     }
 }

@@ -1,8 +1,8 @@
 //! A mutex on a Linux futex. Its states: 0 free, 1 taken, 2 taken with waiters; it is the three-state scheme of Drepper's
 //! "Futexes Are Tricky". It never allocates, so the collector may use it. Under loom the same code runs on loom's
-//! atomics ([`crate::sync`]), so that models of what it guards are models of it too.
+//! atomics ([`crate::threads::sync`]), so that models of what it guards are models of it too.
 
-use crate::sync::{self, Futex, Ordering, UnsafeCell};
+use crate::threads::sync::{self, Futex, Ordering, UnsafeCell};
 use core::ops::{Deref, DerefMut};
 
 const FREE: u32 = 0;

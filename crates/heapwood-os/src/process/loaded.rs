@@ -5,8 +5,8 @@
 //! The call takes the loader's lock. The thread that has stopped threads at any instruction must not make it: one of them may be
 //! inside the loader.
 
-use crate::mapped_index::hash;
-use crate::page::page_size;
+use crate::memory::mapped_index::hash;
+use crate::memory::page::page_size;
 use core::ffi::{CStr, c_int, c_void};
 use core::iter;
 use core::marker::PhantomData;

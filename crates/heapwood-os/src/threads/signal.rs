@@ -6,7 +6,7 @@
 //! that; if it has none the signal arrives without.
 
 use crate::error::OsError;
-use crate::request::Request;
+use crate::memory::request::Request;
 use core::ffi::{c_int, c_void};
 use core::ops::Range;
 
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_signal_is_told_by_its_value_and_others_are_passed_on() {
         let signal = libc::SIGRTMIN() + 3;
-        let here = crate::stack::thread_id();
+        let here = crate::threads::stack::thread_id();
         // SAFETY: the handlers do nothing that a handler must not.
         unsafe {
             let mut old: Action = core::mem::zeroed();
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(OTHERS.load(Ordering::SeqCst), 102);
         }
         let local = 0u8;
-        let bounds = crate::stack::StackBounds::current().unwrap();
+        let bounds = crate::threads::stack::StackBounds::current().unwrap();
         let place = PLACE.load(Ordering::SeqCst);
         assert!(bounds.low < place && place < bounds.high && &raw const local as usize > bounds.low);
         assert_eq!(send(1 << 30, signal, VALUE), Sent::NoThread);

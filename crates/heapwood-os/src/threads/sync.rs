@@ -3,7 +3,7 @@
 //! without `cfg(loom)` they are the plain ones.
 
 #[cfg(not(loom))]
-pub use crate::futex::{wait, wait_for, wake};
+pub use crate::threads::futex::{wait, wait_for, wake};
 #[cfg(not(loom))]
 pub use core::cell::UnsafeCell;
 #[cfg(not(loom))]
@@ -57,7 +57,7 @@ mod modelled {
         }
     }
 
-    /// As [`crate::futex::wait`].
+    /// As [`crate::threads::futex::wait`].
     pub fn wait(word: &Futex, expected: u32) {
         let inside = word.kernel.lock().unwrap();
         if word.load(Ordering::Relaxed) == expected {
@@ -65,12 +65,12 @@ mod modelled {
         }
     }
 
-    /// As [`crate::futex::wait_for`]; time does not pass in a model.
+    /// As [`crate::threads::futex::wait_for`]; time does not pass in a model.
     pub fn wait_for(word: &Futex, expected: u32, _: Duration) {
         wait(word, expected);
     }
 
-    /// As [`crate::futex::wake`].
+    /// As [`crate::threads::futex::wake`].
     pub fn wake(word: &Futex, count: i32) {
         drop(word.kernel.lock().unwrap());
         match count {

@@ -1,8 +1,8 @@
 //! Which limit a refusal probably met, and what to set: the kernel says only that there is no memory. Looked up when an
 //! error is made; nothing is allocated for it.
 
-use crate::request::Request;
-use crate::usage::{address_space_limit, data_limit};
+use crate::memory::request::Request;
+use crate::process::usage::{address_space_limit, data_limit};
 use core::ffi::CStr;
 use core::fmt;
 
@@ -22,7 +22,7 @@ const UNLIMITED: u64 = u64::MAX;
 
 /// Whether the kernel promises no more memory than there is.
 fn no_overcommit() -> bool {
-    crate::file::number(OVERCOMMIT) == Some(2)
+    crate::process::file::number(OVERCOMMIT) == Some(2)
 }
 
 impl Limits {

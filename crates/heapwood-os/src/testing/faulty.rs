@@ -2,10 +2,10 @@
 //! on. Tests walk the refusal through all requests of an operation and check that each is survived.
 
 use crate::error::OsError;
-use crate::kernel::Kernel;
-use crate::linux::SYSTEM;
-use crate::request::Request;
-use crate::thread::{Entry, Thread};
+use crate::memory::kernel::Kernel;
+use crate::memory::linux::SYSTEM;
+use crate::memory::request::Request;
+use crate::threads::thread::{Entry, Thread};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,8 +2,8 @@
 //! behind a pointer that other languages hold. Invariant: the memory is released exactly when the value has been dropped.
 
 use crate::error::OsError;
-use crate::kernel::KernelRef;
-use crate::region::Reservation;
+use crate::memory::kernel::KernelRef;
+use crate::memory::region::Reservation;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
