@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
 //! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
-//! (`environment.rs`, `observe/at_exit.rs`).
+//! (`settings/environment.rs`, `observe/at_exit.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
@@ -15,6 +15,8 @@
 //! comes soon and has more time.
 //!
 //! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
+
+pub(crate) mod fork;
 
 use crate::error::{ArenaError, HeapError};
 use crate::mutator::Mutator;
@@ -428,7 +430,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
 mod tests {
     use super::*;
     use crate::heap::Heap;
-    use crate::options::{Config, Stop};
+    use crate::settings::options::{Config, Stop};
     use heapwood_os::SYSTEM;
 
     /// A thread is stopped while it holds the list's lock; another that waits for the lock must stop, too.

@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_os::process::usage::resident_memory;
 use heapwood_os::{Kernel, SYSTEM};

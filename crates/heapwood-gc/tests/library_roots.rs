@@ -6,7 +6,7 @@ mod common;
 mod library;
 
 use common::*;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, HeapError, Mutator, RootError};
 use heapwood_os::testing::faulty::Faulty;
 use library::{File, WORDS};

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use heapwood_gc::options::GcTrace;
+use heapwood_gc::settings::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
 use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;

@@ -3,11 +3,11 @@
 
 use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
-use crate::attach::Attached;
 use crate::heap::{Heap, HeapBox};
+use crate::interface::attach::Attached;
 use crate::mutator::Mutator;
 use crate::observe::Stats;
-use crate::options::{Config, Generational};
+use crate::settings::options::{Config, Generational};
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -101,7 +101,7 @@ impl<'h> Day<'h> {
     }
 }
 
-fn node(heap: &Heap) -> crate::types::ObjectType {
+fn node(heap: &Heap) -> crate::heap::types::ObjectType {
     heap.register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
 }
 

@@ -4,7 +4,7 @@
 //! not bounded here; it is told.
 
 use crate::error::HeapError;
-use crate::options::Config;
+use crate::settings::options::Config;
 use heapwood_heap::{MAX_WINDOW, rounded_window};
 use heapwood_os::process::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
 use heapwood_os::{KernelRef, OsError, Reservation};

@@ -126,8 +126,8 @@ impl Forks for Heap {
 mod tests {
     use super::*;
     use crate::heap::HeapBox;
-    use crate::options::{Config, Stop};
     use crate::process::forking;
+    use crate::settings::options::{Config, Stop};
     use core::sync::atomic::{AtomicBool, Ordering};
     use core::time::Duration;
     use heapwood_layout::{TraceContext, TypeDescriptor};

@@ -5,8 +5,8 @@
 
 use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
+use crate::heap::types::ObjectType;
 use crate::mutator::Mutator;
-use crate::types::ObjectType;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;

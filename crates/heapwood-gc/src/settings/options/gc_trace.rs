@@ -6,7 +6,7 @@ use core::ops::BitOr;
 /// The reports of a heap on its collections, on standard error: one or both of two, joined by `|`, or nothing.
 ///
 /// ```
-/// # use heapwood_gc::{Config, options::GcTrace};
+/// # use heapwood_gc::{Config, settings::options::GcTrace};
 /// let config = Config::default().trace(GcTrace::COLLECTIONS | GcTrace::PHASES);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

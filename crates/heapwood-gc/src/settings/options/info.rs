@@ -4,7 +4,7 @@
 use super::gc_trace::GcTrace;
 use super::generational::Generational;
 use super::stop::Stop;
-use crate::size::Size;
+use crate::settings::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
 use heapwood_os::threads::signal;

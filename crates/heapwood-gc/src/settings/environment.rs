@@ -3,8 +3,8 @@
 //! reports. An invalid setting changes nothing and ends nothing: it is reported on standard error, once a process.
 
 use crate::error::{OptionError, SettingError};
-use crate::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
-use crate::size;
+use crate::settings::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
+use crate::settings::size;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::threads::signal;

@@ -6,10 +6,10 @@
 
 use crate::error::{AllocError, ArenaError};
 use crate::heap::Heap;
+use crate::heap::types::ObjectType;
 use crate::inject::Fault;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::types::ObjectType;
 use core::ptr::NonNull;
 use heapwood_heap::{
     Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, SpaceError, publication,
