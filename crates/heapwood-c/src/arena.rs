@@ -235,7 +235,7 @@ pub extern "C" fn hw_arena_number(arena: *const ArenaHeader) -> u64 {
 fn of_handle<'a>(arena: *const ArenaHeader) -> Option<&'a ArenaHeader> {
     let m = Mutator::of_address(arena as usize)?;
     // SAFETY: it is this thread's, and stays attached while what is returned is used, in the functions above.
-    unsafe { m.as_ref() }.heap().find_arena_header(arena as usize)
+    unsafe { m.as_ref() }.heap().objects().arena_header(arena as usize)
 }
 
 /// The number of the arena that an address lies in; 0 if there is none.
@@ -244,5 +244,5 @@ fn of_handle<'a>(arena: *const ArenaHeader) -> Option<&'a ArenaHeader> {
 /// 1. `heap` is NULL or exists.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_of(heap: Option<&HeapHandle>, address: usize) -> u64 {
-    heap.and_then(|heap| heap.heap.arena_at(address)).unwrap_or(0)
+    heap.and_then(|heap| heap.heap.objects().arena_at(address)).unwrap_or(0)
 }

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn hw_collect_young(m: Option<&Mutator>) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, released: *mut usize) -> Status {
     let Some(heap) = heap else { return Status::EINVAL };
-    let bytes = heap.heap.release_free_memory();
+    let bytes = heap.heap.memory().release_free();
     if !released.is_null() {
         // SAFETY: contract 2.
         unsafe { released.write(bytes) };
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Sta
     if !(size_of::<usize>()..=1 << 16).contains(&size) {
         return Status::EINVAL;
     }
-    let figures = Statistics { size, values: heap.heap.stats().values() };
+    let figures = Statistics { size, values: heap.heap.inspect().stats().values() };
     // SAFETY: contract 2.
     unsafe { copy_out(&figures, stats, size) };
     Status::OK

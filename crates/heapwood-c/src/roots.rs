@@ -54,7 +54,7 @@ pub unsafe extern "C" fn hw_root_slots(
             return Err(Error::SlotCount(n));
         }
         // SAFETY: contract 2.
-        Ok(unsafe { heap.heap.add_root_slots(slots, n) }?)
+        Ok(unsafe { heap.heap.roots().add_slots(slots, n) }?)
     };
     // SAFETY: contract 1.
     unsafe { root_or_zero(heap, register(), why) }
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn hw_root_range(
             return Err(Error::Range(lo, hi));
         };
         // SAFETY: contract 2, for the aligned words of the range.
-        Ok(unsafe { heap.heap.add_root_range(start, (hi & !(WORD - 1)).max(start)) }?)
+        Ok(unsafe { heap.heap.roots().add_range(start, (hi & !(WORD - 1)).max(start)) }?)
     };
     // SAFETY: contract 1.
     unsafe { root_or_zero(heap, register(), why) }
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn hw_roots_add_dso(
         if address == 0 {
             return Err(Error::Null("address"));
         }
-        Ok(heap.heap.add_library_roots(address)?)
+        Ok(heap.heap.roots().add_library(address)?)
     };
     // SAFETY: contract 1.
     unsafe { root_or_zero(heap, register(), why) }
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn hw_root_remove(
 ) -> Status {
     let remove = || {
         let heap = heap.ok_or(Error::Null("heap"))?;
-        heap.heap.remove_root(RootToken::from_bits(root)).then_some(()).ok_or(Error::NoRoot(root))
+        heap.heap.roots().remove(RootToken::from_bits(root)).then_some(()).ok_or(Error::NoRoot(root))
     };
     // SAFETY: contract 1.
     unsafe { tell(heap, remove(), why) }
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut Atomi
         return null_mut();
     }
     // SAFETY: contract 2.
-    match unsafe { m.heap().new_handle(Address::new(object)) } {
+    match unsafe { m.heap().roots().new_handle(Address::new(object)) } {
         Ok(handle) => handle.slot().as_ptr(),
         Err(e) => {
             refuse(m, e.into());
@@ -162,20 +162,20 @@ pub unsafe extern "C" fn hw_handle_set(
     if handle.is_null() {
         return refuse(m, Error::Null("handle"));
     }
-    let Some(handle) = m.heap().held_handle(handle as usize) else {
+    let Some(handle) = m.heap().roots().held_handle(handle as usize) else {
         return refuse(m, Error::NoHandle(handle as usize));
     };
     if !may_be_held(m, object) {
         return refuse(m, Error::NoObject(object));
     }
     // SAFETY: it is held, and contract 2.
-    unsafe { m.heap().set_handle(handle, Address::new(object)) };
+    unsafe { m.heap().roots().set_handle(handle, Address::new(object)) };
     Status::OK
 }
 
 /// Whether a handle may hold this: null, or where an object may begin.
 fn may_be_held(m: &Mutator, object: usize) -> bool {
-    object == 0 || object.is_multiple_of(WORD) && m.heap().may_begin_object(object)
+    object == 0 || object.is_multiple_of(WORD) && m.heap().objects().may_begin(object)
 }
 
 /// Frees a handle.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn hw_handle_free(m: Option<&Mutator>, handle: *mut Atomic
     let Some(m) = m else { return Status::EINVAL };
     let Some(slot) = NonNull::new(handle) else { return Status::OK };
     // SAFETY: free_handle checks the handle before anything is done with it.
-    if m.heap().free_handle(unsafe { Handle::from_slot(slot) }) {
+    if m.heap().roots().free_handle(unsafe { Handle::from_slot(slot) }) {
         return Status::OK;
     }
     refuse(m, Error::NoHandle(handle as usize))

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn hw_stack_range_add(
         }
         // SAFETY: contract 2; and contract 1 for what is written.
         unsafe {
-            let stack = heap.heap.add_stack(low as usize..high as usize)?;
+            let stack = heap.heap.roots().add_stack(low as usize..high as usize)?;
             out.write(stack.to_address().as_ptr().cast());
         }
         Ok(())
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn hw_stack_range_remove(
         // SAFETY: contract 2.
         unsafe {
             let stack = named(stack).ok_or(Error::Null("stack"))?;
-            Ok(heap.heap.remove_stack(stack)?)
+            Ok(heap.heap.roots().remove_stack(stack)?)
         }
     };
     // SAFETY: contract 1.

@@ -57,7 +57,7 @@ impl Description {
 
     /// As the heap makes of a program.
     pub fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<Self, Error> {
-        Ok(match heap.describe(size, bytes)? {
+        Ok(match heap.types().describe(size, bytes)? {
             Described::Mask(descriptor) => Description::Short(descriptor),
             Described::Program(id) => Description::Program(size, id),
         })
@@ -148,8 +148,8 @@ impl TypeTable {
         }
         known.reserve(|number| self.entry(number).description.hash())?;
         let object = match description {
-            Description::Short(descriptor) => heap.register(&descriptor)?,
-            Description::Program(size, id) => heap.program_type(size, id)?,
+            Description::Short(descriptor) => heap.types().register(&descriptor)?,
+            Description::Program(size, id) => heap.types().program_type(size, id)?,
         };
         // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
         unsafe { (*self.entries.at(index)).0.write(Registered { description, object }) };

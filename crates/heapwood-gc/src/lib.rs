@@ -48,8 +48,8 @@ pub use error::{
     AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
     SettingError, SizeError, StackError, TypeError,
 };
-pub use heap::types::{Described, ObjectType, slice_scan};
-pub use heap::{Heap, HeapBox};
+pub use heap::object_type::{Described, ObjectType, slice_scan};
+pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use interface::arena::refuse_arena;
 pub use interface::attach::Attached;

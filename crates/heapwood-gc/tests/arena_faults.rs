@@ -92,13 +92,17 @@ fn memory_is_used_again_and_stays_bounded() {
                 arena.data(&m, MOST_IN_ARENA, 8).unwrap();
             }
             arena.close(&m);
-            most = most.max(heap.stats().in_use_bytes);
+            most = most.max(heap.inspect().stats().in_use_bytes);
             split = split.max(if round % 500 == 499 { mappings(&heap).0 } else { 0 });
         }
-        assert!(heap.stats().collections > 1, "what rests makes collections due");
+        assert!(heap.inspect().stats().collections > 1, "what rests makes collections due");
         // A fortieth of what rests counts, and collections are due at 4 MiB at the latest.
         assert!(most < 200 << 20, "{most} bytes of addresses");
-        assert!(heap.stats().backed_bytes < 16 << 20, "{} bytes", heap.stats().backed_bytes);
+        assert!(
+            heap.inspect().stats().backed_bytes < 16 << 20,
+            "{} bytes",
+            heap.inspect().stats().backed_bytes
+        );
         assert!(split < 1000, "{split} mappings: neighbours that are protected should be one");
         m.collect().unwrap();
         m.collect().unwrap();

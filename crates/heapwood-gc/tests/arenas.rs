@@ -28,7 +28,7 @@ fn link_cells() -> Values {
 
 fn lives(heap: &Heap, object: usize) -> bool {
     heap.space().finish_sweep();
-    heap.find(object).is_some_and(|found| found.base.get() == object)
+    heap.objects().find(object).is_some_and(|found| found.base.get() == object)
 }
 
 fn is_there(heap: &Heap, value: usize) -> bool {
@@ -122,7 +122,7 @@ fn a_handle_of_a_text_keeps_the_arena() {
             m.collect_young().unwrap();
             m.collect().unwrap();
             assert!(is_there(heap, at));
-            assert!(heap.free_handle(held) && !heap.free_handle(held));
+            assert!(heap.roots().free_handle(held) && !heap.roots().free_handle(held));
             m.collect().unwrap();
             assert!(!is_there(heap, at));
         }
@@ -179,11 +179,11 @@ fn runs_of_masks(rng: &mut Rng) {
     for &(slot, object) in &words {
         assert!(lives(&heap, object), "{slot:#x} is a pointer, and what it refers to was freed");
     }
-    assert_eq!(heap.stats().live_objects, words.len() + 1);
+    assert_eq!(heap.inspect().stats().live_objects, words.len() + 1);
     assert_valid(&heap);
     arena.close(&m);
     m.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 0);
     assert_valid(&heap);
 }
 
@@ -217,10 +217,10 @@ fn exactly_what_the_masks_name_is_kept() {
         }
         m.collect().unwrap();
         // And the header.
-        assert_eq!(heap.stats().live_objects, pointers + 1);
+        assert_eq!(heap.inspect().stats().live_objects, pointers + 1);
         arena.close(m);
         m.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, 0);
+        assert_eq!(heap.inspect().stats().live_objects, 0);
     });
 }
 
@@ -242,10 +242,10 @@ fn an_array_as_long_as_arenas_take_and_longer_ones_are_refused() {
         }
         m.collect().unwrap();
         // And the header.
-        assert_eq!(heap.stats().live_objects, 6 * 4 + 1);
+        assert_eq!(heap.inspect().stats().live_objects, 6 * 4 + 1);
         arena.leave(m);
         m.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, 6 * 4);
+        assert_eq!(heap.inspect().stats().live_objects, 6 * 4);
     });
     let refused = std::panic::catch_unwind(|| {
         let heap = heap(FULL);
@@ -327,7 +327,7 @@ fn many_pieces_that_lead_to_each_other() {
             slots.set(0, 0);
             m.collect().unwrap();
             m.collect().unwrap();
-            assert_eq!((heap.stats().live_objects, heap.stats().arena_bytes), (0, 0));
+            assert_eq!((heap.inspect().stats().live_objects, heap.inspect().stats().arena_bytes), (0, 0));
         },
     );
 }
@@ -475,7 +475,7 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
         let mut word = Box::new(0usize);
         let at = &raw mut *word as usize;
         // SAFETY: the word outlives the root.
-        let range = unsafe { heap.add_root_range(at, at + WORD) }.unwrap();
+        let range = unsafe { heap.roots().add_range(at, at + WORD) }.unwrap();
         let holder = new(&m, node);
         slots.set(1, holder);
         let arena = Arena::open(&m, ArenaKind::Escaping);
@@ -500,17 +500,17 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
                     "round {round}: an address is used that something points to"
                 );
                 other.close(&m);
-                assert!(heap.find(stale).is_none());
+                assert!(heap.objects().find(stale).is_none());
             }
             match round % 2 {
                 0 => m.collect().unwrap(),
                 _ => m.collect_young().unwrap(),
             }
             assert!(!place(first).is_there);
-            assert!(heap.find(stale).is_none() && heap.find(start).is_none());
+            assert!(heap.objects().find(stale).is_none() && heap.objects().find(start).is_none());
             assert_valid(&heap);
         }
-        assert!(heap.stats().arena_free_bytes > 0);
+        assert!(heap.inspect().stats().arena_free_bytes > 0);
         // Once nothing does.
         link(&m, holder, 0, 0);
         // SAFETY: as above.
@@ -542,7 +542,7 @@ fn addresses_of_a_closed_arena_rest_as_long_as_something_points_there() {
         for (arena, _) in arenas {
             arena.close(&m);
         }
-        assert!(heap.remove_root(range));
+        assert!(heap.roots().remove(range));
     }
 }
 
@@ -612,9 +612,9 @@ fn arenas_that_are_left_make_collections_due() {
                 arena.zeros(&m, link_cells(), 4096).unwrap();
             }
             arena.leave(&m);
-            most = most.max(heap.stats().in_use_bytes);
+            most = most.max(heap.inspect().stats().in_use_bytes);
         }
-        let collections = heap.stats().collections;
+        let collections = heap.inspect().stats().collections;
         println!("{collections} collections, {most} bytes in use at most");
         assert!(most < 12 * EACH, "{most} bytes were in use, after {collections} collections");
         // Two for each, of which one is young, and no more.
@@ -636,9 +636,9 @@ fn addresses_that_rest_make_collections_due() {
             arena.zeros(&m, link_cells(), 4096).unwrap();
         }
         arena.close(&m);
-        most = most.max(heap.stats().arena_free_bytes);
+        most = most.max(heap.inspect().stats().arena_free_bytes);
     }
-    let collections = heap.stats().collections;
+    let collections = heap.inspect().stats().collections;
     println!("{collections} collections, {most} bytes rested at most");
     assert!(most < 512 << 20, "{most} of 1600 MiB rested at once, after {collections} collections");
     assert!((2..50).contains(&collections), "{collections} collections");
@@ -662,7 +662,7 @@ fn small_arenas(config: Config, n: usize) {
         if i == n / 4 || i == n - 1 {
             // The first finds the last arenas dead, the second sweeps them, and the third finds that nobody has needed their pieces.
             (0..3).for_each(|_| m.collect().unwrap());
-            let stats = heap.stats();
+            let stats = heap.inspect().stats();
             in_use[(i == n - 1) as usize] = stats.in_use_bytes + stats.arena_free_bytes;
         }
     }
@@ -693,10 +693,10 @@ fn ten_thousand_arenas_at_once() {
             (arena, object)
         })
         .collect();
-    assert!(heap.stats().arena_bytes < 100 << 20);
+    assert!(heap.inspect().stats().arena_bytes < 100 << 20);
     m.collect().unwrap();
     for (i, (_, object)) in arenas.iter().enumerate() {
-        assert!(heap.find(*object).is_some() && get(*object, 0) == i);
+        assert!(heap.objects().find(*object).is_some() && get(*object, 0) == i);
     }
     for (i, (arena, _)) in arenas.into_iter().enumerate() {
         if i % 2 == 0 { arena.close(&m) } else { arena.leave(&m) }
@@ -704,7 +704,7 @@ fn ten_thousand_arenas_at_once() {
     m.collect().unwrap();
     m.collect().unwrap();
     m.collect().unwrap();
-    assert_eq!(heap.stats().arena_bytes, 0);
+    assert_eq!(heap.inspect().stats().arena_bytes, 0);
     assert_valid(&heap);
 }
 
@@ -743,7 +743,7 @@ fn lists_of_several_threads(config: Config) {
     let (heap, rounds) = (heap(config), 60);
     let (node, heads) = (node_type(&heap), (0..16).map(|_| AtomicUsize::new(0)).collect::<Box<[_]>>());
     // SAFETY: the slots are in a box of their own until the root is removed.
-    let token = unsafe { heap.add_root_slots(heads.as_ptr().cast(), heads.len()) }.unwrap();
+    let token = unsafe { heap.roots().add_slots(heads.as_ptr().cast(), heads.len()) }.unwrap();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (heap, heads) = (&heap, &heads);
@@ -793,14 +793,14 @@ fn lists_of_several_threads(config: Config) {
         }
     });
     heads.iter().for_each(|head| head.store(0, Ordering::Release));
-    assert!(heap.remove_root(token));
+    assert!(heap.roots().remove(token));
     let m = attach(&heap);
     for _ in 0..3 {
         m.collect().unwrap();
     }
     heap.space().finish_sweep();
     if !config.conservative_stacks {
-        assert_eq!((heap.stats().arena_bytes, heap.stats().live_objects), (0, 0));
+        assert_eq!((heap.inspect().stats().arena_bytes, heap.inspect().stats().live_objects), (0, 0));
     }
     assert_valid(&heap);
 }

@@ -93,7 +93,7 @@ fn an_open_arena_takes_all_that_the_limit_allows() {
         let arena = Arena::open(&m, ArenaKind::Borrowed);
         let refused = (0..4 * LIMIT / 1000).any(|_| arena.data(&m, 1000, 8).is_err());
         assert!(refused);
-        let left = 4 * LIMIT - heap.stats().in_use_bytes;
+        let left = 4 * LIMIT - heap.inspect().stats().in_use_bytes;
         assert!(left < 2 * heapwood_pages::PAGE_SIZE, "{left} bytes are left");
         arena.close(&m);
         assert_valid(&heap);

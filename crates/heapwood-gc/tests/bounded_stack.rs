@@ -31,12 +31,12 @@ fn list(mark_stack: Option<u32>) {
     });
     for _ in 0..2 {
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, n);
+        assert_eq!(heap.inspect().stats().live_objects, n);
     }
     check_list(roots.get(0), n, 3);
     roots.set(0, 0);
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 0);
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn tree(mark_stack: Option<u32>, spine: usize, at_the_tip: bool) {
     roots.set(2, 0);
     for _ in 0..2 {
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, 2 * n);
+        assert_eq!(heap.inspect().stats().live_objects, 2 * n);
     }
     // Edges wait in the ring of prefetched ones and not on the stack, so 64 are enough here.
     if mark_stack == Some(1) {
-        assert!(heap.stats().mark_overflows > 0, "the stack was full");
+        assert!(heap.inspect().stats().mark_overflows > 0, "the stack was full");
     }
     let mut at = roots.get(0);
     for i in 0..n {
@@ -141,8 +141,8 @@ fn a_complete_tree_with_a_tiny_stack() {
             link(&mutator, at, path & 1, child);
         }
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, n);
-        assert!(heap.stats().mark_overflows > 0);
+        assert_eq!(heap.inspect().stats().live_objects, n);
+        assert!(heap.inspect().stats().mark_overflows > 0);
     }
 }
 
@@ -173,6 +173,6 @@ fn more_large_arrays_than_the_stack_of_ranges_holds() {
         made += 1;
     }
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, made);
-    assert!(heap.stats().mark_overflows > 0);
+    assert_eq!(heap.inspect().stats().live_objects, made);
+    assert!(heap.inspect().stats().mark_overflows > 0);
 }

@@ -60,10 +60,10 @@ fn dies(build: impl Fn(&Heap, &Mutator)) {
     let mutator = attach(&heap);
     for _ in 0..3 {
         build(&heap, &mutator);
-        assert!(heap.stats().live_objects > 1000, "it was there");
+        assert!(heap.inspect().stats().live_objects > 1000, "it was there");
         wipe_stack();
         mutator.collect().unwrap();
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         assert!(stats.live_bytes < 64 << 10, "{} objects are kept", stats.live_objects);
     }
 }
@@ -108,14 +108,14 @@ fn pointers_to_the_start_of_the_heap_keep_nothing() {
     let words = [base, base + 8, base + heapwood_pages::PAGE_SIZE - 1, base + heap.space().extent() - 1, !0];
     // SAFETY: the words outlive the root.
     let token = unsafe {
-        heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+        heap.roots().add_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
     };
     for _ in 0..1000 {
         new(&mutator, node_type(&heap));
     }
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 0);
-    assert!(heap.remove_root(black_box(token).unwrap()));
+    assert_eq!(heap.inspect().stats().live_objects, 0);
+    assert!(heap.roots().remove(black_box(token).unwrap()));
     black_box(words);
 }
 
@@ -136,10 +136,10 @@ fn unaligned_ranges_cover_their_whole_words() {
             unsafe { words.as_ptr().cast_mut().add(i).write_volatile(object) };
         }
         // SAFETY: the words outlive the root.
-        let token = unsafe { heap.add_root_range(start + from, start + to) }.unwrap();
+        let token = unsafe { heap.roots().add_range(start + from, start + to) }.unwrap();
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, alive, "{from}..{to}");
-        assert!(heap.remove_root(token));
+        assert_eq!(heap.inspect().stats().live_objects, alive, "{from}..{to}");
+        assert!(heap.roots().remove(token));
     }
 }
 
@@ -171,7 +171,7 @@ fn a_parent_caught_half_initialised_loses_nothing() {
             }
             black_box(object);
         }
-        assert_eq!(heap.stats().barrier_violations, 0);
-        assert!(heap.stats().collections > 400);
+        assert_eq!(heap.inspect().stats().barrier_violations, 0);
+        assert!(heap.inspect().stats().collections > 400);
     }
 }

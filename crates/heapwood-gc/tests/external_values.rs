@@ -30,13 +30,15 @@ unsafe extern "C" fn trace(object: *mut u8, _size: usize, context: *mut TraceCon
 
 /// Types whose pointers are told in each of the ways there are, small and large, with a word of each that may hold a pointer.
 fn types(heap: &Heap, m: &Mutator) -> Vec<(&'static str, ObjectType, usize)> {
-    let traced = |words: usize| heap.register(&TypeDescriptor::traced(words * WORD, trace).unwrap()).unwrap();
-    let any = |words: usize| heap.register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
+    let traced =
+        |words: usize| heap.types().register(&TypeDescriptor::traced(words * WORD, trace).unwrap()).unwrap();
+    let any =
+        |words: usize| heap.types().register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
     let element = TypeDescriptor::masked(3 * WORD, &[0b100]).unwrap();
     let slice = |n: usize| m.type_for(3 * n * WORD, slice_scan(&element, 0).unwrap()).unwrap();
     let program = |words: usize| {
         let program = Builder::<64>::new().scalars(words as u64 - 1).pointer().finish();
-        heap.register_program(words * WORD, program.bytes()).unwrap().0
+        heap.types().register_program(words * WORD, program.bytes()).unwrap().0
     };
     vec![
         ("masked", masked(heap, 4, &[3]), 3),
@@ -89,7 +91,7 @@ impl<'h> Scene<'h> {
 
     fn lives(&self, object: usize) -> bool {
         self.heap.space().finish_sweep();
-        self.heap.find(object).is_some_and(|found| found.base.get() == object)
+        self.heap.objects().find(object).is_some_and(|found| found.base.get() == object)
     }
 }
 
@@ -152,10 +154,10 @@ fn everything_behind_it_goes() {
         let count = all.map(|i| link(m, value, i, new(m, node_type(heap)))).count();
         m.collect().unwrap();
         // The holder, the value, and the arena's header.
-        assert_eq!(heap.stats().live_objects, count + 3);
+        assert_eq!(heap.inspect().stats().live_objects, count + 3);
         end(m, arena, closes);
         m.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, if closes { 2 } else { 3 });
+        assert_eq!(heap.inspect().stats().live_objects, if closes { 2 } else { 3 });
         if !closes {
             arena.close(m);
         }
@@ -210,7 +212,8 @@ fn data_stay_as_they_were() {
 fn a_value_that_was_freed_meanwhile_is_left_alone() {
     let heap = heap(FULL);
     let m = attach(&heap);
-    let (scene, any) = (Scene::new(&heap, &m), heap.register(&TypeDescriptor::conservative(304).unwrap()));
+    let (scene, any) =
+        (Scene::new(&heap, &m), heap.types().register(&TypeDescriptor::conservative(304).unwrap()));
     let arena = Arena::open(&m, ArenaKind::Escaping);
     let values: Vec<usize> = (0..3).map(|_| scene.pass(arena, any.unwrap())).collect();
     link(&m, scene.holder, 0, 0);

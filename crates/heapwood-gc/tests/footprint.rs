@@ -40,8 +40,8 @@ fn child_drops_a_gibibyte() {
         std::thread::sleep(Duration::from_millis(100));
         resident() < 64 * MIB
     });
-    let tenths =
-        back.unwrap_or_else(|| panic!("{} MiB after a minute: {:?}", resident() / MIB, heap.stats()));
+    let tenths = back
+        .unwrap_or_else(|| panic!("{} MiB after a minute: {:?}", resident() / MIB, heap.inspect().stats()));
     println!("{} MiB after {tenths} tenths of a second", resident() / MIB);
     // And it is as good as new.
     for _ in 0..64 * MIB / 64 {
@@ -76,7 +76,7 @@ fn what_scattered_survivors_leave_is_used() {
             roots.set((random >> 32) as usize % LIVE, object);
         }
     }
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(stats.collections > 10, "{stats:?}");
     let held = stats.committed_bytes;
     println!("{} MiB for {} MiB", held / MIB, LIVE * BYTES / MIB);
@@ -104,7 +104,7 @@ fn hundred_heaps(config: Config) {
             roots[i].set(0, object);
         }
         mutator.collect().unwrap();
-        assert_eq!(heaps[i].stats().live_objects, 7 * 1024 / 32);
+        assert_eq!(heaps[i].inspect().stats().live_objects, 7 * 1024 / 32);
     }
     let took = resident() - before;
     println!("{took} bytes");

@@ -111,7 +111,7 @@ fn in_child(heap: &Heap, mutator: Option<&Mutator>, kept: &Kept<'_>) {
     if let Some(threads) = heap.config().mark_threads {
         assert_eq!(threads_called("heapwood-marker"), threads - 1, "those that mark are");
     }
-    assert!(heap.stats().barrier_violations == 0);
+    assert!(heap.inspect().stats().barrier_violations == 0);
     heap.space().finish_sweep();
     assert_valid(heap);
 }
@@ -160,7 +160,7 @@ fn crowd(config: Config, threads: usize, forks: usize) {
         scope.spawn(move || {
             while !done.load(Ordering::Relaxed) {
                 heap.collect().unwrap();
-                heap.release_free_memory();
+                heap.memory().release_free();
             }
         });
         // The first child that fails is the last: others may hang, each until it is ended.
@@ -253,7 +253,8 @@ fn while_a_collection_has_marked_some() {
     for config in [SMALL, SMALL.stop(Stop::Signals), SMALL.mark_threads(2)] {
         let heap = heap(config.min_heap(1 << 30));
         let (kept, mutator) = (Kept::new(&heap, 3000), attach(&heap));
-        let opaque = heap.register(&TypeDescriptor::traced(2 * WORD, trace_after_fork).unwrap()).unwrap();
+        let opaque =
+            heap.types().register(&TypeDescriptor::traced(2 * WORD, trace_after_fork).unwrap()).unwrap();
         let (mut slots, head) = (Slots::new(&heap, 1), kept.slots.get(0));
         slots.set(0, new(&mutator, opaque));
         put(slots.get(0), 0, head);
@@ -270,9 +271,13 @@ fn while_a_collection_has_marked_some() {
             }
             let went_well = forked(|| {
                 WAITS.store(false, Ordering::SeqCst);
-                let before = heap.stats().collections;
+                let before = heap.inspect().stats().collections;
                 heap.collect().unwrap();
-                assert_eq!(heap.stats().collections, before + 1, "the one that was under way is not counted");
+                assert_eq!(
+                    heap.inspect().stats().collections,
+                    before + 1,
+                    "the one that was under way is not counted"
+                );
                 // What was lost would be used again.
                 let mutator = attach(&heap);
                 extend_list(&mutator, node_type(&heap), 2 * nodes, 7, |head| {
@@ -304,7 +309,7 @@ fn beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
         scope.spawn(move || {
             let _both = (attach(polls), attach(signals));
             while !done.load(Ordering::Relaxed) {
-                polls.free_handle(handle(polls, 0).unwrap());
+                polls.roots().free_handle(handle(polls, 0).unwrap());
             }
         });
         scope.spawn(move || {

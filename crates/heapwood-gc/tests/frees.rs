@@ -23,7 +23,7 @@ fn free(mutator: &Mutator, at: usize) {
 
 /// An object that refers to one with a trace function.
 fn pair_of(heap: &Heap, mutator: &Mutator) -> (usize, usize) {
-    let traced = heap.register(&TypeDescriptor::traced(32, count).unwrap()).unwrap();
+    let traced = heap.types().register(&TypeDescriptor::traced(32, count).unwrap()).unwrap();
     let (x, y) = (new(mutator, node_type(heap)), new(mutator, traced));
     link(mutator, x, 0, y);
     (x, y)
@@ -37,7 +37,7 @@ fn drop_one_and_free_what_it_refers_to(verify: bool) {
     mutator.collect().unwrap();
     mutator.collect().unwrap();
     assert_valid(&heap);
-    assert_eq!(heap.stats().live_objects, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 0);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn keep_by_a_stray_word_and_free_what_it_refers_to(config: Config) {
     let stray = Box::new(AtomicUsize::new(0));
     let at = stray.as_ptr() as usize;
     // SAFETY: the word is in a box of its own until its root is removed.
-    let token = unsafe { heap.add_root_range(at, at + WORD) }.unwrap();
+    let token = unsafe { heap.roots().add_range(at, at + WORD) }.unwrap();
     for reused in [0, 1, 3, 7, 200] {
         let (x, y) = (new(&mutator, node_type(&heap)), new(&mutator, node));
         link(&mutator, x, 0, y);
@@ -83,7 +83,7 @@ fn keep_by_a_stray_word_and_free_what_it_refers_to(config: Config) {
         mutator.collect().unwrap();
         assert_valid(&heap);
     }
-    assert!(heap.remove_root(token));
+    assert!(heap.roots().remove(token));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn what_an_ambiguous_word_keeps_may_refer_to_what_is_freed() {
     let words = Box::new([x]);
     let start = words.as_ptr() as usize;
     // SAFETY: the range is in a box of its own until the root is removed.
-    let root = unsafe { heap.add_root_range(start, start + WORD) }.unwrap();
+    let root = unsafe { heap.roots().add_range(start, start + WORD) }.unwrap();
     mutator.collect().unwrap();
     assert_eq!(TRACED.load(Ordering::Relaxed), 1);
     free(&mutator, y);
@@ -159,7 +159,7 @@ fn what_an_ambiguous_word_keeps_may_refer_to_what_is_freed() {
     mutator.collect().unwrap();
     assert_eq!(TRACED.load(Ordering::Relaxed), 1, "what was freed is not looked into");
     assert_valid(&heap);
-    assert!(heap.remove_root(root));
+    assert!(heap.roots().remove(root));
 }
 
 /// What is freed and made again, small and large, of many shapes, takes no more memory than it took once, and no collection.
@@ -179,7 +179,7 @@ fn a_program_that_frees_what_it_makes_does_not_grow_and_does_not_collect() {
             kept.set(i, 0);
             free(&mutator, at);
         }
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         if round == 100 {
             most = stats.committed_bytes;
         }
@@ -205,10 +205,10 @@ fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
                 let made = (0..500).map(|_| new(&mutator, node)).collect();
                 mutator.blocking(|| to_second.send(made).unwrap()).unwrap();
                 if round % 200 == 0 {
-                    println!("round {round}: {} bytes in use", heap.stats().in_use_bytes);
+                    println!("round {round}: {} bytes in use", heap.inspect().stats().in_use_bytes);
                 }
                 if round == 400 {
-                    most.store(heap.stats().in_use_bytes, Ordering::Relaxed);
+                    most.store(heap.inspect().stats().in_use_bytes, Ordering::Relaxed);
                 }
             }
         });
@@ -219,7 +219,7 @@ fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
             }
         });
     });
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     // 32 MB went through it.
     assert_eq!(stats.collections, 0);
     assert!(stats.in_use_bytes <= most.load(Ordering::Relaxed) + (512 << 10), "{stats:?}");
@@ -239,7 +239,7 @@ fn a_young_collection_is_not_misled_by_what_is_dead() {
         let heap = heap(PRECISE.generational(Generational::Always));
         let mutator = attach(&heap);
         let traced_type = TypeDescriptor::traced(4 * WORD, trace_first).unwrap();
-        let (node, traced_type) = (node_type(&heap), heap.register(&traced_type).unwrap());
+        let (node, traced_type) = (node_type(&heap), heap.types().register(&traced_type).unwrap());
         let large = |pages: usize| pointer_free(&heap, pages << 13);
         let mut roots = Slots::new(&heap, 2);
         roots.set(0, new(&mutator, if traced { traced_type } else { node }));
@@ -268,14 +268,14 @@ fn a_young_collection_is_not_misled_by_what_is_dead() {
             assert!(inside.contains(&second) && inside.start != second);
             (0..12 << 10).for_each(|word| put(roots.get(1), word, if word < 256 { 0 } else { word }));
         }
-        let before = heap.stats();
+        let before = heap.inspect().stats();
         mutator.collect_young().unwrap();
-        assert_eq!(heap.stats().young_collections, before.young_collections + 1);
+        assert_eq!(heap.inspect().stats().young_collections, before.young_collections + 1);
         heap.space().finish_sweep();
         assert_valid(&heap);
         assert_eq!(mutator.find(second).map(|found| found.base.get()), again.then_some(roots.get(1)));
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, again as usize);
+        assert_eq!(heap.inspect().stats().live_objects, again as usize);
     }
 }
 

@@ -106,14 +106,14 @@ fn blocked_threads_hand_back_what_they_hold() {
             std::thread::sleep(Duration::from_millis(1000));
             attach(&heap).collect().unwrap();
             let took = within_a_minute("blocked threads are emptied, and what they left is swept", || {
-                heap.stats().in_use_bytes < 64 << 10
+                heap.inspect().stats().in_use_bytes < 64 << 10
             });
             println!(
                 "{threads} threads: {} KiB in use after a second and {took:?}",
-                heap.stats().in_use_bytes >> 10
+                heap.inspect().stats().in_use_bytes >> 10
             );
         });
-        assert_eq!((heap.mutators(), heap.stats().collections), (0, 1));
+        assert_eq!((heap.mutators(), heap.inspect().stats().collections), (0, 1));
         heap.space().finish_sweep();
         assert_valid(&heap);
     }
@@ -142,7 +142,7 @@ fn blocked_threads_are_small(config: Config, left: usize) {
         std::thread::sleep(Duration::from_millis(1000));
         println!("{} KiB after {took:?} and a second", all() >> 10);
         attach(&heap).collect().unwrap();
-        within_a_minute("nothing else is left of them", || heap.stats().in_use_bytes < left);
+        within_a_minute("nothing else is left of them", || heap.inspect().stats().in_use_bytes < left);
         assert!(all() < 32 * MIB);
     });
 }
@@ -194,11 +194,11 @@ fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
             // What was lost would be handed out again.
             (0..threads).for_each(|i| put(new(&mutator, types[i % types.len()]), 9, usize::MAX));
         }
-        assert_eq!(heap.stats().collections, 5);
-        assert!(heap.stats().live_objects >= threads);
+        assert_eq!(heap.inspect().stats().collections, 5);
+        assert!(heap.inspect().stats().live_objects >= threads);
         // Each has taken a span or a page of each of its shapes, which are not given back.
         // SAFETY: the others sleep.
-        assert!(unsafe { heap.owned_unused_bytes() } > threads * types.len() * 4096);
+        assert!(unsafe { heap.inspect().owned_unused_bytes() } > threads * types.len() * 4096);
         awake.store(1, Ordering::SeqCst);
         heapwood_os::threads::futex::wake(&awake, i32::MAX);
         // SAFETY: nobody writes there.
@@ -275,11 +275,11 @@ fn many_threads_leave_nothing(config: Config) {
     for (quarter, size) in sizes.iter_mut().enumerate() {
         (0..rounds / 4).for_each(|n| {
             round(quarter * rounds / 4 + n);
-            goal = goal.max(heap.stats().goal_bytes);
+            goal = goal.max(heap.inspect().stats().goal_bytes);
         });
         attach(&heap).collect().unwrap();
-        heap.release_free_memory();
-        *size = (resident(), heap.stats().committed_bytes);
+        heap.memory().release_free();
+        *size = (resident(), heap.inspect().stats().committed_bytes);
     }
     let kib = sizes.map(|(resident, committed)| [resident >> 10, committed >> 10]);
     println!("{} threads: after each quarter [resident, committed] KiB: {kib:?}", rounds * alive);
@@ -314,11 +314,11 @@ fn child_sleeps_after_a_gibibyte() {
     let mutator = attach(&heap);
     a_dropped_gibibyte(&heap, &mutator);
     assert!(resident() > 1024 * MIB);
-    let collections = heap.stats().collections;
+    let collections = heap.inspect().stats().collections;
     mutator
         .blocking(|| {
             let took = within_a_minute("the memory goes back", || resident() < 64 * MIB);
-            let stats = heap.stats();
+            let stats = heap.inspect().stats();
             println!("{} MiB after {took:?}, {} idle collections", resident() / MIB, stats.idle_collections);
             assert_eq!(stats.collections, collections + stats.idle_collections);
             // And then it sleeps, too: its thread is not woken any more.

@@ -140,9 +140,9 @@ fn reused_cell_holds_what_it_refers_to(what: Option<Fault>) -> bool {
     put(freed, 0, young);
     roots.set(0, freed);
     mutator.collect_young().unwrap();
-    assert_eq!(heap.stats().young_collections, 1);
+    assert_eq!(heap.inspect().stats().young_collections, 1);
     assert_eq!(heap.faults().injected() > 0, what.is_some());
-    heap.find(young).is_some()
+    heap.objects().find(young).is_some()
 }
 
 /// The oracle comes to this seldom (18 of 20 runs of 50,000 steps).
@@ -202,7 +202,7 @@ fn library_holds_what_it_keeps(what: Option<Fault>, file: &library::File) -> boo
     library.keep(0, object);
     mutator.collect().unwrap();
     assert_eq!(heap.faults().injected() > 0, what.is_some());
-    heap.find(object).is_some()
+    heap.objects().find(object).is_some()
 }
 
 #[test]
@@ -226,11 +226,11 @@ fn verified_young_collection(what: Option<(Fault, u64)>) {
     }
     link(&mutator, roots.get(0), 1, new(&mutator, node));
     // SAFETY: the handle is held, and the object was made just now.
-    unsafe { heap.set_handle(held, Address::new(new(&mutator, node))) };
+    unsafe { heap.roots().set_handle(held, Address::new(new(&mutator, node))) };
     roots.set(1, new(&mutator, large));
     mutator.collect_young().unwrap();
-    assert_eq!((heap.stats().young_collections, heap.stats().live_objects), (1, 4));
-    assert!(heap.free_handle(held));
+    assert_eq!((heap.inspect().stats().young_collections, heap.inspect().stats().live_objects), (1, 4));
+    assert!(heap.roots().free_handle(held));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn verified_collection(what: Option<(Fault, u64)>) {
     }
     mutator.collect().unwrap();
     check_list(roots.get(1), 1000, 0);
-    assert!(heap.free_handle(handle));
+    assert!(heap.roots().free_handle(handle));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
         }
         roots.set(1, 0);
         mutator.collect().unwrap();
-        heap.release_free_memory();
+        heap.memory().release_free();
         let (mut at, mut left) = (roots.get(0), 100 * (round + 1));
         while at != 0 {
             left -= 1;
@@ -67,8 +67,8 @@ fn churn(kernel: &'static Coarse, config: Config) {
     // All of it goes.
     roots.set(0, 0);
     mutator.collect().unwrap();
-    assert!(heap.release_free_memory() > 4 * MIB);
-    assert!(heap.stats().backed_bytes < MIB, "{:?}", heap.stats());
+    assert!(heap.memory().release_free() > 4 * MIB);
+    assert!(heap.inspect().stats().backed_bytes < MIB, "{:?}", heap.inspect().stats());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn with_huge_pages_and_stacks() {
             roots.get(0)
         });
         mutator.collect().unwrap();
-        heap.release_free_memory();
+        heap.memory().release_free();
         check_list(roots.get(0), 200_000, 0);
     });
 }
@@ -125,7 +125,7 @@ fn objects_of_gigabytes() {
             mutator.collect().unwrap();
             check_list(roots.get(0), 300 * (round + 1), 0);
         }
-        assert!(heap.stats().committed_bytes < 2 << 30, "the memory was used again");
+        assert!(heap.inspect().stats().committed_bytes < 2 << 30, "the memory was used again");
     });
 }
 
@@ -137,7 +137,7 @@ fn the_oracle() {
         for settings in ALL.iter().filter(usual) {
             let mut world = World::on(kernel, *settings, 1);
             shadow::program::play(&mut world, 1, 3_000).unwrap_or_else(|what| panic!("{what}"));
-            world.heap.release_free_memory();
+            world.heap.memory().release_free();
             shadow::program::play(&mut world, 1, 2_000).unwrap_or_else(|what| panic!("{what}"));
         }
     });

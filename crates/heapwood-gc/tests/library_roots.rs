@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn is_alive(heap: &Heap, object: usize) -> bool {
-    heap.find(object).is_some_and(|found| found.base.get() == object)
+    heap.objects().find(object).is_some_and(|found| found.base.get() == object)
 }
 
 /// An object that nothing refers to.
@@ -37,7 +37,7 @@ fn what_a_librarys_data_refer_to_lives_until_it_is_closed() {
         let heap = heap(config);
         let m = attach(&heap);
         let library = file.open();
-        let token = heap.add_library_roots(library.address()).unwrap();
+        let token = heap.roots().add_library(library.address()).unwrap();
         // The first and the last word, some between, one that is not zero at first, and none.
         let objects = [0, 1, 511, 512, WORDS / 2, WORDS - 1].map(|i| {
             let object = unreferenced(&heap, &m);
@@ -59,7 +59,7 @@ fn what_a_librarys_data_refer_to_lives_until_it_is_closed() {
         drop(library);
         m.collect().unwrap();
         assert!(!objects.iter().chain([&shown]).any(|&object| is_alive(&heap, object)), "{config:?}");
-        assert!(!heap.remove_root(token), "it was removed as the library had gone");
+        assert!(!heap.roots().remove(token), "it was removed as the library had gone");
     }
 }
 
@@ -69,20 +69,20 @@ fn a_library_is_a_root_until_that_is_removed() {
     let heap = heap(PRECISE);
     let m = attach(&heap);
     let library = file.open();
-    let [twice, once] = [(); 2].map(|()| heap.add_library_roots(library.address()).unwrap());
+    let [twice, once] = [(); 2].map(|()| heap.roots().add_library(library.address()).unwrap());
     let object = unreferenced(&heap, &m);
     library.keep(7, object);
     for token in [once, twice] {
         m.collect().unwrap();
         assert!(is_alive(&heap, object));
-        assert!(heap.remove_root(token) && !heap.remove_root(token));
+        assert!(heap.roots().remove(token) && !heap.roots().remove(token));
     }
     m.collect().unwrap();
     assert!(!is_alive(&heap, object));
     // Once more, after a collection has found none.
     let object = unreferenced(&heap, &m);
     library.keep(8, object);
-    heap.add_library_roots(library.address()).unwrap();
+    heap.roots().add_library(library.address()).unwrap();
     m.collect().unwrap();
     assert!(is_alive(&heap, object));
 }
@@ -118,13 +118,13 @@ fn an_address_in_no_library_is_refused_with_a_sentence() {
     let heap = heap(PRECISE);
     let here = 0;
     for address in [0, 8, &raw const here as usize, usize::MAX] {
-        let refused = heap.add_library_roots(address).unwrap_err();
+        let refused = heap.roots().add_library(address).unwrap_err();
         assert_eq!(refused, RootError::NoLibrary { address });
         let said = refused.to_string();
         assert!(said.starts_with(&format!("{address:#x} is in no library that is loaded")), "{said}");
     }
     // A function of the program's is in the program.
-    assert!(heap.add_library_roots(is_alive as *const () as usize).is_ok());
+    assert!(heap.roots().add_library(is_alive as *const () as usize).is_ok());
 }
 
 /// Opens and closes its library until it is told to end.
@@ -144,7 +144,7 @@ fn libraries_come_and_go_while_collections_run() {
         let end = &AtomicBool::new(false);
         let stays = stays.open();
         let m = attach(heap);
-        heap.add_library_roots(stays.address()).unwrap();
+        heap.roots().add_library(stays.address()).unwrap();
         let lives = unreferenced(heap, &m);
         stays.keep(1, lives);
         let named = !config.library_roots;
@@ -154,8 +154,8 @@ fn libraries_come_and_go_while_collections_run() {
                     // Nothing of its keeps anything alive for sure, since no collection waits for it.
                     library.keep(3, lives);
                     if named {
-                        let token = heap.add_library_roots(library.address()).unwrap();
-                        heap.remove_root(token);
+                        let token = heap.roots().add_library(library.address()).unwrap();
+                        heap.roots().remove(token);
                     }
                 });
             });
@@ -165,7 +165,7 @@ fn libraries_come_and_go_while_collections_run() {
                 let turns = AtomicUsize::new(0);
                 come_and_go(&attached, end, |library| {
                     if named {
-                        heap.add_library_roots(library.address()).unwrap();
+                        heap.roots().add_library(library.address()).unwrap();
                     }
                     let turn = turns.fetch_add(1, Ordering::Relaxed);
                     let object = new(&m, node);
@@ -299,7 +299,7 @@ fn a_kernel_that_refuses_is_an_error_and_no_loss() {
     let mut refused = 0;
     let token = loop {
         KERNEL.refuse(refused);
-        match heap.add_library_roots(kept.as_ptr() as usize) {
+        match heap.roots().add_library(kept.as_ptr() as usize) {
             Ok(token) => break token,
             Err(RootError::Kernel(e)) => assert!(e.to_string().starts_with("the kernel refused to"), "{e}"),
             Err(other) => panic!("{other}"),
@@ -312,7 +312,7 @@ fn a_kernel_that_refuses_is_an_error_and_no_loss() {
     kept.store(unreferenced(&heap, &m), Ordering::Relaxed);
     m.collect().unwrap();
     assert!(is_alive(&heap, kept.load(Ordering::Relaxed)));
-    assert!(heap.remove_root(token));
+    assert!(heap.roots().remove(token));
     // Another test's heap may lie there next.
     kept.store(0, Ordering::Relaxed);
     assert!(matches!(refused_heap(&KERNEL), HeapError::Kernel(_)));

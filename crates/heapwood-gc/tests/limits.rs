@@ -53,15 +53,15 @@ fn refuses_and_recovers(bytes: usize) {
         // Close to the limit, but for what is lost at the ends of cells and spans: at most an eighth each.
         assert!(live + bytes + LIMIT / 8 > LIMIT, "only {live} bytes are alive");
         assert!(error.to_string().contains(&format!("limit is {LIMIT} bytes")), "{error}");
-        assert!(heap.stats().in_use_bytes <= LIMIT);
+        assert!(heap.inspect().stats().in_use_bytes <= LIMIT);
         assert!(round == 0 || made == before, "the same fits again: {before} then {made}");
         before = made;
         let mutator = attach(&heap);
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, 0);
+        assert_eq!(heap.inspect().stats().live_objects, 0);
         heap.space().finish_sweep();
         assert_valid(&heap);
-        assert_eq!(heap.stats().in_use_bytes, 0);
+        assert_eq!(heap.inspect().stats().in_use_bytes, 0);
     }
 }
 
@@ -88,8 +88,8 @@ fn garbage_never_reaches_the_limit() {
     for i in 0..20_000 {
         mutator.allocate(types[[0, 0, 1, 0, 2][i % 5]]).unwrap();
     }
-    assert!(heap.stats().collections > 10);
-    assert!(heap.stats().in_use_bytes <= LIMIT);
+    assert!(heap.inspect().stats().collections > 10);
+    assert!(heap.inspect().stats().in_use_bytes <= LIMIT);
 }
 
 #[test]
@@ -160,7 +160,8 @@ fn a_heap_that_has_never_grown_can_be_collected() {
         let words = [0usize, 16, usize::MAX, heap.space().base().get(), heap.space().base().get() + 8192];
         // SAFETY: the words outlive the heap.
         unsafe {
-            heap.add_root_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+            heap.roots()
+                .add_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
                 .unwrap()
         };
         let mut roots = Slots::new(&heap, 1);
@@ -168,7 +169,7 @@ fn a_heap_that_has_never_grown_can_be_collected() {
         for _ in 0..3 {
             mutator.collect().unwrap();
         }
-        assert_eq!((heap.stats().collections, heap.stats().live_objects), (3, 0));
+        assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().live_objects), (3, 0));
         assert_valid(&heap);
         core::hint::black_box(&words);
     }
@@ -193,7 +194,7 @@ fn collections_that_the_program_asked_for_are_not_held_against_it() {
     let _kept = keep(&heap, LIMIT / 2);
     let mutator = attach(&heap);
     // More than is put up with near the limit.
-    while heap.stats().pause_total_ns < 1_500_000_000 {
+    while heap.inspect().stats().pause_total_ns < 1_500_000_000 {
         mutator.collect().unwrap();
     }
     for made in 0..4 * LIMIT / 32 {
@@ -222,7 +223,7 @@ fn threads_that_compete_for_what_is_free_are_not_refused() {
             });
         }
     });
-    assert!(heap.stats().live_bytes < limit / 8 * 6);
+    assert!(heap.inspect().stats().live_bytes < limit / 8 * 6);
 }
 
 /// A large object is due for a collection of everything where it would not fit beside what is old: what it takes the place of may be
@@ -240,6 +241,6 @@ fn large_objects_take_the_place_of_old_ones() {
         roots.set(0, new(&mutator, large));
         mutator.collect_young().unwrap();
     }
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(stats.committed_bytes <= 20 << 20 && stats.young_collections >= 20, "{stats:?}");
 }

@@ -47,7 +47,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
     // Shapes whose objects fill no span, so that they stay in mixed ones.
     let few = |sort: Sort| Sort { nodes: 20, ..sort };
     let program = Builder::<64>::new().scalars(700).pointers(1).finish();
-    let (program, _) = heap.register_program(701 * WORD, program.bytes()).unwrap();
+    let (program, _) = heap.types().register_program(701 * WORD, program.bytes()).unwrap();
     let slice = |bytes| {
         let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
         mutator.type_for(bytes, scan).unwrap()
@@ -59,8 +59,13 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
         plain("wide masks", masked(heap, 200, &[199]), 199, 0),
         few(plain("pointer bits", masked(heap, 5, &[0, 3]), 3, 1)),
         few(plain("shape numbers", masked(heap, 40, &[39]), 39, 1)),
-        plain("trace functions", heap.register(&TypeDescriptor::traced(40, trace).unwrap()).unwrap(), 2, 0),
-        plain("any word", heap.register(&TypeDescriptor::conservative(48).unwrap()).unwrap(), 5, 0),
+        plain(
+            "trace functions",
+            heap.types().register(&TypeDescriptor::traced(40, trace).unwrap()).unwrap(),
+            2,
+            0,
+        ),
+        plain("any word", heap.types().register(&TypeDescriptor::conservative(48).unwrap()).unwrap(), 5, 0),
         few(plain("large slices", slice(1 << 20), 1 + (1 << 17) / 2, 0)),
         Sort { nodes: 500, ..plain("programs", program, 700, 0) },
         Sort { back: Some(0), ..plain("doubly linked", node_type(heap), 1, 2) },
@@ -137,19 +142,25 @@ fn lists(config: Config) {
                 heads.iter().enumerate().for_each(|(i, &head)| roots.set(i, head));
                 for _ in 0..2 {
                     mutator.collect().unwrap();
-                    let (stats, all) = (heap.stats(), sort.nodes * (1 + sort.boxed.is_some() as usize));
+                    let (stats, all) =
+                        (heap.inspect().stats(), sort.nodes * (1 + sort.boxed.is_some() as usize));
                     assert_eq!(stats.live_objects, all, "{}, {lists} lists", sort.name);
                     assert_eq!(stats.live_bytes, sort.bytes(), "{}, {lists} lists", sort.name);
                 }
                 sort.check((0..lists).map(|i| roots.get(i)), lists);
                 drop(roots);
                 mutator.collect().unwrap();
-                assert_eq!((heap.stats().live_objects, heap.stats().live_bytes), (0, 0), "{}", sort.name);
+                assert_eq!(
+                    (heap.inspect().stats().live_objects, heap.inspect().stats().live_bytes),
+                    (0, 0),
+                    "{}",
+                    sort.name
+                );
             }
         }
     }
-    assert!(heap.stats().mark_overflows > 0 || config.mark_stack != Some(1));
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert!(heap.inspect().stats().mark_overflows > 0 || config.mark_stack != Some(1));
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
 }
 
 #[test]

@@ -113,13 +113,13 @@ fn a_stack_that_cannot_grow_overflows_and_grows_later() {
     }
     KERNEL.refuse_from(0);
     mutator.collect().unwrap();
-    let refused = heap.stats();
+    let refused = heap.inspect().stats();
     assert_eq!(refused.live_objects, ROOTS + 64 * WIDE);
     assert!(refused.mark_overflows > 0, "the stack could not grow");
     KERNEL.relent();
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, ROOTS + 64 * WIDE);
-    assert_eq!(heap.stats().mark_overflows, refused.mark_overflows, "now it could");
+    assert_eq!(heap.inspect().stats().live_objects, ROOTS + 64 * WIDE);
+    assert_eq!(heap.inspect().stats().mark_overflows, refused.mark_overflows, "now it could");
     for i in 0..ROOTS {
         if i < ROOTS - WIDE {
             assert_eq!(get(tables[i / TABLE].get(i % TABLE), 2), i);

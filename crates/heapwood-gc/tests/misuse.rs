@@ -34,7 +34,7 @@ fn allocation_and_collection_in_a_blocking_region() {
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         })
         .unwrap();
-    assert_eq!(heap.stats().collections, 0);
+    assert_eq!(heap.inspect().stats().collections, 0);
     assert!(mutator.allocate(large(&heap)).is_ok());
     mutator.collect().unwrap();
 }
@@ -68,13 +68,13 @@ unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
 fn collection_and_allocation_in_a_trace_function() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
-    let ty = heap.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let ty = heap.types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
     let mut roots = Slots::new(&heap, 1);
     roots.set(0, new(&mutator, ty));
     INSIDE.store((&raw const *mutator).cast_mut(), Ordering::SeqCst);
     mutator.collect().unwrap();
     assert_eq!(TRACED.load(Ordering::SeqCst), 1);
-    assert_eq!(heap.stats().live_objects, 1);
+    assert_eq!(heap.inspect().stats().live_objects, 1);
 }
 
 #[test]

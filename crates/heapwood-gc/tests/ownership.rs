@@ -21,7 +21,7 @@ fn thirty_shapes(heap: &Heap) -> Vec<ObjectType> {
         .map(|(words, first, second)| {
             // No two have the same size and mask. The first word is never a pointer.
             let mask = [1u64 << first | second as u64];
-            heap.register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
+            heap.types().register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
         })
         .collect()
 }
@@ -29,7 +29,7 @@ fn thirty_shapes(heap: &Heap) -> Vec<ObjectType> {
 /// What mutators may own without use: a twentieth of the heap, which is as large as it may become before its next collection, or
 /// is still if that is more.
 fn bound(threads: usize, heap: &Heap) -> usize {
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     // And a span for each: one run in three had up to 11 KB more than the share (2026-11-25, not explained).
     (threads * (256 << 10)).max(stats.in_use_bytes.max(stats.goal_bytes) / 20) + threads * (16 << 10)
 }
@@ -37,7 +37,7 @@ fn bound(threads: usize, heap: &Heap) -> usize {
 /// What they do own without use. All other threads are blocked.
 fn unused(heap: &Heap) -> usize {
     // SAFETY: no other thread runs.
-    unsafe { heap.owned_unused_bytes() }
+    unsafe { heap.inspect().owned_unused_bytes() }
 }
 
 /// Runs `threads` threads that each attach and call `f` with their number, and then wait in a blocking region until `look`
@@ -186,9 +186,9 @@ fn half_dead_spans_are_used_before_the_heap_grows() {
     let mut kept = Slots::new(&heap, 320 << 10);
     half_dead(&mutator, first, 40 << 20, &mut kept);
     make(&mutator, other, 6 << 20);
-    let before = heap.stats();
+    let before = heap.inspect().stats();
     make(&mutator, first, 18 << 20);
-    let after = heap.stats();
+    let after = heap.inspect().stats();
     assert_eq!(after.collections, before.collections);
     let grown = after.in_use_bytes.saturating_sub(before.in_use_bytes);
     // A page cache's block may change meanwhile.
@@ -209,7 +209,7 @@ fn what_a_leaving_thread_held_is_used_again_at_once() {
                 types.iter().for_each(|&ty| make(&mutator, ty, ty.size()));
             });
         });
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         if thread == 0 {
             in_use = stats.in_use_bytes;
         }
@@ -231,7 +231,7 @@ fn each_span_is_swept_once_a_cycle() {
         let types = thirty_shapes(&heap);
         let mutator = attach(&heap);
         let swept = || {
-            let stats = heap.stats();
+            let stats = heap.inspect().stats();
             stats.swept_by_allocation + stats.swept_by_background + stats.swept_by_collector
         };
         let mut before = 0;

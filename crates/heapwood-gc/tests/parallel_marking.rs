@@ -25,7 +25,7 @@ fn heaps(mut f: impl FnMut(&Heap, &Mutator)) {
                 let heap = heap(config);
                 let mutator = attach(&heap);
                 f(&heap, &mutator);
-                assert_eq!(heap.stats().barrier_violations, 0);
+                assert_eq!(heap.inspect().stats().barrier_violations, 0);
                 assert_valid(&heap);
             }
         }
@@ -36,7 +36,7 @@ fn heaps(mut f: impl FnMut(&Heap, &Mutator)) {
 fn collects(heap: &Heap, mutator: &Mutator, objects: usize) {
     for _ in 0..4 {
         mutator.collect().unwrap();
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         assert_eq!(stats.live_objects, objects);
     }
 }
@@ -120,9 +120,9 @@ fn programs_small_and_large() {
         let words = 4 * 6000;
         let four = Builder::<64>::new().scalars(3).pointer();
         let program = Builder::<64>::new().array(four.body(), 4, 6000).finish();
-        let (large, _) = heap.register_program(words * WORD, program.bytes()).unwrap();
+        let (large, _) = heap.types().register_program(words * WORD, program.bytes()).unwrap();
         let program = Builder::<64>::new().scalars(300).pointers(1).finish();
-        let (small, _) = heap.register_program(301 * WORD, program.bytes()).unwrap();
+        let (small, _) = heap.types().register_program(301 * WORD, program.bytes()).unwrap();
         let mut roots = Slots::new(heap, 1);
         roots.set(0, new(mutator, large));
         for i in 0..6000 {
@@ -147,7 +147,7 @@ fn roots_of_every_sort() {
         let mut words = vec![0usize; 5000].into_boxed_slice();
         let range = words.as_ptr_range();
         // SAFETY: the words outlive the root.
-        let token = unsafe { heap.add_root_range(range.start as usize, range.end as usize) }.unwrap();
+        let token = unsafe { heap.roots().add_range(range.start as usize, range.end as usize) }.unwrap();
         // To the inside of objects, and to none.
         for i in 0..5000 {
             let word = if i % 2 == 0 { new(&mutator, node) + 9 } else { i };
@@ -157,11 +157,11 @@ fn roots_of_every_sort() {
         let handles: Vec<_> = (0..5000).map(|_| handle(&heap, new(&mutator, node)).unwrap()).collect();
         for _ in 0..4 {
             mutator.collect().unwrap();
-            let live = heap.stats().live_objects;
+            let live = heap.inspect().stats().live_objects;
             // The stack may hold a few more.
             assert!((12_500..12_600).contains(&live), "{live} objects with {markers} markers");
         }
-        assert!(handles.into_iter().all(|h| heap.free_handle(h)) && heap.remove_root(token));
+        assert!(handles.into_iter().all(|h| heap.roots().free_handle(h)) && heap.roots().remove(token));
     }
 }
 
@@ -191,7 +191,7 @@ fn trace_functions_run_on_workers_and_may_not_allocate_there() {
     let heap = heap(FULL.min_heap(1 << 30).mark_threads(3));
     let mutator = attach(&heap);
     MUTATOR.store((&raw const *mutator).cast_mut(), Ordering::Relaxed);
-    let ty = heap.register(&TypeDescriptor::traced(32, trace).unwrap()).unwrap();
+    let ty = heap.types().register(&TypeDescriptor::traced(32, trace).unwrap()).unwrap();
     const NODES: usize = (1 << 11) - 1;
     let all: Vec<usize> = (0..NODES).map(|_| new(&mutator, ty)).collect();
     for (i, &object) in all.iter().enumerate() {
@@ -243,9 +243,9 @@ fn a_forked_child_marks_alone_and_so_does_its_parent_go_on() {
     // SAFETY: the child collects, which takes no lock of the C library's, and ends.
     let child = unsafe { libc_fork() };
     if child == 0 {
-        let collected = mutator.collect().is_ok() && heap.stats().live_objects == 4095;
+        let collected = mutator.collect().is_ok() && heap.inspect().stats().live_objects == 4095;
         roots.set(0, 0);
-        let emptied = mutator.collect().is_ok() && heap.stats().live_objects == 0;
+        let emptied = mutator.collect().is_ok() && heap.inspect().stats().live_objects == 0;
         // SAFETY: ends the child without running the test harness in it.
         unsafe { _exit(if collected && emptied { 7 } else { 1 }) };
     }
@@ -287,6 +287,6 @@ fn many_heaps_with_workers_come_and_go() {
                 });
             }
         });
-        assert!(heap.stats().collections > 0);
+        assert!(heap.inspect().stats().collections > 0);
     }
 }

@@ -23,7 +23,7 @@ fn describe<const N: usize>(heap: &Heap, program: ProgramBuf<N>) -> Described {
     let mut bits = vec![0; words.div_ceil(64)];
     program.program().decode(&mut bits, 0);
     let pointers = (0..words).filter(|word| bits[word / 64] >> (word % 64) & 1 == 1).collect();
-    let (ty, id) = heap.register_program(words * WORD, program.bytes()).unwrap();
+    let (ty, id) = heap.types().register_program(words * WORD, program.bytes()).unwrap();
     Described { ty, id, pointers }
 }
 
@@ -132,9 +132,9 @@ fn play(config: Config, seed: u64, rounds: usize) {
             for (&word, &target) in edges {
                 assert_eq!(get(object, word), target);
             }
-            assert_eq!(heap.find(object + 8).map(|o| o.base.get()), Some(object));
+            assert_eq!(heap.objects().find(object + 8).map(|o| o.base.get()), Some(object));
         }
-        assert_eq!(heap.stats().live_objects, model.len());
+        assert_eq!(heap.inspect().stats().live_objects, model.len());
     }
     heap.space().finish_sweep();
     drop(mutator);
@@ -174,14 +174,15 @@ fn the_same_in_verify_and_stress_mode() {
 #[test]
 fn a_wrong_program_is_refused_with_its_byte() {
     let heap = heap(PRECISE);
-    let Err(TypeError::Program(e)) = heap.register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00]) else {
+    let Err(TypeError::Program(e)) = heap.types().register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00])
+    else {
         panic!()
     };
     assert_eq!((e.at, e.kind), (2, ProgramErrorKind::TooLong { words: 3, emitted: 2 }));
-    let said = heap.register_program(24, &[0x02, 0x01, 0x00]).unwrap_err().to_string();
+    let said = heap.types().register_program(24, &[0x02, 0x01, 0x00]).unwrap_err().to_string();
     assert!(said.contains("byte 2") && said.contains("the type has 3 words"), "{said}");
-    assert!(matches!(heap.register_program(20, &[0x02, 0x01, 0x00]), Err(TypeError::Layout(_))));
-    assert!(heap.register_program(16, &[0x02, 0x01, 0x00]).is_ok());
+    assert!(matches!(heap.types().register_program(20, &[0x02, 0x01, 0x00]), Err(TypeError::Layout(_))));
+    assert!(heap.types().register_program(16, &[0x02, 0x01, 0x00]).is_ok());
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn what_lies_behind_a_type_of_one_word_is_no_pointer() {
         (object as *mut usize).add(1).write(object + 1024);
     }
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 1);
+    assert_eq!(heap.inspect().stats().live_objects, 1);
 }
 
 fn resident() -> usize {
@@ -222,7 +223,7 @@ fn closed_files() {
     use std::os::fd::{FromRawFd, OwnedFd};
     let heap = heap(PRECISE);
     let program = Builder::<16>::new().pointers(2 << 20).finish();
-    let (array, _) = heap.register_program(16 << 20, program.bytes()).unwrap();
+    let (array, _) = heap.types().register_program(16 << 20, program.bytes()).unwrap();
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);
     let mutator = attach(&heap);
@@ -233,7 +234,7 @@ fn closed_files() {
         put(object, 1 + k * 200_000, target);
     }
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 11);
+    assert_eq!(heap.inspect().stats().live_objects, 11);
     let listed: Vec<i32> = std::fs::read_dir("/proc/self/fd")
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
@@ -245,7 +246,7 @@ fn closed_files() {
     open.for_each(|fd| drop(unsafe { OwnedFd::from_raw_fd(fd) }));
     let zeros: Vec<std::fs::File> = (0..20).map(|_| std::fs::File::open("/dev/zero").unwrap()).collect();
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().live_objects, 11);
+    assert_eq!(heap.inspect().stats().live_objects, 11);
     drop(zeros);
 }
 
@@ -264,7 +265,7 @@ fn sparse_array() {
         let heap = heap(PRECISE.address_space(8 << 30).huge_pages(huge_pages).background_release(false));
         let program = Builder::<16>::new().pointers(1 << 28).finish();
         assert_eq!(program.bytes().len(), 8);
-        let (array, _) = heap.register_program(2 << 30, program.bytes()).unwrap();
+        let (array, _) = heap.types().register_program(2 << 30, program.bytes()).unwrap();
         let node = node_type(&heap);
         let mut roots = Slots::new(&heap, 1);
         let mutator = attach(&heap);
@@ -286,17 +287,17 @@ fn sparse_array() {
             mutator.collect().unwrap();
             let used = resident() - before;
             assert!(used < MIB, "after a collection: {used}");
-            assert_eq!(heap.stats().live_objects, 11);
+            assert_eq!(heap.inspect().stats().live_objects, 11);
             for (k, &slot) in slots.iter().enumerate() {
                 assert_eq!(get(get(object, slot), 2), k);
             }
         }
-        assert_eq!(heap.find(object + (1 << 30) + 8).map(|o| o.base.get()), Some(object));
+        assert_eq!(heap.objects().find(object + (1 << 30) + 8).map(|o| o.base.get()), Some(object));
         // It goes, and what comes next finds zeros.
         roots.set(0, 0);
         mutator.collect().unwrap();
         heap.space().finish_sweep();
-        assert_eq!(heap.stats().live_objects, 0);
+        assert_eq!(heap.inspect().stats().live_objects, 0);
         let again = mutator.allocate(array).unwrap().as_ptr() as usize;
         for &slot in &slots {
             assert_eq!(get(again, slot), 0);

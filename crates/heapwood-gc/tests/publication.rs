@@ -45,7 +45,7 @@ fn kinds(heap: &Heap) -> Vec<Kind> {
         (TypeDescriptor::traced(12 * WORD, trace_next).unwrap(), 12),
         (TypeDescriptor::conservative(9 * WORD).unwrap(), 9),
     ];
-    let others = others.map(|(described, words)| (heap.register(&described).unwrap(), words));
+    let others = others.map(|(described, words)| (heap.types().register(&described).unwrap(), words));
     masks.into_iter().chain(others).map(|(ty, words)| Kind { ty, words }).collect()
 }
 
@@ -138,7 +138,7 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
     let all = |words: usize| {
         let slots = [u64::MAX; 4].map(|bits| if words >= 64 { bits } else { bits >> (64 - words) });
         let blocks = if words >= 256 { 4 } else { 1 };
-        heap.register(&TypeDescriptor::masked(words * WORD, &slots[..blocks]).unwrap()).unwrap()
+        heap.types().register(&TypeDescriptor::masked(words * WORD, &slots[..blocks]).unwrap()).unwrap()
     };
     let held = |words| {
         let held = handle(&heap, new(&mutator, all(words))).unwrap();
@@ -163,7 +163,7 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
             mutator.blocking(|| threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()).unwrap();
         ends.into_iter().for_each(|end| end.unwrap());
     });
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(stats.collections > 20, "{stats:?}");
     mutator.finish_marking().unwrap();
     mutator.collect().unwrap();
@@ -174,8 +174,8 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
     assert!(kept_any, "no thread met an object of another");
     heap.space().finish_sweep();
     assert_valid(&heap);
-    assert_eq!(heap.stats().barrier_violations, 0);
-    owner.into_iter().chain([shared.0]).for_each(|held| assert!(heap.free_handle(held)));
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+    owner.into_iter().chain([shared.0]).for_each(|held| assert!(heap.roots().free_handle(held)));
 }
 
 #[test]

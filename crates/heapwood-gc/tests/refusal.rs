@@ -55,7 +55,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
         }
         if n % 2000 == 0 {
             match handle(heap, roots.get(0)) {
-                Ok(handle) => assert!(heap.free_handle(handle)),
+                Ok(handle) => assert!(heap.roots().free_handle(handle)),
                 Err(_) => refused = Some(Refused::Handle),
             }
         }
@@ -66,8 +66,8 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     check_list(roots.get(0), n, 0);
     mutator.collect().unwrap();
     check_list(roots.get(0), n, 0);
-    assert_eq!(heap.stats().live_objects, n);
-    assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.stats().mark_overflows > 0);
+    assert_eq!(heap.inspect().stats().live_objects, n);
+    assert!(n < 100 || heap.config().mark_stack != Some(1) || heap.inspect().stats().mark_overflows > 0);
     heap.space().finish_sweep();
     assert_valid(heap);
     match refused {
@@ -171,7 +171,7 @@ fn without_its_thread_a_heap_goes_on() {
     work(&heap, &mutator, 4 << 20).unwrap();
     mutator.collect().unwrap();
     drop(mutator);
-    assert!(heap.release_free_memory() > 0);
+    assert!(heap.memory().release_free() > 0);
     // The next heap has its thread.
     attempt(kernel, config, 1 << 20).unwrap();
 }

@@ -40,7 +40,7 @@ fn fill(heap: &heapwood_gc::Heap, roots: &mut Slots<'_>, bytes: usize) {
 fn release(config: Config) {
     let heap = heap(config);
     let mut roots = Slots::new(&heap, 2);
-    assert_eq!(heap.release_free_memory(), 0, "nothing was used yet");
+    assert_eq!(heap.memory().release_free(), 0, "nothing was used yet");
     fill(&heap, &mut roots, MIB);
     let kept = roots.get(0);
     roots.set(1, kept);
@@ -49,16 +49,16 @@ fn release(config: Config) {
         let full = resident();
         roots.set(0, kept);
         attach(&heap).collect().unwrap();
-        let before = heap.stats();
+        let before = heap.inspect().stats();
         assert!(before.backed_bytes >= 100 * MIB, "{before:?}");
-        let released = heap.release_free_memory();
+        let released = heap.memory().release_free();
         assert!((95 * MIB..140 * MIB).contains(&released), "{released}");
         let left = resident();
         assert!(left + 90 * MIB < full, "{full} before and {left} after {released} were released");
-        let after = heap.stats();
+        let after = heap.inspect().stats();
         assert!(after.backed_bytes < 8 * MIB && after.backed_bytes >= after.in_use_bytes, "{after:?}");
         assert_eq!(after.committed_bytes, before.committed_bytes);
-        assert_eq!(heap.release_free_memory(), 0, "it has all been released");
+        assert_eq!(heap.memory().release_free(), 0, "it has all been released");
         // What lives is whole.
         let (mut at, mut nodes) = (kept, 0);
         while at != 0 {
@@ -107,7 +107,7 @@ fn memory_stays_within_the_limit() {
         let mutator = attach(&heap);
         mutator.collect().unwrap();
         heap.space().finish_sweep();
-        let before = heap.stats();
+        let before = heap.inspect().stats();
         assert!(before.in_use_bytes < 8 * MIB && before.backed_bytes > 25 * MIB, "{before:?}");
         // Pages in runs for which the heap must grow.
         let large = masked(&heap, 60_000, &[0]);
@@ -116,10 +116,10 @@ fn memory_stays_within_the_limit() {
             put(object, 0, roots.get(0));
             put(object, 2, n);
             roots.set(0, object);
-            let now = heap.stats();
+            let now = heap.inspect().stats();
             assert!(now.backed_bytes <= limit, "{now:?}");
         }
-        let after = heap.stats();
+        let after = heap.inspect().stats();
         assert!(after.committed_bytes > before.committed_bytes, "{after:?}");
         check_list(roots.get(0), 40, 0);
         mutator.collect().unwrap();
@@ -138,11 +138,11 @@ fn a_refusal_leaves_everything_as_it_was() {
     roots.set(0, 0);
     attach(&heap).collect().unwrap();
     kernel.refuse_from(0);
-    let before = heap.stats().backed_bytes;
-    assert_eq!(heap.release_free_memory(), 0);
-    assert_eq!(heap.stats().backed_bytes, before);
+    let before = heap.inspect().stats().backed_bytes;
+    assert_eq!(heap.memory().release_free(), 0);
+    assert_eq!(heap.inspect().stats().backed_bytes, before);
     kernel.relent();
-    assert!(heap.release_free_memory() >= 4 * MIB);
+    assert!(heap.memory().release_free() >= 4 * MIB);
     fill(&heap, &mut roots, 4 * MIB);
     attach(&heap).collect().unwrap();
     assert_valid(&heap);
@@ -161,14 +161,14 @@ fn memory_goes_back_in_the_background() {
     let mutator = attach(&heap);
     // One collection, after which the program does nothing: the heap is far above what it needs.
     mutator.collect().unwrap();
-    let kept = heap.stats().goal_bytes;
+    let kept = heap.inspect().stats().goal_bytes;
     assert!(kept < 8 * MIB, "{kept}");
-    let enough = || heap.stats().backed_bytes <= kept + kept / 10;
+    let enough = || heap.inspect().stats().backed_bytes <= kept + kept / 10;
     let soon = (0..3000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         enough()
     });
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(soon && stats.released_bytes >= 50 * MIB as u64, "{stats:?}");
     // It keeps that much for the program: no more is released than was too much.
     assert!(stats.backed_bytes + 4 * MIB >= kept.min(60 * MIB), "{stats:?}");

@@ -70,7 +70,7 @@ fn work(heap: &Heap, kinds: &[ObjectType], seed: usize, n: usize, all_made: &Ato
                 head = object;
                 all_made.fetch_add(1, Ordering::Relaxed);
                 // SAFETY: the handle is held, and the object exists.
-                unsafe { heap.set_handle(held, Address::new(object)) };
+                unsafe { heap.roots().set_handle(held, Address::new(object)) };
                 if i % 8 == 7 {
                     let dropped = new(&mutator, kind);
                     // SAFETY: nothing refers to it.
@@ -82,7 +82,7 @@ fn work(heap: &Heap, kinds: &[ObjectType], seed: usize, n: usize, all_made: &Ato
                 mutator.blocking(std::thread::yield_now).unwrap();
             }
             check_list(head, length, first);
-            assert!(heap.free_handle(held));
+            assert!(heap.roots().free_handle(held));
             made += length;
         }
     }
@@ -91,7 +91,7 @@ fn work(heap: &Heap, kinds: &[ObjectType], seed: usize, n: usize, all_made: &Ato
 fn by_chance(config: heapwood_gc::Config, n: usize) {
     let heap = heap(config);
     let ring: &'static [AtomicUsize] = Vec::leak((0..LINES).map(|_| AtomicUsize::new(0)).collect());
-    heap.note_interruptions(ring);
+    heap.inspect().log_interruptions(ring);
     let kinds =
         [node_type(&heap), masked(&heap, 7, &[0, 5]), masked(&heap, 200, &[0]), masked(&heap, 5000, &[0])];
     let (working, made) = (AtomicUsize::new(THREADS), AtomicUsize::new(0));
@@ -117,7 +117,7 @@ fn by_chance(config: heapwood_gc::Config, n: usize) {
             next = made.load(Ordering::Relaxed) + (random >> 40) % 128;
             heap.collect().unwrap();
             collections += 1;
-            let until = heap.interruptions();
+            let until = heap.inspect().interruptions();
             for line in read.max(until.saturating_sub(LINES))..until {
                 match Interruption::of_word(ring[line % LINES].load(Ordering::Acquire)) {
                     Some((at, Interruption::Stopped)) => {

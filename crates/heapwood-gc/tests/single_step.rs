@@ -229,8 +229,8 @@ mod x86_64 {
             // Layouts of few objects share spans.
             masked(heap, 7, &[0, 5]),
             masked(heap, 40, &[0, 17, 39]),
-            heap.register(&traced).unwrap(),
-            heap.register(&conservative).unwrap(),
+            heap.types().register(&traced).unwrap(),
+            heap.types().register(&conservative).unwrap(),
             // Four cells a span, and three that are objects of their own; the last is zeroed in a blocking region.
             masked(heap, 250, &[0]),
             masked(heap, 5000, &[0, 255]),
@@ -375,10 +375,10 @@ mod x86_64 {
                         // SAFETY: a slot of the frame, and a handle that is held; the object exists.
                         unsafe {
                             slots.write_volatile(second);
-                            m.heap().set_handle(held, Address::new(second));
+                            m.heap().roots().set_handle(held, Address::new(second));
                             slots.add(1).write_volatile(black_box(second));
                         }
-                        assert!(m.heap().free_handle(held));
+                        assert!(m.heap().roots().free_handle(held));
                         assert_eq!([get(read(0), 2), get(read(1), 2)], [i; 2]);
                         // SAFETY: it was pushed above.
                         unsafe { m.pop_frame() };
@@ -506,7 +506,7 @@ mod x86_64 {
                 let mut memory = vec![0usize; WORDS];
                 let low = memory.as_mut_ptr() as usize;
                 // SAFETY: the memory outlives the stack's registration.
-                let stack = unsafe { m.heap().add_stack(low..low + WORDS * WORD) }.unwrap();
+                let stack = unsafe { m.heap().roots().add_stack(low..low + WORDS * WORD) }.unwrap();
                 let n = times(6);
                 let mut fiber = Fiber { mutator: m, node, turns: n, here: 0, there: 0 };
                 // Six registers, the function that the first jump returns to, and a word that its stack pointer is aligned by.
@@ -531,7 +531,7 @@ mod x86_64 {
                 });
                 check_list(head, n, 0);
                 // SAFETY: this heap registered it.
-                unsafe { m.heap().remove_stack(stack) }.unwrap();
+                unsafe { m.heap().roots().remove_stack(stack) }.unwrap();
             });
             always(&report);
         }

@@ -79,8 +79,8 @@ fn pointers_that_are_left_harm_nothing() {
         put(object, 0, left);
         roots.set(0, object);
         assert!(
-            heap.arena_at(left) == Some(arena.number())
-                && heap.find(left).is_none()
+            heap.objects().arena_at(left) == Some(arena.number())
+                && heap.objects().find(left).is_none()
                 && m.find(left).is_none()
         );
         if kind == ArenaKind::Escaping {
@@ -94,7 +94,7 @@ fn pointers_that_are_left_harm_nothing() {
             m.collect_young().unwrap();
             m.collect().unwrap();
             assert_valid(&heap);
-            assert_eq!(heap.arena_at(left), None);
+            assert_eq!(heap.objects().arena_at(left), None);
         }
         roots.set(0, 0);
         roots.set(1, 0);

@@ -34,7 +34,7 @@ fn the_parts_of_a_pause_are_told() {
         }
         polling.store(false, Ordering::Relaxed);
     });
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(stats.mark_total_ns > 0 && stats.stop_total_ns > 0, "{stats:?}");
     assert!(stats.stop_total_ns + stats.mark_total_ns <= stats.pause_total_ns, "{stats:?}");
     for (p99, max, total) in [
@@ -60,7 +60,7 @@ fn statistics_can_be_read_while_others_collect() {
         scope.spawn(|| {
             let mutator = attach(&heap);
             while reads.fetch_add(1, Ordering::Relaxed) < 5000 {
-                assert!((1..=2).contains(&heap.stats().threads));
+                assert!((1..=2).contains(&heap.inspect().stats().threads));
                 mutator.safepoint();
             }
         });
@@ -76,7 +76,7 @@ fn statistics_can_be_read_while_others_collect() {
             }
         }
     });
-    assert_eq!(heap.stats().threads, 0);
+    assert_eq!(heap.inspect().stats().threads, 0);
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn every_statistic_has_its_value_and_help() {
         }
     }
     drop(mutator);
-    heap.release_free_memory();
-    let stats = heap.stats();
+    heap.memory().release_free();
+    let stats = heap.inspect().stats();
     let values: Vec<_> = heapwood_gc::STATISTICS.iter().zip(stats.values()).collect();
     let value = |name: &str| values.iter().find(|(s, _)| s.name == name).expect(name).1;
     assert_eq!((value("collections"), value("live_objects")), (stats.collections, stats.live_objects as u64));

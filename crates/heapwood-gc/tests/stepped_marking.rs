@@ -115,12 +115,12 @@ fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
     assert!(!mutator.finish_marking().unwrap() && !mutator.step_marking(1).unwrap());
     assert!(mutator.begin_stepped_marking().unwrap());
     assert!(!mutator.begin_stepped_marking().unwrap(), "one is under way");
-    let before = heap.stats().collections;
+    let before = heap.inspect().stats().collections;
     mutator.collect_young().unwrap();
-    assert_eq!(heap.stats().collections, before + 1);
+    assert_eq!(heap.inspect().stats().collections, before + 1);
     roots.set(0, 0);
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().collections, before + 3, "the marking's end, and a collection");
+    assert_eq!(heap.inspect().stats().collections, before + 3, "the marking's end, and a collection");
     assert!(mutator.find(kept).is_none(), "the marking has kept it, and the collection not");
     assert!(!mutator.finish_marking().unwrap());
     // A thread that has gone leaves nothing behind, and one that comes takes part.
@@ -188,7 +188,7 @@ fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
         assert_eq!(mutator.find(from).is_some(), !frees);
         assert_valid(&heap);
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().live_objects, LEN + 2);
+        assert_eq!(heap.inspect().stats().live_objects, LEN + 2);
     }
 }
 
@@ -247,7 +247,7 @@ fn threads_that_store_at_the_same_time_lose_nothing() {
     let mut seen: Vec<usize> = anchors.iter().map(|&anchor| get(get(anchor, 0), 2)).collect();
     seen.sort_unstable();
     assert_eq!(seen, (0..THREADS * NODES).collect::<Vec<_>>());
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
     assert_valid(&heap);
 }
 
@@ -256,7 +256,7 @@ fn threads_that_store_at_the_same_time_lose_nothing() {
 fn what_points_into_objects_is_resolved() {
     let heap = quiet(YOUNG);
     let mutator = attach(&heap);
-    let words = heap.register(&TypeDescriptor::conservative(4 * WORD).unwrap()).unwrap();
+    let words = heap.types().register(&TypeDescriptor::conservative(4 * WORD).unwrap()).unwrap();
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);
     let (bag, inside) = (new(&mutator, words), new(&mutator, node));
@@ -325,7 +325,7 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         link(&mutator, holder, 0, 0);
         mutator.collect().unwrap();
         heap.space().finish_sweep();
-        assert!(heap.find(young).is_none());
+        assert!(heap.objects().find(young).is_none());
         assert_valid(&heap);
     }
 }
@@ -404,8 +404,8 @@ fn what_an_emptied_value_referred_to_is_marked() {
         let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
         let types = [
             masked(&heap, 4, &[1]),
-            heap.register(&TypeDescriptor::conservative(300 * WORD).unwrap()).unwrap(),
-            heap.register(&TypeDescriptor::traced(8 * WORD, trace_second).unwrap()).unwrap(),
+            heap.types().register(&TypeDescriptor::conservative(300 * WORD).unwrap()).unwrap(),
+            heap.types().register(&TypeDescriptor::traced(8 * WORD, trace_second).unwrap()).unwrap(),
             mutator.type_for(40_000 * WORD, slice_scan(&element, 0).unwrap()).unwrap(),
         ];
         for ty in types {

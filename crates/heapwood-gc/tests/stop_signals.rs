@@ -119,7 +119,7 @@ fn crowd(configs: [Config; 2], rounds: usize, flags: c_int) {
     };
     watched(steps, || while_it_ticks(flags, threads));
     for heap in heaps {
-        assert_eq!((heap.mutators(), heap.stats().barrier_violations), (0, 0));
+        assert_eq!((heap.mutators(), heap.inspect().stats().barrier_violations), (0, 0));
         heap.space().finish_sweep();
         assert_valid(heap);
     }
@@ -195,7 +195,7 @@ fn child_gets_its_own_signals() {
         SUM.store(0, Ordering::SeqCst);
         let mut sent = 0;
         while_threads_stop(&heap, || {
-            while sent < 500 || heap.stats().collections < 500 {
+            while sent < 500 || heap.inspect().stats().collections < 500 {
                 sent += 1;
                 let value = libc::sigval { sival_ptr: sent as *mut c_void };
                 // SAFETY: takes no pointers that are followed.
@@ -414,7 +414,7 @@ fn threads_that_vanish_are_detached() {
             }
         }
         heap.collect().unwrap();
-        assert_eq!((heap.mutators(), heap.stats().live_objects), (0, 0));
+        assert_eq!((heap.mutators(), heap.inspect().stats().live_objects), (0, 0));
         heap.space().finish_sweep();
         assert_valid(&heap);
     }
@@ -434,7 +434,7 @@ fn large_objects_are_made_while_another_thread_collects() {
                 let mutator = attach(&heap);
                 let types =
                     [pointer_free(&heap, 50_000), masked(&heap, 6_000, &[0]), masked(&heap, 20_000, &[0])];
-                while heap.stats().collections < 1000 {
+                while heap.inspect().stats().collections < 1000 {
                     for &ty in &types {
                         put(new(&mutator, ty), 1, 7);
                     }
@@ -471,7 +471,7 @@ fn what_signals_cannot_do_is_refused() {
         let heap = heap(config);
         let mutator = attach(&heap);
         mutator.collect_young().unwrap();
-        assert_eq!((heap.stats().collections, heap.stats().young_collections), (1, 0));
+        assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().young_collections), (1, 0));
         assert_eq!((mutator.begin_stepped_marking(), mutator.step_marking(1)), (Ok(false), Ok(false)));
         assert_eq!(mutator.finish_marking(), Ok(false));
     }

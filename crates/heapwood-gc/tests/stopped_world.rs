@@ -63,7 +63,7 @@ type TraceFn = unsafe extern "C" fn(*mut u8, usize, *mut TraceContext);
 fn calls(config: Config, snapshots: bool, trace: TraceFn) -> usize {
     let heap = &heap(config);
     if snapshots {
-        heap.keep_page_snapshots();
+        heap.inspect().keep_page_snapshots();
     }
     let (ready, is_ready) = channel();
     let (end, ended) = channel::<()>();
@@ -85,7 +85,8 @@ fn calls(config: Config, snapshots: bool, trace: TraceFn) -> usize {
         collect(heap, trace);
         drop(end);
     });
-    let kept = [heap.peak_page_snapshot(), heap.collected_page_snapshot()].map(|snapshot| snapshot.is_some());
+    let kept = [heap.inspect().peak_page_snapshot(), heap.inspect().collected_page_snapshot()]
+        .map(|snapshot| snapshot.is_some());
     // Where little is allocated between collections none frees a page.
     assert_eq!(kept, [snapshots, snapshots && !config.stress], "{config:?}");
     CALLS.load(Ordering::Relaxed)
@@ -94,7 +95,7 @@ fn calls(config: Config, snapshots: bool, trace: TraceFn) -> usize {
 fn collect(heap: &Heap, trace: TraceFn) {
     let mutator = attach(heap);
     let node = node_type(heap);
-    let traced = heap.register(&TypeDescriptor::traced(32, trace).unwrap()).unwrap();
+    let traced = heap.types().register(&TypeDescriptor::traced(32, trace).unwrap()).unwrap();
     let mut roots = Slots::new(heap, 4);
     let bytes = 8 << 20;
     let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 0).unwrap();
@@ -115,7 +116,7 @@ fn collect(heap: &Heap, trace: TraceFn) {
         mutator.collect().unwrap();
         COLLECTS.set(false);
     }
-    assert!(heap.stats().collections >= 4);
+    assert!(heap.inspect().stats().collections >= 4);
 }
 
 /// One test, since the flag and the count are the process's.

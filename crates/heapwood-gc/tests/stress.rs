@@ -16,13 +16,13 @@ fn every_allocation_collects() {
     let mut allocations = 0;
     for _ in 0..300 {
         for ty in types {
-            let before = heap.stats().collections;
+            let before = heap.inspect().stats().collections;
             new(&mutator, ty);
             allocations += 1;
-            assert!(heap.stats().collections > before);
+            assert!(heap.inspect().stats().collections > before);
         }
     }
-    assert!(heap.stats().collections >= allocations);
+    assert!(heap.inspect().stats().collections >= allocations);
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn a_list_survives_being_built_under_stress() {
         });
         mutator.collect().unwrap();
         check_list(frame.get(0), 700, 7);
-        assert_eq!(heap.stats().live_objects, 700);
-        assert!(heap.stats().collections > 700);
-        assert_eq!(heap.stats().barrier_violations, 0);
+        assert_eq!(heap.inspect().stats().live_objects, 700);
+        assert!(heap.inspect().stats().collections > 700);
+        assert_eq!(heap.inspect().stats().barrier_violations, 0);
     }
 }
 
@@ -66,5 +66,5 @@ fn two_threads_under_stress() {
             });
         }
     });
-    assert!(heap.stats().collections >= 600);
+    assert!(heap.inspect().stats().collections >= 600);
 }

@@ -18,15 +18,15 @@ fn crowd(config: Config, threads: usize, rounds: usize) {
         }
     });
     assert_eq!(heap.mutators(), 0);
-    assert!(heap.stats().collections as usize >= threads * (rounds / (5 + threads)));
+    assert!(heap.inspect().stats().collections as usize >= threads * (rounds / (5 + threads)));
     let mutator = attach(&heap);
     mutator.collect().unwrap();
     heap.space().finish_sweep();
     assert_valid(&heap);
     if !config.conservative_stacks {
-        assert_eq!(heap.stats().live_objects, 0);
+        assert_eq!(heap.inspect().stats().live_objects, 0);
     }
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn threads_that_attach_and_detach_while_others_collect() {
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(heap.mutators(), 0);
-    assert!(heap.stats().collections > 60);
+    assert!(heap.inspect().stats().collections > 60);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
                 extend_list(&mutator, node_type(heap), 100, 0, |h| h.unwrap_or(0));
                 mutator.collect().unwrap();
             }
-            assert!(heap.stats().live_objects >= 500);
+            assert!(heap.inspect().stats().live_objects >= 500);
             drop(mutator);
             collected.store(true, Ordering::SeqCst);
         });
@@ -192,9 +192,9 @@ fn threads_that_share_objects() {
                 });
             }
         });
-        assert_eq!(heap.stats().barrier_violations, 0);
+        assert_eq!(heap.inspect().stats().barrier_violations, 0);
         for handle in shared {
-            assert!(heap.free_handle(handle));
+            assert!(heap.roots().free_handle(handle));
         }
     }
 }
@@ -215,7 +215,7 @@ fn short_lived_threads_use_what_others_left() {
             });
         });
     }
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert_eq!(stats.allocated_bytes, threads * 27 * 32);
     // PRECISE has a minimum of 1 MiB.
     assert_eq!(stats.collections, stats.allocated_bytes >> 20);
@@ -237,7 +237,7 @@ unsafe extern "C" fn linger(_: *mut u8, _: usize, _: *mut TraceContext) {
 #[test]
 fn a_root_of_many_slots_is_not_removed_before_it_was_scanned() {
     let heap = heap(PRECISE);
-    let lingering = heap.register(&TypeDescriptor::traced(16, linger).unwrap()).unwrap();
+    let lingering = heap.types().register(&TypeDescriptor::traced(16, linger).unwrap()).unwrap();
     std::thread::scope(|scope| {
         let mutator = attach(&heap);
         let many = Slots::new(&heap, 100_000);

@@ -41,7 +41,7 @@ fn play(settings: &Settings) {
     while left > 0 {
         let world = World::new(*settings, seed);
         let done = world.play(seed, left.min(most)).unwrap_or_else(|what| panic!("{what}"));
-        let stats = world.heap.stats();
+        let stats = world.heap.inspect().stats();
         collections += stats.collections;
         young += stats.young_collections;
         late += stats.promoted_en_masse;

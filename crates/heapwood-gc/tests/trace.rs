@@ -64,8 +64,8 @@ fn the_phases_add_up() {
     let heap = heap(PRECISE.background_release(false));
     garbage(&heap, 300_000);
     attach(&heap).collect().unwrap();
-    heap.release_free_memory();
-    let stats = heap.stats();
+    heap.memory().release_free();
+    let stats = heap.inspect().stats();
     adds_up(&stats);
     assert!(stats.collections > 2, "{stats:?}");
     for phase in [stats.phase_prep_ns, stats.phase_mark_ns, stats.phase_sweep_ns, stats.phase_recovery_ns] {
@@ -83,7 +83,7 @@ fn sweeps_are_counted_by_who_sweeps() {
         |stats: Stats| [stats.swept_by_allocation, stats.swept_by_background, stats.swept_by_collector];
     garbage(&heap, 20_000);
     attach(&heap).collect().unwrap();
-    let first = heap.stats();
+    let first = heap.inspect().stats();
     assert_eq!(swept(first), [0, 0, 0]);
     assert!(first.spans > 16 && first.small_bytes >= 20_000 * 32, "{first:?}");
     assert!(first.shared_rmws > 0 && first.refills >= first.spans && first.spans_taken == 0, "{first:?}");
@@ -92,14 +92,14 @@ fn sweeps_are_counted_by_who_sweeps() {
     std::thread::scope(|scope| {
         scope.spawn(|| garbage(&heap, 1_000));
     });
-    let second = heap.stats();
+    let second = heap.inspect().stats();
     let by_thread = second.swept_by_allocation;
     assert!(by_thread > 0 && swept(second)[1..] == [0, 0], "{second:?}");
     assert!(second.spans_taken >= by_thread && second.spans_returned > first.spans_returned, "{second:?}");
 
     // What it has left the collector sweeps.
     attach(&heap).collect().unwrap();
-    let third = heap.stats();
+    let third = heap.inspect().stats();
     assert!(third.swept_by_allocation == by_thread && third.swept_by_collector > 0, "{third:?}");
     assert!(third.sweep_collector_ns > 0);
     assert_eq!(by_thread + third.swept_by_collector, first.spans, "each span once");
@@ -107,9 +107,9 @@ fn sweeps_are_counted_by_who_sweeps() {
     // The heap's own thread would do this.
     garbage(&heap, 20_000);
     attach(&heap).collect().unwrap();
-    let before = heap.stats();
+    let before = heap.inspect().stats();
     while heap.space().sweep_some(Sweeping::Background) {}
-    let after = heap.stats();
+    let after = heap.inspect().stats();
     assert!(after.swept_by_background > 0 && after.sweep_background_ns > 0, "{after:?}");
     assert_eq!(after.swept_by_collector, before.swept_by_collector);
     adds_up(&after);
@@ -118,7 +118,7 @@ fn sweeps_are_counted_by_who_sweeps() {
     let mutator = attach(&heap);
     mutator.allocate(pointer_free(&heap, 800_000)).unwrap();
     drop(mutator);
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert_eq!(stats.small_bytes, after.small_bytes);
     assert!(stats.allocated_bytes >= after.allocated_bytes + 800_000);
 }
@@ -138,7 +138,7 @@ fn child_collects() {
         let heap = heap(FULL.min_heap(4 << 20).background_release(false).mark_threads(1));
         garbage(&heap, 300_000);
         attach(&heap).collect().unwrap();
-        assert_eq!(heap.stats().collections, 3, "{:?}", heap.stats());
+        assert_eq!(heap.inspect().stats().collections, 3, "{:?}", heap.inspect().stats());
     }
 }
 
@@ -187,7 +187,7 @@ fn child_marks_with_two() {
             roots.get(0)
         });
         (0..50).for_each(|_| mutator.collect().unwrap());
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         adds_up(&stats);
         assert!(stats.live_bytes > 3_000_000, "{stats:?}");
     }

@@ -49,8 +49,8 @@ fn two_threads_collect(configs: [Config; 2]) {
         });
         for heap in &heaps {
             assert_eq!(heap.mutators(), 0);
-            assert!(heap.stats().collections >= rounds as u64, "{:?}", heap.stats());
-            assert_eq!(heap.stats().barrier_violations, 0);
+            assert!(heap.inspect().stats().collections >= rounds as u64, "{:?}", heap.inspect().stats());
+            assert_eq!(heap.inspect().stats().barrier_violations, 0);
             heap.space().finish_sweep();
             assert_valid(heap);
         }
@@ -109,7 +109,7 @@ fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
                     looks += 1;
                 }
                 assert!(looks <= 6, "it was looked at heap {k} at the {looks}th allocation");
-                assert_eq!(heaps[k].stats().collections, 1);
+                assert_eq!(heaps[k].inspect().stats().collections, 1);
                 steps.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -232,7 +232,7 @@ fn a_heap_that_was_attached_to_in_a_blocking_region_stays() {
     mutator.collect().unwrap();
     guest.collect().unwrap();
     assert_eq!((mutator.check(), guest.check()), (Ok(()), Ok(())));
-    assert_eq!(other.stats().live_objects, 1);
+    assert_eq!(other.inspect().stats().live_objects, 1);
 }
 
 /// A thread that is attached to no heap, or to another, collects one in which others run, and one in which nobody does.
@@ -243,7 +243,7 @@ fn a_thread_without_a_mutator_collects() {
     let mut kept = Slots::new(&one, 1);
     kept.set(0, new(&attach(&one), node_type(&one)));
     one.collect().unwrap();
-    assert_eq!((one.stats().live_objects, one.stats().collections), (1, 1));
+    assert_eq!((one.inspect().stats().live_objects, one.inspect().stats().collections), (1, 1));
     watched(&steps, || {
         std::thread::scope(|scope| {
             for t in 0..2 {
@@ -268,7 +268,7 @@ fn a_thread_without_a_mutator_collects() {
     let mutator = attach(&one);
     one.collect().unwrap();
     mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::InNative))).unwrap();
-    assert_eq!(one.stats().live_objects, 1);
+    assert_eq!(one.inspect().stats().live_objects, 1);
 }
 
 static OTHER: AtomicUsize = AtomicUsize::new(0);
@@ -289,7 +289,7 @@ unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
 fn another_heap_in_a_trace_function() {
     let (one, other) = (heap(PRECISE), heap(PRECISE));
     let (here, there) = (attach(&one), attach(&other));
-    let ty = one.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let ty = one.types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
     let mut roots = Slots::new(&one, 1);
     roots.set(0, new(&here, ty));
     OTHER.store(&raw const *there as usize, Ordering::SeqCst);

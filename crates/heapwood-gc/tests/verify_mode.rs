@@ -25,14 +25,14 @@ fn violations_after(store: impl Fn(&heapwood_gc::Mutator, usize, usize)) -> u64 
     }
     link(&mutator, roots.get(0), 0, roots.get(1));
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
     store(&mutator, roots.get(0), roots.get(2));
     assert_eq!(get(roots.get(0), 0), roots.get(2));
     mutator.collect().unwrap();
-    let found = heap.stats().barrier_violations;
+    let found = heap.inspect().stats().barrier_violations;
     mutator.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, found, "a violation is told once");
-    assert_eq!(heap.stats().verified, heap.stats().collections);
+    assert_eq!(heap.inspect().stats().barrier_violations, found, "a violation is told once");
+    assert_eq!(heap.inspect().stats().verified, heap.inspect().stats().collections);
     found
 }
 
@@ -69,23 +69,23 @@ fn plain_stores_that_hide_nothing_are_not_reported() {
     m.collect().unwrap();
     put(numbers, 0, 2 << 50 | 1);
     // SAFETY: the words are an object's, which a root keeps.
-    let range = unsafe { heap.add_root_range(stack, stack + 2 * WORD) }.unwrap();
+    let range = unsafe { heap.roots().add_range(stack, stack + 2 * WORD) }.unwrap();
     put(stack, 0, to);
     put(stack, 1, numbers);
     m.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
     // A pointer in the place of a number, and a number in that of a pointer: a marking beside the program would lose what was there.
     put(mixed, 0, to);
     m.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, 1);
+    assert_eq!(heap.inspect().stats().barrier_violations, 1);
     put(mixed, 0, 5 << 50);
     m.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, 2);
+    assert_eq!(heap.inspect().stats().barrier_violations, 2);
     // The words are roots no more.
-    assert!(heap.remove_root(range));
+    assert!(heap.roots().remove(range));
     put(stack, 0, numbers);
     m.collect().unwrap();
-    assert_eq!(heap.stats().barrier_violations, 3);
+    assert_eq!(heap.inspect().stats().barrier_violations, 3);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_young_object_may_be_stored_into_through_the_barrier() {
             mutator.collect().unwrap();
         }
     }
-    assert_eq!(heap.stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
 }
 
 /// An object is new until its thread's next poll or allocation, whoever refers to it: the store that a porter forgets is
@@ -154,7 +154,7 @@ fn a_plain_store_into_an_object_that_a_frame_refers_to_is_reported() {
         mutator.collect().unwrap();
         put(frame.get(0), 0, new(&mutator, node));
         mutator.collect().unwrap();
-        assert_eq!(heap.stats().barrier_violations, round);
+        assert_eq!(heap.inspect().stats().barrier_violations, round);
     }
 }
 
@@ -168,7 +168,7 @@ fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
     put(object, 0, new(&mutator, node));
     mutator.collect().unwrap();
     black_box(object);
-    assert_eq!(heap.stats().barrier_violations, 1);
+    assert_eq!(heap.inspect().stats().barrier_violations, 1);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn a_store_into_a_new_object_is_not_reported() {
         roots.set(0, object);
         mutator.collect().unwrap();
     }
-    assert_eq!(heap.stats().barrier_violations, 0);
-    assert_eq!(heap.stats().live_objects, 5);
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 5);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn freed_memory_is_clobbered() {
         unsafe { (dead as *mut u8).write_bytes(0, ty.size()) };
         mutator.collect().unwrap();
         heap.space().finish_sweep();
-        assert_eq!(heap.find(dead), None);
+        assert_eq!(heap.objects().find(dead), None);
         // SAFETY: nobody else uses the heap, and its memory stays readable.
         let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size()) };
         assert!(bytes.iter().all(|&b| b == CLOBBER), "{} bytes", ty.size());
@@ -417,7 +417,7 @@ fn young_collections_are_verified() {
         }
     }
     mutator.collect().unwrap();
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert!(stats.young_collections >= 50 && stats.verified == stats.collections, "{stats:?}");
     assert_eq!(stats.barrier_violations, 0);
 }
@@ -452,6 +452,6 @@ fn dead_objects_that_refer_to_what_was_freed_are_nobodys_fault() {
             roots.set(round % 3, new(&mutator, node));
         }
         mutator.collect().unwrap();
-        assert_eq!((heap.stats().live_objects, heap.stats().barrier_violations), (4, 0));
+        assert_eq!((heap.inspect().stats().live_objects, heap.inspect().stats().barrier_violations), (4, 0));
     }
 }

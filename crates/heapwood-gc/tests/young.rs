@@ -33,7 +33,7 @@ fn play(config: Config) {
 
     roots.set(1, new(&mutator, node));
     keep(&mut roots, 12 * MIB);
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert_eq!((stats.collections, stats.young_collections), (2, 2), "2 and 4 MiB, all of which survived");
 
     // Nobody remembers this store into an old object; a list of new ones hangs on it alone.
@@ -42,17 +42,17 @@ fn play(config: Config) {
         get(roots.get(1), 1)
     });
     keep(&mut roots, 16 * MIB);
-    assert_eq!(heap.stats().collections, 2, "a rest");
+    assert_eq!(heap.inspect().stats().collections, 2, "a rest");
     // It ends 32 MiB after it began, at 38, and one is tried 8 MiB later.
     keep(&mut roots, 24 * MIB);
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     let tries = stats.young_collections;
     assert!(stats.promoted_en_masse == 1 && tries == 4, "everything was promoted, and one tried: {stats:?}");
     check_list(get(roots.get(1), 1), 1000, 5);
 
     // What is kept no longer: the second rest ends after 64 MiB, and from then on they pay.
     waste(256 * MIB);
-    let stats = heap.stats();
+    let stats = heap.inspect().stats();
     assert_eq!(stats.promoted_en_masse, 2);
     assert!(stats.young_collections >= tries + 4, "of at most 64 MiB each: {stats:?}");
     assert_eq!(stats.collections, stats.young_collections, "none of everything");

@@ -89,12 +89,12 @@ impl Heap {
     /// Gives the memory of all free pages back to the system now, and returns how many bytes that may have been. Only
     /// what a collection has found dead is free, so [`Mutator::collect`] comes first. Other threads go on meanwhile.
     pub fn release_free_memory(&self) -> usize {
-        self.inner.heap.release_free_memory()
+        self.inner.heap.memory().release_free()
     }
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        self.inner.heap.stats()
+        self.inner.heap.inspect().stats()
     }
 }
 
@@ -103,24 +103,24 @@ impl Heap {
     /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
     /// have cached count as in use.
     pub fn page_snapshot(&self) -> crate::PageSnapshot {
-        self.inner.heap.page_snapshot()
+        self.inner.heap.inspect().page_snapshot()
     }
 
     /// Keeps the snapshots of [`Heap::peak_page_snapshot`] and [`Heap::collected_page_snapshot`] from now on.
     pub fn keep_page_snapshots(&self) {
-        self.inner.heap.keep_page_snapshots();
+        self.inner.heap.inspect().keep_page_snapshots();
     }
 
     /// The pages when most were in use, of the moments when collections began and this one; `None` if none
     /// [are kept](Self::keep_page_snapshots).
     pub fn peak_page_snapshot(&self) -> Option<crate::PageSnapshot> {
-        self.inner.heap.peak_page_snapshot()
+        self.inner.heap.inspect().peak_page_snapshot()
     }
 
     /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
     /// if none [are kept](Self::keep_page_snapshots) or there was no collection.
     pub fn collected_page_snapshot(&self) -> Option<crate::PageSnapshot> {
-        self.inner.heap.collected_page_snapshot()
+        self.inner.heap.inspect().collected_page_snapshot()
     }
 }
 

@@ -62,7 +62,7 @@ impl Mutator {
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
         let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.
-        let handle = unsafe { inner.heap.new_handle(object.as_ptr().into()) }?;
+        let handle = unsafe { inner.heap.roots().new_handle(object.as_ptr().into()) }?;
         Ok(Root { handle, inner, _marker: PhantomData })
     }
 }
@@ -82,7 +82,7 @@ impl<T> Root<T> {
 
 impl<T> Drop for Root<T> {
     fn drop(&mut self) {
-        self.inner.heap.free_handle(self.handle);
+        self.inner.heap.roots().free_handle(self.handle);
     }
 }
 

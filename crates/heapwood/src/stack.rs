@@ -35,7 +35,7 @@ impl Heap {
     ///    is on it.
     pub unsafe fn add_stack(&self, range: Range<*mut u8>) -> Result<Stack, RootError> {
         // SAFETY: contract 1.
-        let name = unsafe { self.inner.heap.add_stack(range.start as usize..range.end as usize) }?;
+        let name = unsafe { self.inner.heap.roots().add_stack(range.start as usize..range.end as usize) }?;
         Ok(Stack { name, inner: self.inner.clone() })
     }
 }
@@ -108,7 +108,7 @@ impl Drop for Stack {
     /// If a thread is on it: it stays registered then.
     fn drop(&mut self) {
         // SAFETY: this heap registered it, and nobody else removes it.
-        let removed = unsafe { self.inner.heap.remove_stack(self.name) };
+        let removed = unsafe { self.inner.heap.roots().remove_stack(self.name) };
         if let Err(error) = removed
             && !std::thread::panicking()
         {

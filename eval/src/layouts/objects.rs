@@ -129,7 +129,7 @@ impl Pair {
     fn new(own: &Attached, mixed: &Attached, ty: &Type) -> Result<Pair, CommandError> {
         let (typed, zeroed) = Self::typed(own, ty)?;
         let bare = TypeDescriptor::no_pointers(typed.size()).map_err(CommandError::run)?;
-        let bare = own.heap().register(&bare).map_err(CommandError::run)?;
+        let bare = own.heap().types().register(&bare).map_err(CommandError::run)?;
         let span = SizeClass::of(typed.size())
             .map(|class| SpanCost { cells: class.span_cells(), ns: Series::new() });
         let rare = Rare::new(mixed, ty)?;
@@ -147,10 +147,11 @@ impl Pair {
                 let described =
                     TypeDescriptor::masked(size, &unroll(&element.program())).map_err(CommandError::run)?;
                 // Small objects come as they are, to be written by whoever asked for them; large ones do not.
-                (heap.register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
+                (heap.types().register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
             }
             (Kind::Program, 1) => {
-                let typed = heap.register_program(size, element.bytes()).map_err(CommandError::run)?.0;
+                let typed =
+                    heap.types().register_program(size, element.bytes()).map_err(CommandError::run)?.0;
                 (typed, SizeClass::of(size).is_none())
             }
             (kind, _) => {
@@ -160,6 +161,7 @@ impl Pair {
                     }
                     Kind::Program => {
                         let (_, program) = heap
+                            .types()
                             .register_program(element_bytes, element.bytes())
                             .map_err(CommandError::run)?;
                         Scan::Program { header: 0, program }
@@ -243,11 +245,11 @@ fn time(
         // A layout has spans of its own once it has filled one that it shares.
         some(SizeClass::of(ty.size()).map_or(1, |class| class.span_cells() * SPANS))
             .map_err(CommandError::run)?;
-        let collections = heap.stats().collections;
+        let collections = heap.inspect().stats().collections;
         let (took, done) = clock.time(|| some(times));
         done.map_err(CommandError::run)?;
         ns = took;
-        if heap.stats().collections != collections {
+        if heap.inspect().stats().collections != collections {
             return Err(CommandError::run("a collection came while allocation was timed"));
         }
     }

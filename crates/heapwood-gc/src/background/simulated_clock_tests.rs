@@ -95,14 +95,14 @@ impl<'h> Day<'h> {
     }
 
     fn stats(&self) -> Stats {
-        let mut stats = self.heap.stats();
+        let mut stats = self.heap.inspect().stats();
         self.figures.tell(&mut stats);
         stats
     }
 }
 
-fn node(heap: &Heap) -> crate::heap::types::ObjectType {
-    heap.register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
+fn node(heap: &Heap) -> crate::heap::object_type::ObjectType {
+    heap.types().register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
 }
 
 /// Allocates N bytes of objects that nothing leads to.
@@ -123,7 +123,7 @@ fn what_a_program_dropped_goes_back_while_it_sleeps() {
     // A list of 96 MiB, which the last collection of the program's own finds alive.
     let (ty, mut root) = (node(&heap), Box::new(0usize));
     // SAFETY: the box holds null or an object, and outlives the heap's collections.
-    let token = unsafe { heap.add_root_slots(&raw const *root, 1) }.unwrap();
+    let token = unsafe { heap.roots().add_slots(&raw const *root, 1) }.unwrap();
     for _ in 0..96 * MIB / 64 {
         let object = mutator.allocate(ty).unwrap().as_ptr().cast::<usize>();
         // SAFETY: a new object of eight words.
@@ -157,7 +157,7 @@ fn what_a_program_dropped_goes_back_while_it_sleeps() {
     allocate(&mutator, 2 * MIB);
     mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
     assert_eq!(day.stats().idle_collections, 2);
-    assert!(heap.remove_root(token));
+    assert!(heap.roots().remove(token));
     drop(mutator);
 }
 
@@ -232,7 +232,7 @@ fn young_collections_are_not_what_an_idle_heap_needs() {
     let mut day = Day::new(&heap, &figures);
     let (ty, mut kept) = (node(&heap), vec![0usize; 32 * MIB / 64].into_boxed_slice());
     // SAFETY: the box holds nulls or objects, and outlives the heap's collections.
-    let token = unsafe { heap.add_root_slots(kept.as_ptr(), kept.len()) }.unwrap();
+    let token = unsafe { heap.roots().add_slots(kept.as_ptr(), kept.len()) }.unwrap();
     for slot in &mut kept {
         let object = mutator.allocate(ty).unwrap().as_ptr() as usize;
         // SAFETY: a word of the box; volatile, since the collector reads it.
@@ -247,12 +247,12 @@ fn young_collections_are_not_what_an_idle_heap_needs() {
         unsafe { (&raw mut *slot).write_volatile(0) };
     }
     let young = |mib: usize| {
-        let before = heap.stats().young_collections;
+        let before = heap.inspect().stats().young_collections;
         for _ in 0..mib {
             allocate(&mutator, MIB);
             mutator.collect_young().unwrap();
         }
-        let stats = heap.stats();
+        let stats = heap.inspect().stats();
         assert_eq!(stats.young_collections, before + mib as u64);
         assert!(stats.live_bytes >= 32 * MIB, "{stats:?}");
     };
@@ -263,7 +263,7 @@ fn young_collections_are_not_what_an_idle_heap_needs() {
     young(2);
     mutator.blocking(|| assert!(day.pass(SECOND * 1000))).unwrap();
     assert!(idle(&day) < (3, 0) && idle(&day) >= (2, 0) && idle(&day).1 < MIB, "{:?}", day.stats());
-    assert!(heap.remove_root(token));
+    assert!(heap.roots().remove(token));
     drop(mutator);
 }
 
@@ -356,10 +356,10 @@ fn memory_of_arenas_goes_back_when_it_is_idle() {
     // SAFETY: an arena of this mutator's, which is open; nothing uses it afterwards.
     let close = |arena: NonNull<ArenaHeader>| unsafe { mutator.close_arena(arena.as_ref()) }.unwrap();
     let large = fill(64 * MIB);
-    assert_eq!((heap.stats().collections, heap.stats().arena_bytes / (62 * MIB)), (0, 1));
+    assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().arena_bytes / (62 * MIB)), (0, 1));
     close(large);
-    let free = heap.stats().arena_free_bytes;
-    assert!(free >= 64 * MIB && heap.stats().arena_bytes == 0);
+    let free = heap.inspect().stats().arena_free_bytes;
+    assert!(free >= 64 * MIB && heap.inspect().stats().arena_bytes == 0);
     mutator
         .blocking(|| {
             assert!(!day.pass(Duration::from_millis(900)), "it looks again in a second");
@@ -369,7 +369,7 @@ fn memory_of_arenas_goes_back_when_it_is_idle() {
         })
         .unwrap();
     // Addresses stay until a collection has seen no pointer there; of memory that is in use now and then nothing goes.
-    assert_eq!(heap.stats().arena_free_bytes, free);
+    assert_eq!(heap.inspect().stats().arena_free_bytes, free);
     for _ in 0..20 {
         close(fill(8 * MIB));
         mutator.blocking(|| day.pass(Duration::from_millis(400))).unwrap();
@@ -377,5 +377,5 @@ fn memory_of_arenas_goes_back_when_it_is_idle() {
     assert!(day.stats().released_bytes <= 74 * MIB as u64, "{:?}", day.stats());
     mutator.collect().unwrap();
     mutator.collect().unwrap();
-    assert!(heap.stats().arena_free_bytes <= 16 * MIB, "{:?}", heap.stats());
+    assert!(heap.inspect().stats().arena_free_bytes <= 16 * MIB, "{:?}", heap.inspect().stats());
 }

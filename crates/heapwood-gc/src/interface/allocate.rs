@@ -5,7 +5,7 @@
 
 use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
-use crate::heap::types::ObjectType;
+use crate::heap::object_type::ObjectType;
 use crate::mutator::Mutator;
 use core::ptr::NonNull;
 #[cfg(doc)]

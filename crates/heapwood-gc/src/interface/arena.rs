@@ -6,13 +6,13 @@
 
 use crate::error::{AllocError, ArenaError};
 use crate::heap::Heap;
-use crate::heap::types::ObjectType;
+use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
 use crate::mutator::Mutator;
 use crate::process::record;
 use core::ptr::NonNull;
 use heapwood_heap::{
-    Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, SpaceError, publication,
+    Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, SpaceError,
 };
 
 /// Why an arena cannot be used by a thread that is not attached to the heap that its handle leads into.
@@ -21,23 +21,6 @@ pub fn refuse_arena(handle: usize) -> AllocError {
 }
 
 impl Heap {
-    /// The arena, open or not, whose handle this is, as far as the memory tells; the handle may be anything.
-    pub fn find_arena_header(&self, handle: usize) -> Option<&ArenaHeader> {
-        publication::observe();
-        let space = self.space();
-        let is_there = |at: usize| {
-            // A header is an object of its own, and in verify mode nobody may read where an arena was.
-            space.contains(Address::new(at)) && space.arenas().find(Address::new(at)).is_none()
-        };
-        let last = handle.checked_add(ArenaHeader::BYTES - 1)?;
-        if !handle.is_multiple_of(align_of::<ArenaHeader>()) || !is_there(handle) || !is_there(last) {
-            return None;
-        }
-        // SAFETY: memory of the heap, aligned, whatever is in it: any words are a header's.
-        let header = unsafe { &*(handle as *const ArenaHeader) };
-        header.is_header().then_some(header)
-    }
-
     /// Verify mode says why an arena is not used.
     fn report_refused_arena(&self, why: ArenaError) {
         if let Some(log) = self.arena_log() {
@@ -50,7 +33,7 @@ impl Heap {
         if !self.space().contains(Address::new(handle)) {
             return None;
         }
-        let why = match self.find_arena_header(handle) {
+        let why = match self.objects().arena_header(handle) {
             Some(arena) => ArenaError::OtherThread { arena: arena.number() },
             None => ArenaError::NoArena { address: handle },
         };
@@ -129,7 +112,7 @@ impl Mutator {
     /// # Errors
     /// As [`check_arena`](Mutator::check_arena).
     pub fn arena_of_handle(&self, handle: usize) -> Result<&ArenaHeader, AllocError> {
-        match self.heap().find_arena_header(handle) {
+        match self.heap().objects().arena_header(handle) {
             Some(arena) => self.check_arena(arena).map(|()| arena),
             None => {
                 let why = ArenaError::NoArena { address: handle };

@@ -37,7 +37,7 @@ mod switch;
 pub(crate) mod thread_record;
 
 use crate::error::{AllocError, MisuseError};
-use crate::heap::types::ObjectType;
+use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
@@ -248,7 +248,7 @@ impl Mutator {
         unsafe { &*self.client.get().cast::<Cell<usize>>() }
     }
 
-    /// The object that `addr` points to or into: as [`Heap::find`](crate::Heap::find), and exact for objects that this
+    /// The object that `addr` points to or into: as [`HeapObjects::find`](crate::HeapObjects::find), and exact for objects that this
     /// thread allocated.
     pub fn find(&self, addr: usize) -> Option<Object> {
         // Only the collector treats an arena chunk as an object.

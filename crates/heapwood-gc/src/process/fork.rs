@@ -240,10 +240,11 @@ mod tests {
         let [locked, stops] =
             [Stop::Polls, Stop::Signals].map(|stop| Heap::create(&SYSTEM, CONFIG.stop(stop)).unwrap());
         let attach = |heap| crate::Mutator::attach(heap, None).unwrap();
-        let opaque = stops.register(&TypeDescriptor::traced(16, trace_until_forking).unwrap()).unwrap();
+        let opaque =
+            stops.types().register(&TypeDescriptor::traced(16, trace_until_forking).unwrap()).unwrap();
         let object = attach(&stops).allocate(opaque).unwrap();
         // SAFETY: the object exists: nothing has been collected.
-        let handle = unsafe { stops.new_handle(object.as_ptr().into()) }.unwrap();
+        let handle = unsafe { stops.roots().new_handle(object.as_ptr().into()) }.unwrap();
         let (is_held, has_collected) = (AtomicBool::new(false), AtomicBool::new(false));
         let wait_for = |flag: &AtomicBool| {
             while !flag.load(Ordering::SeqCst) {
@@ -268,6 +269,6 @@ mod tests {
             WAITS.store(false, Ordering::SeqCst);
             assert_eq!(went_well, 7, "1: forked while the lock was held");
         });
-        stops.free_handle(handle);
+        stops.roots().free_handle(handle);
     }
 }

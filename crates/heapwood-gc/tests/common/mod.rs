@@ -49,7 +49,7 @@ impl<'h> Slots<'h> {
     pub(crate) fn try_new(heap: &'h Heap, n: usize) -> Result<Self, RootError> {
         let words = vec![0; n].into_boxed_slice();
         // SAFETY: the words live in a box of their own until the root is removed in `drop`.
-        let token = unsafe { heap.add_root_slots(words.as_ptr(), n) }?;
+        let token = unsafe { heap.roots().add_slots(words.as_ptr(), n) }?;
         Ok(Slots { words, token, heap })
     }
 
@@ -65,7 +65,7 @@ impl<'h> Slots<'h> {
 
 impl Drop for Slots<'_> {
     fn drop(&mut self) {
-        assert!(self.heap.remove_root(self.token));
+        assert!(self.heap.roots().remove(self.token));
     }
 }
 
@@ -109,7 +109,7 @@ impl<const N: usize> Drop for Framed<'_, N> {
 pub(crate) fn masked(heap: &Heap, words: usize, slots: &[usize]) -> ObjectType {
     let mut mask = vec![0u64; words.div_ceil(64)];
     slots.iter().for_each(|&s| mask[s / 64] |= 1 << (s % 64));
-    heap.register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
+    heap.types().register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
 }
 
 /// Two pointers and two words of data.
@@ -118,7 +118,7 @@ pub(crate) fn node_type(heap: &Heap) -> ObjectType {
 }
 
 pub(crate) fn pointer_free(heap: &Heap, bytes: usize) -> ObjectType {
-    heap.register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap()
+    heap.types().register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap()
 }
 
 pub(crate) fn new(mutator: &Mutator, ty: ObjectType) -> usize {
@@ -139,13 +139,13 @@ pub(crate) fn a_dropped_gibibyte(heap: &Heap, mutator: &Mutator) {
 /// The heap's tables, lists and bits agree. The calling thread is the only one that uses the heap.
 pub(crate) fn assert_valid(heap: &Heap) {
     // SAFETY: the tests call this when other threads have been joined.
-    unsafe { heap.is_valid() }.unwrap();
+    unsafe { heap.inspect().is_valid() }.unwrap();
 }
 
 /// Makes a handle for an object, or for none.
 pub(crate) fn handle(heap: &Heap, object: usize) -> Result<Handle, HandleError> {
     // SAFETY: the tests pass 0 and addresses of objects that exist.
-    unsafe { heap.new_handle(Address::new(object)) }
+    unsafe { heap.roots().new_handle(Address::new(object)) }
 }
 
 /// Reads a word of an object.
@@ -218,7 +218,7 @@ pub(crate) fn build_and_check(heap: &Heap, seed: usize, rounds: usize, collect_e
         // The list before stays for one round more, reached from the other slot.
         check_list(frame.get(0), n, seed << 32 | round);
         frame.set(1, frame.get(0));
-        assert_eq!(heap.find(0), None);
+        assert_eq!(heap.objects().find(0), None);
     }
 }
 

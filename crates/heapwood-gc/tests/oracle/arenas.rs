@@ -175,7 +175,7 @@ impl World {
                 // Until the next collection the list of those that were used may keep the header.
                 // SAFETY: the header exists.
                 let handle =
-                    unsafe { self.heap.new_handle(Address::new(arena.0.as_ptr() as usize)) }.unwrap();
+                    unsafe { self.heap.roots().new_handle(Address::new(arena.0.as_ptr() as usize)) }.unwrap();
                 self.left.push((handle, header));
                 self.arenas.swap_remove(open);
                 if holds.values.is_empty() {
@@ -314,7 +314,7 @@ impl World {
     /// A collection has ended: of arenas that were left no list keeps the header any more.
     pub(crate) fn let_go_of_headers(&mut self) {
         for (handle, _) in core::mem::take(&mut self.left) {
-            assert!(self.heap.free_handle(handle), "the handle is held");
+            assert!(self.heap.roots().free_handle(handle), "the handle is held");
         }
     }
 

@@ -39,7 +39,7 @@ fn kept_by_them(world: &mut World, stats: &Stats, roots: &[Id]) -> (&'static str
 
 /// Checks the heap after a collection that ended before the object at `newest` was made; forgets what has died.
 pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<usize>) -> Outcome {
-    let stats = world.heap.stats();
+    let stats = world.heap.inspect().stats();
     let roots = world.roots();
     let (reached, order) = world.model.reachable(roots.iter().copied());
     let (what, kept, all) = kept_by_them(world, &stats, &roots);
@@ -91,7 +91,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     }
     if depth == Depth::Whole {
         // SAFETY: the program has one thread, this one.
-        if let Err(invalid) = unsafe { world.heap.is_valid() } {
+        if let Err(invalid) = unsafe { world.heap.inspect().is_valid() } {
             return Err(format!("the space is not valid: {invalid}"));
         }
         if exact {
@@ -191,7 +191,7 @@ fn apart(world: &World, order: &[Id]) -> Outcome {
 /// What died cannot be found.
 fn absent(world: &World, gone: &[Masked], newest: Option<usize>) -> Outcome {
     for at in gone {
-        let found = world.heap.find(at.addr()).filter(|o| Some(o.base.get()) != newest);
+        let found = world.heap.objects().find(at.addr()).filter(|o| Some(o.base.get()) != newest);
         // What was made since may be a piece of an arena, whose value is not written yet.
         let found = found.filter(|o| world.heap.space().arenas().find(o.base.into()).is_none());
         if let Some(found) = found {

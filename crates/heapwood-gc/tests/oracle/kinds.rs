@@ -129,7 +129,7 @@ impl Maker<'_> {
         slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
         let blocks = words.div_ceil(64).min(4);
         let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
-        let ty = self.heap.register(&described).unwrap();
+        let ty = self.heap.types().register(&described).unwrap();
         self.add(name, weight, ty, slots.to_vec(), Slots::Precise);
     }
 
@@ -168,7 +168,7 @@ impl Maker<'_> {
     ) {
         let words = composed.bits.len();
         let program = composed.program.finish();
-        let (ty, id) = self.heap.register_program(words * WORD, program.bytes()).unwrap();
+        let (ty, id) = self.heap.types().register_program(words * WORD, program.bytes()).unwrap();
         let (header, n) = slice.unwrap_or((0, 1));
         let size = (header + words * n) * WORD;
         let sliced =
@@ -181,12 +181,12 @@ impl Maker<'_> {
     }
 
     fn pointer_free(&mut self, name: &'static str, weight: usize, bytes: usize) {
-        let ty = self.heap.register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap();
+        let ty = self.heap.types().register(&TypeDescriptor::no_pointers(bytes).unwrap()).unwrap();
         self.add(name, weight, ty, Vec::new(), Slots::Precise);
     }
 
     fn conservative(&mut self, name: &'static str, weight: usize, words: usize) {
-        let ty = self.heap.register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
+        let ty = self.heap.types().register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
         assert_eq!(self.heap.space().layouts().shape(ty.shape()).kind(), ScanKind::Conservative);
         let slots = (0..words as u32).filter(|w| w % 3 != 1).collect();
         self.add(name, weight, ty, slots, Slots::Ambiguous);
@@ -199,7 +199,7 @@ impl Maker<'_> {
         };
         let described = TypeDescriptor::traced(words * WORD, trace).unwrap();
         assert!(matches!(described.layout(), Layout::Trace(_)));
-        let ty = self.heap.register(&described).unwrap();
+        let ty = self.heap.types().register(&described).unwrap();
         self.add(name, weight, ty, (1..1 + words as u32 * 2 / 3).collect(), holds);
         self.all.last_mut().unwrap().counted = true;
     }

@@ -50,7 +50,7 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
             .map_err(|what| format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name))?;
     }
     world.collect_all(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
-    let stats = world.heap.stats();
+    let stats = world.heap.inspect().stats();
     Ok(Done {
         steps,
         collections: stats.collections,
@@ -129,12 +129,12 @@ impl World {
     }
 
     fn collect_and_check(&mut self, of: Collection, depth: Depth) -> Outcome {
-        let before = self.heap.stats().collections;
+        let before = self.heap.inspect().stats().collections;
         match of {
             Collection::Full => self.mutator().collect().unwrap(),
             Collection::Young => self.mutator().collect_young().unwrap(),
         }
-        if self.heap.stats().collections != before + 1 {
+        if self.heap.inspect().stats().collections != before + 1 {
             return Err("an explicit collection did not count as one".into());
         }
         check::after_collection(self, depth, None)?;
@@ -258,7 +258,7 @@ impl World {
         let kind = self.kinds.choose(&mut self.rng);
         let ty = self.kinds.all[kind].ty;
         let zeroed = self.rng.one_in(4);
-        let before = self.heap.stats().collections;
+        let before = self.heap.inspect().stats().collections;
         let made = match self.rng.below(3) {
             0 if ty.cell_size().is_some() && !zeroed => {
                 let cell = ty.cell_size().unwrap_or(0);
@@ -272,7 +272,7 @@ impl World {
         };
         self.hold(made.map_or(0, |object| object.as_ptr() as usize));
         // What others collect beside this thread cannot be compared with.
-        let collected = self.heap.stats().collections != before && !self.settings.disturbed();
+        let collected = self.heap.inspect().stats().collections != before && !self.settings.disturbed();
         let newest = made.ok().map(|p| p.as_ptr() as usize);
         if self.settings.config.stress && ty.cell_size().is_some() && !collected {
             return Err("an allocation under stress did not collect".into());
@@ -294,7 +294,7 @@ impl World {
                 for _ in 0..3 {
                     self.collect_all(Depth::Whole)?;
                 }
-                if self.settings.exact() && self.heap.stats().in_use_bytes != 0 {
+                if self.settings.exact() && self.heap.inspect().stats().in_use_bytes != 0 {
                     return Err("an empty heap has pages in use".into());
                 }
                 return match self.mutator().allocate(ty) {
@@ -318,7 +318,7 @@ impl World {
         if self.rng.one_in(40) {
             return self.end_some_arena(false);
         }
-        let before = self.heap.stats().collections;
+        let before = self.heap.inspect().stats().collections;
         if self.wants_arena() {
             let made = self.open_arena();
             let newest = made.as_ref().ok().map(|(arena, _)| arena.0.as_ptr() as usize);
@@ -382,7 +382,7 @@ impl World {
 
     /// Compares if a collection has come since there were so many, before what is at `newest` was made.
     fn came(&mut self, before: u64, newest: Option<usize>) -> Outcome {
-        if self.heap.stats().collections == before || self.settings.disturbed() {
+        if self.heap.inspect().stats().collections == before || self.settings.disturbed() {
             return Ok(());
         }
         let depth = if self.rng.one_in(4) { Depth::Sweep } else { Depth::Look };

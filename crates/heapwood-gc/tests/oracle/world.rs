@@ -137,7 +137,7 @@ impl World {
         if settings.disturbed() {
             let hand = world.hand.as_ptr() as usize;
             // SAFETY: the word is in a box of its own as long as the heap.
-            unsafe { world.heap.add_root_range(hand, hand + WORD) }.unwrap();
+            unsafe { world.heap.roots().add_range(hand, hand + WORD) }.unwrap();
             // SAFETY: the heap is in a box, and is dropped after this, which `drop` ends first.
             world.disturber = Some(unsafe { Disturber::new(&world.heap) });
         }
@@ -183,14 +183,14 @@ impl World {
     pub(crate) fn add_slots(&mut self, n: usize) {
         let words = vec![0; n].into_boxed_slice();
         // SAFETY: the slots are in a box of their own until the root is removed, and hold addresses of objects.
-        let token = unsafe { self.heap.add_root_slots(words.as_ptr(), n) }.unwrap();
+        let token = unsafe { self.heap.roots().add_slots(words.as_ptr(), n) }.unwrap();
         self.slots.push(SlotBlock { words, means: vec![None; n], token });
     }
 
     pub(crate) fn remove_slots(&mut self, block: usize) {
         let block = self.slots.swap_remove(block);
-        assert!(self.heap.remove_root(block.token), "the root is known");
-        assert!(!self.heap.remove_root(block.token), "a root is removed once");
+        assert!(self.heap.roots().remove(block.token), "the root is known");
+        assert!(!self.heap.roots().remove(block.token), "a root is removed once");
     }
 
     pub(crate) fn add_range(&mut self, n: usize) {
@@ -198,13 +198,13 @@ impl World {
         // Bounds inside the first word before and the last word after the range do not matter.
         let (start, end) = (words.as_ptr() as usize, words.as_ptr() as usize + n * WORD);
         // SAFETY: the range is in a box of its own until the root is removed.
-        let token = unsafe { self.heap.add_root_range(start, end) }.unwrap();
+        let token = unsafe { self.heap.roots().add_range(start, end) }.unwrap();
         self.ranges.push(RangeBlock { words, means: vec![Word::Null; n], token });
     }
 
     pub(crate) fn remove_range(&mut self, block: usize) {
         let block = self.ranges.swap_remove(block);
-        assert!(self.heap.remove_root(block.token), "the root is known");
+        assert!(self.heap.roots().remove(block.token), "the root is known");
     }
 
     pub(crate) fn set_slot(&mut self, block: usize, i: usize, to: Option<Id>) {
@@ -257,7 +257,7 @@ impl World {
     pub(crate) fn new_handle(&mut self, to: Option<Id>) {
         let value = to.map_or(0, |id| self.addr(id));
         // SAFETY: 0, or the address of an object that is reachable.
-        let handle = unsafe { self.heap.new_handle(Address::new(value)) }.unwrap();
+        let handle = unsafe { self.heap.roots().new_handle(Address::new(value)) }.unwrap();
         // SAFETY: just made.
         assert_eq!(unsafe { handle.get() }, value);
         self.handles.push((handle, to));
@@ -267,14 +267,14 @@ impl World {
         let value = to.map_or(0, |id| self.addr(id));
         let (handle, means) = &mut self.handles[i];
         // SAFETY: the handle is held, and the value 0 or the address of an object that is reachable.
-        unsafe { self.heap.set_handle(*handle, Address::new(value)) };
+        unsafe { self.heap.roots().set_handle(*handle, Address::new(value)) };
         *means = to;
     }
 
     pub(crate) fn free_handle(&mut self, i: usize) {
         let (handle, _) = self.handles.swap_remove(i);
-        assert!(self.heap.free_handle(handle), "the handle is held");
-        assert!(!self.heap.free_handle(handle), "a handle is freed once");
+        assert!(self.heap.roots().free_handle(handle), "the handle is held");
+        assert!(!self.heap.roots().free_handle(handle), "a handle is freed once");
     }
 
     /// The pointer that `object`'s slot may be made to hold so that it refers to `to`.

@@ -131,7 +131,7 @@ pub(crate) struct How {
 /// Runs `thread` on a thread of its own, where it calls [`stepped`] for what is to be stepped, and collects meanwhile.
 pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Report {
     let ring: &'static [AtomicUsize] = Vec::leak((0..MOST).map(|_| AtomicUsize::new(0)).collect());
-    heap.note_interruptions(ring);
+    heap.inspect().log_interruptions(ring);
     let window = Window {
         signal: heap.config().stop_signal.map_or(libc::SIGURG, |signal| signal as c_int),
         every: how.every,
@@ -170,7 +170,7 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
     assert!(!window.too_long.load(Ordering::Relaxed), "the window has more steps than can be remembered");
     let len = window.len.load(Ordering::Relaxed);
     let steps = window.steps.into_inner();
-    let noted = heap.interruptions();
+    let noted = heap.inspect().interruptions();
     assert!(noted < MOST);
     let notes = ring[..noted].iter().map(|word| Interruption::of_word(word.load(Ordering::Relaxed)).unwrap());
     Report::new(&steps[..len], notes.collect(), window.done.load(Ordering::Relaxed))
@@ -313,7 +313,7 @@ impl Window {
     /// How many lines there are about signals.
     fn noted(&self) -> usize {
         // SAFETY: the heap lives as long as the window.
-        unsafe { (*self.heap).interruptions() }
+        unsafe { (*self.heap).inspect().interruptions() }
     }
 
     /// Whether one of them stopped the thread, of those after the first `before`.

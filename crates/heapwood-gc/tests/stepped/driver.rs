@@ -109,7 +109,7 @@ impl Program {
             self.thin_out();
         }
         self.collect_all()?;
-        self.done.overflows = self.world.heap.stats().mark_overflows;
+        self.done.overflows = self.world.heap.inspect().stats().mark_overflows;
         Ok(self.done)
     }
 
@@ -149,18 +149,19 @@ impl Program {
         self.look()?;
         self.world.heap.space().finish_sweep();
         for at in &dead {
-            if let Some(found) = self.world.heap.find(at.addr()) {
+            if let Some(found) = self.world.heap.objects().find(at.addr()) {
                 return Err(format!("what was dead at {:#x} still exists: {found:x?}", at.addr()));
             }
         }
         self.done.dead += dead.len();
         // Of what was made since the last collection something that is dead may have kept some.
-        let is_gone = |at: &&Masked| gone.contains(at) && self.world.heap.find(at.addr()).is_none();
+        let is_gone = |at: &&Masked| gone.contains(at) && self.world.heap.objects().find(at.addr()).is_none();
         self.done.young_dead += fresh.iter().filter(is_gone).count();
         self.look()?;
         // SAFETY: of the two threads one is this, and the other waits in a blocking region.
-        unsafe { self.world.heap.is_valid() }.map_err(|e| format!("the space is not valid: {e}"))?;
-        match self.world.heap.stats().barrier_violations {
+        unsafe { self.world.heap.inspect().is_valid() }
+            .map_err(|e| format!("the space is not valid: {e}"))?;
+        match self.world.heap.inspect().stats().barrier_violations {
             0 => Ok(()),
             n => Err(format!("{n} stores went around the barrier")),
         }
@@ -185,7 +186,7 @@ impl Program {
 
     /// A collection has come: what cannot be reached, but for an object that is being made, may be gone. Returns where that was.
     fn after_collection(&mut self, newest: Option<Id>) -> Vec<Masked> {
-        self.collections = self.world.heap.stats().collections;
+        self.collections = self.world.heap.inspect().stats().collections;
         self.fresh.clear();
         let mut roots = self.world.roots();
         roots.extend(newest);
@@ -196,9 +197,9 @@ impl Program {
 
     /// A full collection, which leaves exactly what can be reached.
     fn collect_all(&mut self) -> Outcome {
-        let before = self.world.heap.stats().collections;
+        let before = self.world.heap.inspect().stats().collections;
         self.world.mutator().collect().unwrap();
-        if self.world.heap.stats().collections != before + 1 {
+        if self.world.heap.inspect().stats().collections != before + 1 {
             return Err("a collection too many".into());
         }
         check::after_collection(&mut self.world, Depth::Whole, None)?;
@@ -250,7 +251,7 @@ impl Program {
 
     /// If a collection has come: if a marking was under way, that goes on after a young one.
     pub(super) fn came_between(&mut self, newest: Option<Id>) {
-        if self.world.heap.stats().collections != self.collections {
+        if self.world.heap.inspect().stats().collections != self.collections {
             self.done.between += self.marking.is_some() as usize;
             self.after_collection(newest);
         }

@@ -198,7 +198,7 @@ impl Program {
         let value = to.map_or(0, |id| self.world.addr(id));
         let (handle, means) = &mut self.world.handles[i];
         // SAFETY: the handle is held, and the value null or an object's address.
-        unsafe { self.world.heap.set_handle(*handle, Address::new(value)) };
+        unsafe { self.world.heap.roots().set_handle(*handle, Address::new(value)) };
         *means = to;
     }
 

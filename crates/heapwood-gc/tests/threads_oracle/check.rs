@@ -35,7 +35,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
     for _ in 0..2 {
         m.collect().map_err(|e| format!("a collection was refused: {e}"))?;
     }
-    let (stats, exact) = (world.heap.stats(), world.settings.exact());
+    let (stats, exact) = (world.heap.inspect().stats(), world.settings.exact());
     if exact && stats.live_objects != objects || stats.live_objects < objects {
         return Err(format!("{objects} objects are alive, {} were marked", stats.live_objects));
     }
@@ -47,7 +47,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
     }
     world.heap.space().finish_sweep();
     // SAFETY: all other threads are blocked, as the caller says.
-    if let Err(invalid) = unsafe { world.heap.is_valid() } {
+    if let Err(invalid) = unsafe { world.heap.inspect().is_valid() } {
         return Err(format!("the space is not valid: {invalid}"));
     }
     // SAFETY: as above, and the token is dropped at the end of this.

@@ -19,7 +19,7 @@ pub(crate) struct Companion {
 impl Companion {
     pub(crate) fn new(config: Config) -> Self {
         let heap = Heap::create(&SYSTEM, config).unwrap();
-        let node = heap.register(&TypeDescriptor::masked(4 * WORD, &[1]).unwrap()).unwrap();
+        let node = heap.types().register(&TypeDescriptor::masked(4 * WORD, &[1]).unwrap()).unwrap();
         Companion { heap, node }
     }
 }
@@ -38,7 +38,8 @@ impl<'w> Guest<'w> {
     pub(crate) fn new(companion: &'w Companion) -> Result<Self, String> {
         let root = Box::new(AtomicUsize::new(0));
         // SAFETY: the slot is in a box of its own until the root is removed.
-        let token = unsafe { companion.heap.add_root_slots(root.as_ptr(), 1) }.map_err(|e| e.to_string())?;
+        let token =
+            unsafe { companion.heap.roots().add_slots(root.as_ptr(), 1) }.map_err(|e| e.to_string())?;
         let mutator = Mutator::attach(&companion.heap, None).map_err(|e| e.to_string())?;
         Ok(Guest { companion, mutator, root, token, len: 0 })
     }
@@ -89,6 +90,6 @@ impl<'w> Guest<'w> {
 
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
-        self.companion.heap.remove_root(self.token);
+        self.companion.heap.roots().remove(self.token);
     }
 }

@@ -30,10 +30,10 @@ impl Exchange {
     pub(crate) fn new(heap: &Heap, mutator: &Mutator) -> Self {
         let objects = SHARED.map(|words| {
             let described = TypeDescriptor::masked(words * WORD, &[u64::MAX; 4]).unwrap();
-            let ty = heap.register(&described).unwrap();
+            let ty = heap.types().register(&described).unwrap();
             let at = Address::new(mutator.allocate(ty).unwrap().as_ptr() as usize);
             // SAFETY: the object was made just now.
-            (unsafe { heap.new_handle(at) }.unwrap(), ty)
+            (unsafe { heap.roots().new_handle(at) }.unwrap(), ty)
         });
         Exchange { objects, free: Mutex::new((0..2 * SLOTS).collect()) }
     }
@@ -88,7 +88,7 @@ impl Exchange {
         if self.free.lock().unwrap().len() != 2 * SLOTS {
             return Err("slots of the shared objects are still in use".into());
         }
-        match self.objects.iter().all(|o| heap.free_handle(o.0)) {
+        match self.objects.iter().all(|o| heap.roots().free_handle(o.0)) {
             true => Ok(()),
             false => Err("the shared objects' handles are not held".into()),
         }

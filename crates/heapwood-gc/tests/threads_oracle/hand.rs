@@ -22,7 +22,7 @@ impl<'w> Hand<'w> {
         let words: Box<[_]> = (0..ROOM).map(|_| AtomicUsize::new(0)).collect();
         let start = words.as_ptr() as usize;
         // SAFETY: the words are in a box of their own until the root is removed.
-        let add = || unsafe { heap.add_root_range(start, start + ROOM * WORD) }.unwrap();
+        let add = || unsafe { heap.roots().add_range(start, start + ROOM * WORD) }.unwrap();
         let token = (heap.config().stop == Stop::Signals).then(add);
         Hand { heap, words, token }
     }
@@ -56,6 +56,6 @@ impl<'w> Hand<'w> {
 
 impl Drop for Hand<'_> {
     fn drop(&mut self) {
-        self.token.map(|token| self.heap.remove_root(token));
+        self.token.map(|token| self.heap.roots().remove(token));
     }
 }

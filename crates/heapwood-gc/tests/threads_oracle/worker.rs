@@ -87,7 +87,7 @@ impl<'w> Worker<'w> {
     pub(crate) fn new(world: &'w World, number: usize, seed: u64, allocations: usize) -> Self {
         let (slots, frame_slots) = (zeros(SLOTS), zeros(FRAME));
         // SAFETY: the slots are in a box of their own until the root is removed.
-        let token = unsafe { world.heap.add_root_slots(slots.as_ptr().cast(), SLOTS) }.unwrap();
+        let token = unsafe { world.heap.roots().add_slots(slots.as_ptr().cast(), SLOTS) }.unwrap();
         let frame =
             Frame { prev: core::ptr::null_mut(), count: FRAME, slots: frame_slots.as_ptr() as *mut usize };
         Worker {
@@ -513,7 +513,7 @@ impl<'w> Worker<'w> {
             Root::Slot(i) => self.slots[i].store(at, Ordering::Relaxed),
             Root::Frame(i) => self.frame_slots[i].store(at, Ordering::Relaxed),
             // SAFETY: the handle is held, and an object begins there that can be reached.
-            Root::Handle(handle) => unsafe { self.world.heap.set_handle(handle, Address::new(at)) },
+            Root::Handle(handle) => unsafe { self.world.heap.roots().set_handle(handle, Address::new(at)) },
             Root::Exchange(_) => unreachable!("only parcels are kept there"),
         }
     }
@@ -526,7 +526,7 @@ impl<'w> Worker<'w> {
             Root::Handle(handle) => {
                 // SAFETY: the handle is held.
                 let held = unsafe { handle.get() };
-                if !self.world.heap.free_handle(handle) {
+                if !self.world.heap.roots().free_handle(handle) {
                     return Err("a handle is not held".into());
                 }
                 held
@@ -586,7 +586,7 @@ impl<'w> Worker<'w> {
 
     fn new_handle(&self) -> Result<Root, String> {
         // SAFETY: null is no object.
-        let handle = unsafe { self.world.heap.new_handle(Address::new(0)) };
+        let handle = unsafe { self.world.heap.roots().new_handle(Address::new(0)) };
         handle.map(Root::Handle).map_err(|e| format!("there is no handle: {e}"))
     }
 
@@ -847,6 +847,6 @@ impl<'w> Worker<'w> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        self.world.heap.remove_root(self.slots_token);
+        self.world.heap.roots().remove(self.slots_token);
     }
 }

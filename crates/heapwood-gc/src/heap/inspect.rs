@@ -1,0 +1,147 @@
+//! What tests, tools and programs learn about a heap: its statistics, snapshots of its pages, checks of its tables.
+//! Invariant: nothing here changes what a collection finds.
+
+use crate::background::Background;
+use crate::collect::Collector;
+use crate::observe::Stats;
+use crate::process::record;
+use crate::state::State;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::ValidationError;
+use heapwood_os::KernelRef;
+use heapwood_os::threads::timed_lock::TickClock;
+use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
+
+/// The statistics, snapshots and checks of a heap.
+#[derive(Clone, Copy)]
+pub struct HeapInspector<'h> {
+    state: &'h State,
+    collector: &'h Collector,
+    background: &'h Background,
+    kernel: KernelRef,
+    ticks: &'h TickClock,
+}
+
+impl<'h> HeapInspector<'h> {
+    #[inline(always)]
+    pub(super) fn new(
+        state: &'h State,
+        collector: &'h Collector,
+        background: &'h Background,
+        kernel: KernelRef,
+        ticks: &'h TickClock,
+    ) -> Self {
+        HeapInspector { state, collector, background, kernel, ticks }
+    }
+
+    /// Logs from now on where signals interrupt its threads, in a ring of entries.
+    pub fn log_interruptions(self, ring: &'static [AtomicUsize]) {
+        assert!(!ring.is_empty());
+        self.state.interruptions().note_into(ring);
+    }
+
+    /// The number of log entries.
+    pub fn interruptions(self) -> usize {
+        self.state.interruptions().noted()
+    }
+
+    /// The pages as they are now. Pages that mutators have cached count as in use.
+    pub fn page_snapshot(self) -> Snapshot {
+        let _no_preempt = record().no_preempt();
+        self.state.space().memory().snapshot()
+    }
+
+    /// Keeps the snapshots of [`HeapInspector::peak_page_snapshot`] and [`HeapInspector::collected_page_snapshot`] from now on, at
+    /// collections, while the world is stopped.
+    pub fn keep_page_snapshots(self) {
+        let _no_preempt = record().no_preempt();
+        self.collector.snapshots().keep(self.kernel, self.state.space());
+    }
+
+    /// The pages when most were in use, at the beginning of a collection or now; `None` if none are kept, or the kernel
+    /// gave no memory for them.
+    pub fn peak_page_snapshot(self) -> Option<Snapshot> {
+        let _no_preempt = record().no_preempt();
+        self.collector.snapshots().before_marking(self.state.space());
+        self.collector.snapshots().peak(self.window_pages())
+    }
+
+    /// The pages after the collection that freed most, as if all dead objects had been swept at once; `None` if none
+    /// are kept, or there was no collection, or no memory for them.
+    pub fn collected_page_snapshot(self) -> Option<Snapshot> {
+        let _no_preempt = record().no_preempt();
+        self.collector.snapshots().collected(self.window_pages())
+    }
+
+    fn window_pages(self) -> PageCount {
+        PageCount(self.state.space().window_bytes() / PAGE_SIZE)
+    }
+
+    /// Whether the heap's tables, lists and bits agree.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    ///
+    /// # Safety
+    /// 1. Meanwhile no other thread uses the heap.
+    pub unsafe fn is_valid(self) -> Result<(), ValidationError> {
+        let members = self.collector.registry().lock();
+        members.owners().for_each(|owner| owner.publish());
+        // SAFETY: contract 1, and this thread does nothing else meanwhile.
+        unsafe { self.state.space().stopped() }.is_valid(members.owners())
+    }
+
+    /// The bytes that threads own and do not use: free cells of their spans, and cached pages.
+    ///
+    /// # Safety
+    /// 1. Meanwhile no other thread uses the heap.
+    pub unsafe fn owned_unused_bytes(self) -> usize {
+        let members = self.collector.registry().lock();
+        members.owners().for_each(|owner| owner.publish());
+        // SAFETY: contract 1, and this thread does nothing else meanwhile.
+        unsafe { self.state.space().stopped() }.owned_unused_bytes()
+    }
+
+    /// The statistics at this moment.
+    pub fn stats(self) -> Stats {
+        let _no_preempt = record().no_preempt();
+        let (figures, arenas) = (self.state.space().stats(), self.state.space().arenas().bytes());
+        let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
+            self.state.space().reclaim_clock().times().sweep_ns;
+        let held = |ticks: u64| self.ticks.ns(ticks);
+        let mut stats = Stats {
+            collections: self.state.cycles().collections(),
+            live_bytes: self.state.cycles().live(),
+            goal_bytes: self.state.cycles().goal().load(Ordering::Relaxed),
+            allocated_bytes: figures.total_allocated,
+            in_use_bytes: figures.in_use,
+            arenas: self.state.space().arenas().count(),
+            arena_bytes: arenas.in_use,
+            arena_free_bytes: arenas.free + arenas.quarantined,
+            committed_bytes: figures.grown,
+            backed_bytes: figures.resident,
+            spans: figures.spans,
+            span_lock_acquisitions: figures.span_lock_acquisitions,
+            page_lock_acquisitions: figures.page_lock_acquisitions,
+            sweep_allocation_ns,
+            sweep_background_ns,
+            sweep_collector_ns,
+            swept_by_allocation: figures.swept_by_allocation,
+            swept_by_background: figures.swept_by_background,
+            swept_by_collector: figures.swept_by_collector,
+            small_bytes: figures.small_allocated,
+            shared_rmws: figures.shared_rmws,
+            refills: figures.refills,
+            spans_taken: figures.spans_taken,
+            spans_returned: figures.spans_returned,
+            threads: self.collector.registry().attached_now(),
+            hold_spans_max_ns: held(figures.hold_spans),
+            hold_pages_max_ns: held(figures.hold_pages),
+            hold_types_max_ns: held(figures.hold_types),
+            ..Stats::default()
+        };
+        self.collector.tell(self.state.space(), &mut stats, self.ticks);
+        self.background.figures().tell(&mut stats);
+        stats
+    }
+}

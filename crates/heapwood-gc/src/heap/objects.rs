@@ -1,0 +1,60 @@
+//! The objects of a heap, found by their addresses. Invariant: nothing here needs a mutator, so objects that a thread
+//! has allocated since the last collection may be unknown.
+
+#[cfg(doc)]
+use crate::mutator::Mutator;
+use heapwood_heap::{Address, ArenaHeader, Object, ObjectRef, Space, publication};
+
+/// The objects of a heap.
+#[derive(Clone, Copy)]
+pub struct HeapObjects<'h>(&'h Space);
+
+impl<'h> HeapObjects<'h> {
+    #[inline(always)]
+    pub(super) fn new(space: &'h Space) -> Self {
+        HeapObjects(space)
+    }
+
+    /// The object that `addr` points to or into. Objects allocated since the last collection may be missing (see
+    /// [`Mutator::find`]). It finds no values in arenas, which have no bits of their own.
+    pub fn find(self, addr: usize) -> Option<Object> {
+        publication::observe();
+        let address = Address::new(addr);
+        self.0.find(address).filter(|_| self.0.arenas().find(address).is_none())
+    }
+
+    /// Whether an object may begin at `addr`: a cell or a large object that the program has not freed, or an address in
+    /// an arena. Only the allocating thread knows whether a cell has a new object.
+    pub fn may_begin(self, addr: usize) -> bool {
+        publication::observe();
+        let (space, address) = (self.0, Address::new(addr));
+        match space.arenas().find(address) {
+            Some(place) => place.is_there,
+            None => {
+                let cell = space.find_span(address).and_then(|span| span.cell_in(address));
+                cell == Some(address) && !space.is_freed(ObjectRef::new(addr))
+            }
+        }
+    }
+
+    /// The arena in which `addr` lies: open, or left to the collector, which has not freed it.
+    pub fn arena_at(self, addr: usize) -> Option<u64> {
+        publication::observe();
+        self.0.arenas().find(Address::new(addr)).filter(|place| place.is_there).map(|place| place.arena)
+    }
+
+    /// The arena, open or not, with this handle, as far as its memory tells; the handle may be any number.
+    pub fn arena_header(self, handle: usize) -> Option<&'h ArenaHeader> {
+        publication::observe();
+        // A header is an object of its own, and in verify mode the memory of a closed arena is not readable.
+        let is_there =
+            |at: usize| self.0.contains(Address::new(at)) && self.0.arenas().find(Address::new(at)).is_none();
+        let last = handle.checked_add(ArenaHeader::BYTES - 1)?;
+        if !handle.is_multiple_of(align_of::<ArenaHeader>()) || !is_there(handle) || !is_there(last) {
+            return None;
+        }
+        // SAFETY: aligned memory of the heap; any words are those of a header.
+        let header = unsafe { &*(handle as *const ArenaHeader) };
+        header.is_header().then_some(header)
+    }
+}

@@ -1,0 +1,123 @@
+//! The roots of a heap, as a program adds and removes them. Invariant: a change waits for no collection, and the next
+//! collection knows it.
+
+use crate::error::{HandleError, RootError, StackError};
+use crate::inject::FaultInjector;
+#[cfg(doc)]
+use crate::mutator::Mutator;
+use crate::roots::{Handle, RootKind, RootToken, Roots, StackRef};
+use core::ops::Range;
+use heapwood_heap::Address;
+use heapwood_layout::WORD;
+use heapwood_os::KernelRef;
+
+/// The roots of a heap: slots and ranges of words, stacks, the data of libraries, and handles.
+#[derive(Clone, Copy)]
+pub struct HeapRoots<'h> {
+    roots: &'h Roots,
+    faults: &'h FaultInjector,
+    kernel: KernelRef,
+}
+
+impl<'h> HeapRoots<'h> {
+    #[inline(always)]
+    pub(super) fn new(roots: &'h Roots, faults: &'h FaultInjector, kernel: KernelRef) -> Self {
+        HeapRoots { roots, faults, kernel }
+    }
+
+    /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
+    /// object.
+    ///
+    /// # Errors
+    /// The table of roots is full, or the kernel gives no memory for more of it.
+    ///
+    /// # Safety
+    /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
+    pub unsafe fn add_slots(self, slots: *const usize, words: usize) -> Result<RootToken, RootError> {
+        self.roots.table().lock().add(RootKind::Slots, slots as usize, words)
+    }
+
+    /// Makes the words in `start..end` ambiguous roots.
+    ///
+    /// # Errors
+    /// As for [`HeapRoots::add_slots`].
+    ///
+    /// # Safety
+    /// 1. The range stays readable until the root is removed.
+    pub unsafe fn add_range(self, start: usize, end: usize) -> Result<RootToken, RootError> {
+        let start = start.next_multiple_of(WORD);
+        self.roots.table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
+    }
+
+    /// Registers the stack at these addresses, on which no word is in use yet, for threads to switch to
+    /// ([`Mutator::switch_stack`]). Its words in use are ambiguous roots until it is removed.
+    ///
+    /// # Errors
+    /// The addresses are not those of a stack, there are too many stacks, or the kernel gives no memory for more.
+    ///
+    /// # Safety
+    /// 1. The words stay readable until the stack is removed.
+    pub unsafe fn add_stack(self, range: Range<usize>) -> Result<StackRef, RootError> {
+        if range.is_empty() || range.start < WORD {
+            return Err(RootError::NoStack);
+        }
+        self.roots.stacks().lock().add(range)
+    }
+
+    /// Removes a stack.
+    ///
+    /// # Errors
+    /// A thread is on it, or it was removed before.
+    ///
+    /// # Safety
+    /// 1. This heap registered it.
+    pub unsafe fn remove_stack(self, stack: StackRef) -> Result<(), StackError> {
+        self.roots.stacks().lock().remove(stack)
+    }
+
+    /// Makes the writable data of a library, or of the program, ambiguous roots: the one that holds the address of a
+    /// function or variable of its own. They are roots until the root is removed or the library is closed; the next
+    /// collection then removes the root. Thread-local variables are not included.
+    ///
+    /// # Errors
+    /// No library holds the address; or as for [`HeapRoots::add_slots`], or the kernel starts no thread.
+    pub fn add_library(self, address: usize) -> Result<RootToken, RootError> {
+        self.roots.add_library(self.kernel, address)
+    }
+
+    /// Removes a root; false if the token names none.
+    pub fn remove(self, token: RootToken) -> bool {
+        self.roots.table().lock().remove(token)
+    }
+
+    /// Makes a handle that keeps the object at `object` alive (null for none yet).
+    ///
+    /// # Errors
+    /// The table of handles is full, or the kernel gives no memory for more of it.
+    ///
+    /// # Safety
+    /// 1. `object` is null, an address outside the heap, or that of an object that exists.
+    pub unsafe fn new_handle(self, object: Address) -> Result<Handle, HandleError> {
+        self.roots.new_handle(object.get(), self.faults)
+    }
+
+    /// The held handle of this heap whose slot ([`Handle::slot`]) is at an address, if there is one. Takes no lock, and
+    /// reads only the heap's memory.
+    pub fn held_handle(self, slot: usize) -> Option<Handle> {
+        self.roots.held_handle(slot)
+    }
+
+    /// Makes a handle refer to another object, or to none (null).
+    ///
+    /// # Safety
+    /// 1. The handle is this heap's, and held.
+    /// 2. As for [`HeapRoots::new_handle`].
+    pub unsafe fn set_handle(self, handle: Handle, object: Address) {
+        self.roots.set_handle(handle, object.get(), self.faults);
+    }
+
+    /// Frees a handle; false if it is not held.
+    pub fn free_handle(self, handle: Handle) -> bool {
+        self.roots.handles().lock().free_handle(handle)
+    }
+}
