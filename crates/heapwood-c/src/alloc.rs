@@ -48,7 +48,7 @@ pub fn array_type(m: &Mutator, element: &Description, n: usize) -> Result<Object
     };
     Ok(match scan {
         Scan::Layout(Layout::Conservative) => ObjectType::conservative(size),
-        scan => m.type_for(size, scan)?,
+        scan => m.types().type_for(size, scan)?,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::status::Status;
 use crate::threads::{heap_of, refuse};
 use crate::type_table::{Description, TypeNumber};
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Mutator, ObjectType, refuse_arena};
+use heapwood_gc::{Mutator, ObjectType, arena_handle_error};
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout, GRANULE, MAX_SHAPES, MOST_IN_ARENA};
 use heapwood_layout::{Layout, PointerMask, WORD};
 
@@ -79,11 +79,13 @@ fn data(m: &Mutator, arena: &ArenaHeader, n: usize) -> Result<NonNull<u8>, Error
     let n = n.max(1);
     if n > MOST_IN_ARENA {
         // SAFETY: the arena is one of the mutator's heap, which is there.
-        return Ok(unsafe { m.allocate_external(arena, || m.allocate(ObjectType::no_pointers(n))) }?);
+        return Ok(unsafe {
+            m.arenas().allocate_external(arena, || m.allocate(ObjectType::no_pointers(n)))
+        }?);
     }
     // The next is then at a multiple of 16, too, as the inline function relies on.
     // SAFETY: as above.
-    let at = unsafe { m.take_arena_data(arena, n.next_multiple_of(GRANULE), GRANULE) }?;
+    let at = unsafe { m.arenas().take_data(arena, n.next_multiple_of(GRANULE), GRANULE) }?;
     // SAFETY: no page lies at address 0.
     Ok(unsafe { NonNull::new_unchecked(at as *mut u8) })
 }
@@ -96,7 +98,7 @@ fn values(m: &Mutator, arena: &ArenaHeader, ty: TypeNumber, n: usize) -> Result<
             let at = match arena.peek(of.0, bytes) {
                 Some(at) => at,
                 // SAFETY: the arena is one of the mutator's heap, which is there.
-                None => unsafe { m.reserve_in_arena(arena, of, count) }?,
+                None => unsafe { m.arenas().reserve(arena, of, count) }?,
             };
             // They are zeros, as the arena hands them out.
             arena.commit(at, bytes);
@@ -104,7 +106,7 @@ fn values(m: &Mutator, arena: &ArenaHeader, ty: TypeNumber, n: usize) -> Result<
             Ok(unsafe { NonNull::new_unchecked(at as *mut u8) })
         }
         // SAFETY: as above.
-        Storage::External(ty) => Ok(unsafe { m.allocate_external(arena, || m.allocate(ty)) }?),
+        Storage::External(ty) => Ok(unsafe { m.arenas().allocate_external(arena, || m.allocate(ty)) }?),
     }
 }
 
@@ -114,17 +116,18 @@ fn with<R>(
     f: impl FnOnce(&Mutator, &ArenaHeader) -> Result<R, Error>,
 ) -> Result<R, Status> {
     let handle = arena as usize;
-    match Mutator::of_address(handle) {
+    match Mutator::here_at(handle) {
         Some(m) => {
             // SAFETY: it is this thread's, and stays attached during the call.
             let m = unsafe { m.as_ref() };
-            m.arena_of_handle(handle)
+            m.arenas()
+                .find(handle)
                 .map_err(Error::from)
                 .and_then(|arena| f(m, arena))
                 .map_err(|e| refuse(m, e))
         }
         None => {
-            let error = if handle == 0 { Error::Null("arena") } else { refuse_arena(handle).into() };
+            let error = if handle == 0 { Error::Null("arena") } else { arena_handle_error(handle).into() };
             // No mutator is known to be meant.
             Mutator::for_each_here(|m| {
                 refuse(m, error);
@@ -159,7 +162,7 @@ pub unsafe extern "C" fn hw_arena_new(m: Option<&Mutator>, flags: u32, out: *mut
             RECYCLE => ArenaKind::Promised,
             _ => return Err(Error::ArenaFlags(flags)),
         };
-        let arena = m.open_arena(kind, true)?;
+        let arena = m.arenas().open(kind, true)?;
         if m.heap().config().verify {
             // SAFETY: it was opened just now, by this thread.
             unsafe { arena.as_ref() }.take_one_by_one();
@@ -196,7 +199,7 @@ pub unsafe extern "C" fn hw_arena_alloc_bytes_slow(arena: *mut ArenaHeader, n: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_reset(arena: *mut ArenaHeader) -> Status {
     // SAFETY: contract 1; the arena is one of the mutator's heap. The thread that has promised too much harms values only.
-    done(with(arena, |m, arena| Ok(unsafe { m.empty_arena(arena) }?)))
+    done(with(arena, |m, arena| Ok(unsafe { m.arenas().empty(arena) }?)))
 }
 
 /// Frees an arena; NULL is none.
@@ -209,14 +212,14 @@ pub unsafe extern "C" fn hw_arena_free(arena: *mut ArenaHeader) -> Status {
         return Status::OK;
     }
     // SAFETY: as for hw_arena_reset.
-    done(with(arena, |m, arena| Ok(unsafe { m.close_arena(arena) }?)))
+    done(with(arena, |m, arena| Ok(unsafe { m.arenas().close(arena) }?)))
 }
 
 /// Leaves an arena to the collector.
 #[unsafe(no_mangle)]
 pub extern "C" fn hw_arena_leave(arena: *mut ArenaHeader) -> Status {
     // SAFETY: the arena is one of the mutator's heap, which is there.
-    done(with(arena, |m, arena| Ok(unsafe { m.leave_arena(arena) }?)))
+    done(with(arena, |m, arena| Ok(unsafe { m.arenas().leave(arena) }?)))
 }
 
 /// The bytes of pages that an open arena has; 0 of what is none of the calling thread's.
@@ -233,7 +236,7 @@ pub extern "C" fn hw_arena_number(arena: *const ArenaHeader) -> u64 {
 
 /// The arena of a handle in a heap of the calling thread's, open or not.
 fn of_handle<'a>(arena: *const ArenaHeader) -> Option<&'a ArenaHeader> {
-    let m = Mutator::of_address(arena as usize)?;
+    let m = Mutator::here_at(arena as usize)?;
     // SAFETY: it is this thread's, and stays attached while what is returned is used, in the functions above.
     unsafe { m.as_ref() }.heap().objects().arena_header(arena as usize)
 }

@@ -11,7 +11,7 @@ use heapwood_heap::{Address, ObjectRef};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: ObjectRef, slot: *mut usize, value: Address) {
     // SAFETY: contract 2.
-    unsafe { m.write(object, slot, value) };
+    unsafe { m.barrier().write(object, slot, value) };
 }
 
 /// Copies `n` pointers.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn hw_copy(
     n: usize,
 ) {
     // SAFETY: contracts 2 and 3.
-    unsafe { m.copy(object, slots, source, n) };
+    unsafe { m.barrier().copy(object, slots, source, n) };
 }
 
 /// Compares and stores.
@@ -46,5 +46,5 @@ pub unsafe extern "C" fn hw_cas(
     value: Address,
 ) -> bool {
     // SAFETY: contract 2.
-    unsafe { m.cas(object, slot, expected, value) }.is_ok()
+    unsafe { m.barrier().cas(object, slot, expected, value) }.is_ok()
 }

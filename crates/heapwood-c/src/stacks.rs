@@ -90,7 +90,7 @@ pub unsafe extern "C" fn hw_stack_switch(
     let Some(m) = m else { return Status::EINVAL };
     let Some(jump) = jump else { return refuse(m, Error::Null("jump")) };
     // SAFETY: contracts 1 and 2.
-    match unsafe { m.switch_stack(named(to), || jump(arg)) } {
+    match unsafe { m.stacks().switch(named(to), || jump(arg)) } {
         // Another thread's, perhaps, or detached: not looked at any more.
         Ok(()) => Status::OK,
         Err(refused) => refuse(m, refused.into()),
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn hw_stack_switch(
 pub unsafe extern "C" fn hw_stack_announce(m: Option<&Mutator>, to: *mut Stack, sp: *mut c_void) -> Status {
     let Some(m) = m else { return Status::EINVAL };
     // SAFETY: contracts 1 and 2.
-    match unsafe { m.announce_stack(named(to), sp as usize) } {
+    match unsafe { m.stacks().announce(named(to), sp as usize) } {
         Ok(()) => Status::OK,
         Err(refused) => refuse(m, refused.into()),
     }

@@ -289,11 +289,6 @@ impl Heap {
         Ok(collected)
     }
 
-    /// The parts for a marking in steps, for tests of the write barrier ([`Mutator::begin_stepped_marking`]).
-    pub(crate) fn stepped_marking(&self) -> (&Collector, &State) {
-        (&self.collector, &self.state)
-    }
-
     /// Collects, on a thread without a running mutator; no other collection begins until the result is dropped.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));

@@ -38,8 +38,8 @@ pub enum Fault {
     RegistersUnscanned = 12,
     /// Nor is the cell that it was about to take.
     CellUnscanned = 13,
-    /// A signal stops a thread in a section.
-    StopInSection = 14,
+    /// A signal stops a thread in a no-preempt region.
+    StopInNoPreempt = 14,
     /// What the dynamic loader has loaded since is not looked at.
     LibrariesNotUpdated = 15,
     /// A store overwrites what is not shaded for the active marking.

@@ -6,3 +6,4 @@ pub(crate) mod arena;
 pub(crate) mod attach;
 pub(crate) mod external;
 pub(crate) mod free;
+pub(crate) mod marking;

@@ -51,12 +51,17 @@ pub use error::{
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes};
 pub use heapwood_pages::Snapshot as PageSnapshot;
-pub use interface::arena::refuse_arena;
+pub use interface::arena::{MutatorArenas, arena_handle_error};
 pub use interface::attach::Attached;
+#[doc(hidden)]
+pub use interface::marking::IncrementalMarking;
 pub use mark::Tracer;
+pub use mutator::barrier::WriteBarrier;
+pub use mutator::switch::MutatorStacks;
+pub use mutator::types::MutatorTypes;
 pub use mutator::{Client, Mutator};
 pub use observe::stats::{self, STATISTICS, Stats};
-pub use roots::{Frame, Handle, RootToken, StackGiven, StackRef};
+pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
 pub use state::Interruption;

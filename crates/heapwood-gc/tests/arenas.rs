@@ -159,7 +159,7 @@ fn runs_of_masks(rng: &mut Rng) {
             for word in (0..length * count).filter(|word| (word + number) % 3 == 0) {
                 let within = word % length;
                 let object = new(&m, one);
-                m.note_init(ObjectRef::new(at), (at + word * WORD) as *mut usize, 1);
+                m.barrier().note_init(ObjectRef::new(at), (at + word * WORD) as *mut usize, 1);
                 put(at, word, object);
                 if mask[within / 64] >> (within % 64) & 1 == 1 {
                     words.push((at + word * WORD, object));
@@ -208,7 +208,7 @@ fn exactly_what_the_masks_name_is_kept() {
                     let is_pointer = mask[within / 64] >> (within % 64) & 1 == 1;
                     if (word + length) % 31 == 0 {
                         let object = new(m, if is_pointer { one } else { data });
-                        m.note_init(ObjectRef::new(at), (at + word * WORD) as *mut usize, 1);
+                        m.barrier().note_init(ObjectRef::new(at), (at + word * WORD) as *mut usize, 1);
                         put(at, word, object);
                         pointers += is_pointer as usize;
                     }
@@ -418,7 +418,7 @@ fn what_was_remembered_of_a_closed_arena_is_not_read() {
             m.collect_young().unwrap();
             let object = new(m, node);
             link(m, at, 0, object);
-            m.note_init(ObjectRef::new(at), (at + WORD) as *mut usize, 1);
+            m.barrier().note_init(ObjectRef::new(at), (at + WORD) as *mut usize, 1);
             put(at, 1, object);
             arena.close(m);
             m.collect_young().unwrap();
@@ -827,7 +827,8 @@ fn passed_values_go_with_their_arena(config: Config, kind: ArenaKind, words: usi
                 let (arena, mut last) = (Arena::open(&m, kind), 0);
                 for _ in 0..8 {
                     // SAFETY: the arena is open, and of this heap.
-                    let passed = unsafe { m.allocate_external(arena.header(), || m.allocate(node)) }.unwrap();
+                    let passed =
+                        unsafe { m.arenas().allocate_external(arena.header(), || m.allocate(node)) }.unwrap();
                     let passed = passed.as_ptr() as usize;
                     link(&m, passed, 0, last);
                     arena.value(&m, link_cells(), &[passed, last]);

@@ -155,7 +155,7 @@ fn more_large_arrays_than_the_stack_of_ranges_holds() {
     let wide: Vec<usize> = (0..256).collect();
     let top = heapwood_gc::slice_scan(&heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap(), 0);
     let size = 3000 * WORD;
-    let slice = mutator.type_for(size, top.unwrap()).unwrap();
+    let slice = mutator.types().type_for(size, top.unwrap()).unwrap();
     let inner = masked(&heap, 256, &wide);
     let mut roots = Slots::new(&heap, 2);
     roots.set(0, new(&mutator, slice));

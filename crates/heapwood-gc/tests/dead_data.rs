@@ -86,7 +86,7 @@ fn a_dropped_large_array_goes() {
     fn build(heap: &Heap, m: &Mutator) {
         let element = heapwood_layout::TypeDescriptor::masked(WORD, &[1]).unwrap();
         let size = 20_000 * WORD;
-        let array = black_box(new(m, m.type_for(size, slice_scan(&element, 0).unwrap()).unwrap()));
+        let array = black_box(new(m, m.types().type_for(size, slice_scan(&element, 0).unwrap()).unwrap()));
         let node = node_type(heap);
         for i in 0..20_000 {
             let child = new(m, node);

@@ -35,7 +35,7 @@ fn types(heap: &Heap, m: &Mutator) -> Vec<(&'static str, ObjectType, usize)> {
     let any =
         |words: usize| heap.types().register(&TypeDescriptor::conservative(words * WORD).unwrap()).unwrap();
     let element = TypeDescriptor::masked(3 * WORD, &[0b100]).unwrap();
-    let slice = |n: usize| m.type_for(3 * n * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+    let slice = |n: usize| m.types().type_for(3 * n * WORD, slice_scan(&element, 0).unwrap()).unwrap();
     let program = |words: usize| {
         let program = Builder::<64>::new().scalars(words as u64 - 1).pointer().finish();
         heap.types().register_program(words * WORD, program.bytes()).unwrap().0
@@ -72,7 +72,8 @@ impl<'h> Scene<'h> {
     /// A value of the heap that an arena keeps, to which the object refers.
     fn pass(&self, arena: Arena, ty: ObjectType) -> usize {
         // SAFETY: the arena is open, and of this heap.
-        let passed = unsafe { self.m.allocate_external(arena.header(), || self.m.allocate(ty)) }.unwrap();
+        let passed =
+            unsafe { self.m.arenas().allocate_external(arena.header(), || self.m.allocate(ty)) }.unwrap();
         link(self.m, self.holder, 0, passed.as_ptr() as usize);
         passed.as_ptr() as usize
     }
@@ -147,7 +148,7 @@ fn everything_behind_it_goes() {
     on_heaps(|scene, closes| {
         let (heap, m) = (scene.heap, scene.m);
         let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
-        let table = m.type_for(LONG * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+        let table = m.types().type_for(LONG * WORD, slice_scan(&element, 0).unwrap()).unwrap();
         let arena = Arena::open(m, ArenaKind::Escaping);
         let value = scene.pass(arena, table);
         let all = (0..LONG).filter(|i| i % 700 < 3 || *i == LONG - 1);

@@ -50,7 +50,7 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
     let (program, _) = heap.types().register_program(701 * WORD, program.bytes()).unwrap();
     let slice = |bytes| {
         let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 1).unwrap();
-        mutator.type_for(bytes, scan).unwrap()
+        mutator.types().type_for(bytes, scan).unwrap()
     };
     vec![
         Sort { number: None, ..plain("pairs", pair, 1, 0) },

@@ -111,7 +111,10 @@ fn a_mutator_on_another_thread() {
         assert_eq!(theirs.collect(), Err(MisuseError::OtherThread));
         assert_eq!(refused(theirs, ty), MisuseError::OtherThread);
         let scan = slice_scan(&TypeDescriptor::no_pointers(8).unwrap(), 0).unwrap();
-        assert_eq!(theirs.type_for(64, scan).err(), Some(AllocError::Misuse(MisuseError::OtherThread)));
+        assert_eq!(
+            theirs.types().type_for(64, scan).err(),
+            Some(AllocError::Misuse(MisuseError::OtherThread))
+        );
         theirs.safepoint_slow();
         assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::OtherThread));
     })

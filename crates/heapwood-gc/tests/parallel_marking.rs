@@ -46,7 +46,7 @@ fn a_wide_array_and_what_it_leads_to() {
     heaps(|heap, mutator| {
         const WIDE: usize = 40_000;
         let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 0).unwrap();
-        let array = mutator.type_for(WIDE * WORD, scan).unwrap();
+        let array = mutator.types().type_for(WIDE * WORD, scan).unwrap();
         let mut roots = Slots::new(heap, 1);
         roots.set(0, new(mutator, array));
         let node = node_type(heap);

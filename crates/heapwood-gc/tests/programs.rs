@@ -144,7 +144,7 @@ fn play(config: Config, seed: u64, rounds: usize) {
 /// A slice of so many elements after a word of length; where its first element begins.
 fn slice(mutator: &Mutator, described: &Described, elements: usize) -> (usize, usize, usize) {
     let bytes = WORD + elements * described.ty.size();
-    let ty = mutator.type_for(bytes, Scan::Program { header: 1, program: described.id }).unwrap();
+    let ty = mutator.types().type_for(bytes, Scan::Program { header: 1, program: described.id }).unwrap();
     let object = mutator.allocate_zeroed(ty).unwrap().as_ptr() as usize;
     put(object, 0, elements);
     (object, bytes / WORD, 1)

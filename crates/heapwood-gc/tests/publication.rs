@@ -116,7 +116,9 @@ fn exchange(m: &Mutator, kinds: &[Kind], (shared, kept): (usize, usize), seed: u
             0 => {
                 let source = [outer];
                 // SAFETY: the slot is one of the shared object, and the value an object.
-                unsafe { m.copy(ObjectRef::new(shared), slot(shared, at).as_ptr(), source.as_ptr(), 1) };
+                unsafe {
+                    m.barrier().copy(ObjectRef::new(shared), slot(shared, at).as_ptr(), source.as_ptr(), 1)
+                };
             }
             _ => link(m, shared, at, outer),
         }
@@ -165,7 +167,7 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
     });
     let stats = heap.inspect().stats();
     assert!(stats.collections > 20, "{stats:?}");
-    mutator.finish_marking().unwrap();
+    mutator.incremental_marking().finish().unwrap();
     mutator.collect().unwrap();
     for &object in &kept {
         (0..=KEPT).map(|word| get(object, word)).filter(|&at| at != 0).for_each(|at| _ = check(&kinds, at));
@@ -197,8 +199,8 @@ fn in_verify_mode() {
 fn beside_a_marking_in_steps() {
     for generational in [Generational::Off, Generational::Always] {
         play(PRECISE.generational(generational), rounds() / 4, |m| {
-            if !m.begin_stepped_marking().unwrap() && !m.step_marking(50).unwrap() {
-                m.finish_marking().unwrap();
+            if !m.incremental_marking().begin().unwrap() && !m.incremental_marking().step(50).unwrap() {
+                m.incremental_marking().finish().unwrap();
             }
         });
     }

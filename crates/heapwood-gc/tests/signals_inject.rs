@@ -176,7 +176,7 @@ fn play(which: &str, fault: bool) {
     match which {
         "registers" => in_registers(fault.then_some(Fault::RegistersUnscanned)),
         "cell" => in_cells(fault.then_some(Fault::CellUnscanned)),
-        "section" => in_sections(fault.then_some(Fault::StopInSection)),
+        "section" => in_sections(fault.then_some(Fault::StopInNoPreempt)),
         other => panic!("no fault is called {other:?}"),
     }
 }

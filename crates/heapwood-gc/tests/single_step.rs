@@ -330,14 +330,14 @@ mod x86_64 {
                             0 => stepped_write(m, a, i, n),
                             // SAFETY: the slot is the array's and the values are objects' addresses, here and below.
                             _ => unsafe {
-                                m.cas(object, slot(i), Address::new(0), Address::new(n)).unwrap();
+                                m.barrier().cas(object, slot(i), Address::new(0), Address::new(n)).unwrap();
                             },
                         }
                         // SAFETY: as above.
-                        unsafe { m.write_inside(slot(i + 16), Address::new(n)) };
+                        unsafe { m.barrier().write_inside(slot(i + 16), Address::new(n)) };
                     }
                     // SAFETY: as above.
-                    unsafe { m.copy(object, slot(30), slot(0), 32) };
+                    unsafe { m.barrier().copy(object, slot(30), slot(0), 32) };
                 });
                 for i in 0..16 {
                     let copy = if i < 14 { get(a, i + 16) } else { get(a, i + 30) };
@@ -368,7 +368,7 @@ mod x86_64 {
                 go(&mut || {
                     for i in 0..times(5) {
                         // SAFETY: the frame and its slots outlive this turn, and it is popped below.
-                        unsafe { m.push_frame(frame) };
+                        unsafe { m.frames().push(frame) };
                         let held = handle(m.heap(), new(m, node)).unwrap();
                         let second = new(m, node);
                         put(second, 2, i);
@@ -381,7 +381,7 @@ mod x86_64 {
                         assert!(m.heap().roots().free_handle(held));
                         assert_eq!([get(read(0), 2), get(read(1), 2)], [i; 2]);
                         // SAFETY: it was pushed above.
-                        unsafe { m.pop_frame() };
+                        unsafe { m.frames().pop() };
                     }
                 });
             });
@@ -490,7 +490,7 @@ mod x86_64 {
                 check_list(head, turns, 0);
             }
             // SAFETY: the other stack was left by a jump, and this one is gone back to by one.
-            unsafe { m.switch_stack(None, || jump(&raw mut (*fiber).there, (*fiber).here)) }.unwrap();
+            unsafe { m.stacks().switch(None, || jump(&raw mut (*fiber).there, (*fiber).here)) }.unwrap();
         }
         unreachable!("it is not gone back to");
     }
@@ -524,7 +524,7 @@ mod x86_64 {
                         head = object;
                         // SAFETY: the other stack was made above, or left by a jump, and jumps back.
                         unsafe {
-                            m.switch_stack(Some(stack), || jump(&raw mut (*fiber).here, (*fiber).there))
+                            m.stacks().switch(Some(stack), || jump(&raw mut (*fiber).here, (*fiber).there))
                         }
                         .unwrap();
                     }

@@ -16,20 +16,20 @@ const PAIR: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 0, 0]) {
 
 fn open(m: &Mutator, kind: ArenaKind) -> &ArenaHeader {
     // SAFETY: an open arena's header, which its mutator keeps; a closed one's is not used after the next collection.
-    unsafe { m.open_arena(kind, true).unwrap().as_ref() }
+    unsafe { m.arenas().open(kind, true).unwrap().as_ref() }
 }
 
 /// A pair of zeros.
 fn value(m: &Mutator, arena: &ArenaHeader) -> usize {
     // SAFETY: the arena is one of the mutator's heap.
-    let at = unsafe { m.reserve_in_arena(arena, (2, PAIR), 1) }.unwrap();
+    let at = unsafe { m.arenas().reserve(arena, (2, PAIR), 1) }.unwrap();
     arena.commit(at, PAIR.bytes());
     at
 }
 
 fn close(m: &Mutator, arena: &ArenaHeader) {
     // SAFETY: nobody uses its values.
-    unsafe { m.close_arena(arena) }.unwrap();
+    unsafe { m.arenas().close(arena) }.unwrap();
 }
 
 /// A young collection whose time ends in the middle of its marking leaves marks in the middle of pieces: those of arenas and those of none.
@@ -109,28 +109,31 @@ fn handles_may_be_anything() {
     let arena = open(&m, ArenaKind::Escaping);
     let (at, number) = (core::ptr::from_ref(arena) as usize, arena.number());
     let value = value(&m, arena);
-    let refused = |handle: usize| match m.arena_of_handle(handle) {
+    let refused = |handle: usize| match m.arenas().find(handle) {
         Err(AllocError::Arena(why)) => Some(why),
         _ => None,
     };
-    assert!(m.arena_of_handle(at).is_ok() && Mutator::of_address(at).is_some());
+    assert!(m.arenas().find(at).is_ok() && Mutator::here_at(at).is_some());
     for handle in [at + 16, at + 8, value, heap.space().base().get(), usize::MAX - 15, 0] {
         assert_eq!(refused(handle), Some(ArenaError::NoArena { address: handle }));
     }
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let theirs = attach(&heap);
-            let why = theirs.arena_of_handle(at).err();
+            let why = theirs.arenas().find(at).err();
             assert_eq!(why, Some(AllocError::Arena(ArenaError::OtherThread { arena: number })));
             drop(theirs);
-            assert!(Mutator::of_address(at).is_none());
+            assert!(Mutator::here_at(at).is_none());
             let why = AllocError::Arena(ArenaError::OtherThread { arena: number });
-            assert_eq!(heapwood_gc::refuse_arena(at), why);
+            assert_eq!(heapwood_gc::arena_handle_error(at), why);
         });
     });
     let nothing = |address| AllocError::Arena(ArenaError::NoArena { address });
-    assert_eq!(heapwood_gc::refuse_arena(16), nothing(16));
-    assert_eq!(heapwood_gc::refuse_arena(other.space().base().get()), nothing(other.space().base().get()));
+    assert_eq!(heapwood_gc::arena_handle_error(16), nothing(16));
+    assert_eq!(
+        heapwood_gc::arena_handle_error(other.space().base().get()),
+        nothing(other.space().base().get())
+    );
     close(&m, arena);
     assert_eq!(refused(at), Some(ArenaError::Closed { arena: number }));
 }

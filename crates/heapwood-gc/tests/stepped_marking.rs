@@ -112,9 +112,11 @@ fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
     let mut roots = Slots::new(&heap, 1);
     let kept = new(&mutator, node);
     roots.set(0, kept);
-    assert!(!mutator.finish_marking().unwrap() && !mutator.step_marking(1).unwrap());
-    assert!(mutator.begin_stepped_marking().unwrap());
-    assert!(!mutator.begin_stepped_marking().unwrap(), "one is under way");
+    assert!(
+        !mutator.incremental_marking().finish().unwrap() && !mutator.incremental_marking().step(1).unwrap()
+    );
+    assert!(mutator.incremental_marking().begin().unwrap());
+    assert!(!mutator.incremental_marking().begin().unwrap(), "one is under way");
     let before = heap.inspect().stats().collections;
     mutator.collect_young().unwrap();
     assert_eq!(heap.inspect().stats().collections, before + 1);
@@ -122,18 +124,18 @@ fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
     mutator.collect().unwrap();
     assert_eq!(heap.inspect().stats().collections, before + 3, "the marking's end, and a collection");
     assert!(mutator.find(kept).is_none(), "the marking has kept it, and the collection not");
-    assert!(!mutator.finish_marking().unwrap());
+    assert!(!mutator.incremental_marking().finish().unwrap());
     // A thread that has gone leaves nothing behind, and one that comes takes part.
     roots.set(0, new(&mutator, node));
     link(&mutator, roots.get(0), 0, new(&mutator, node));
-    assert!(mutator.begin_stepped_marking().unwrap());
+    assert!(mutator.incremental_marking().begin().unwrap());
     let (from, to) = (roots.get(0), get(roots.get(0), 0));
     let thread = |f: &(dyn Fn(&heapwood_gc::Mutator) + Sync)| {
         mutator.blocking(|| std::thread::scope(|s| s.spawn(|| f(&attach(&heap))).join().unwrap())).unwrap();
     };
     thread(&|other| link(other, from, 0, 0));
     roots.set(0, to);
-    assert!(mutator.finish_marking().unwrap());
+    assert!(mutator.incremental_marking().finish().unwrap());
     assert!(mutator.find(to).is_some() && mutator.find(from).is_some());
     mutator.collect().unwrap();
     assert!(mutator.find(to).is_some() && mutator.find(from).is_none());
@@ -148,7 +150,7 @@ fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
         let heap = quiet(generational);
         let mutator = attach(&heap);
         let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
-        let table = mutator.type_for(LEN * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+        let table = mutator.types().type_for(LEN * WORD, slice_scan(&element, 0).unwrap()).unwrap();
         let node = node_type(&heap);
         let mut roots = Slots::new(&heap, 2);
         roots.set(0, new(&mutator, table));
@@ -157,9 +159,9 @@ fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
         for i in 0..LEN {
             link(&mutator, from, i, new(&mutator, node));
         }
-        assert!(mutator.begin_stepped_marking().unwrap());
+        assert!(mutator.incremental_marking().begin().unwrap());
         // The table on top of the stack first: in either order pieces of both are left.
-        assert!(mutator.step_marking(20_000).unwrap());
+        assert!(mutator.incremental_marking().step(20_000).unwrap());
         let all: Vec<usize> = (0..LEN).map(|i| get(from, i)).collect();
         if frees {
             for (i, &object) in all.iter().enumerate() {
@@ -177,12 +179,12 @@ fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
                 link(&mutator, to, i, object);
                 link(&mutator, from, i, 0);
                 if i % 1000 == 0 {
-                    mutator.step_marking(100).unwrap();
+                    mutator.incremental_marking().step(100).unwrap();
                 }
             }
         }
-        mutator.step_marking(30_000).unwrap();
-        assert!(mutator.finish_marking().unwrap());
+        mutator.incremental_marking().step(30_000).unwrap();
+        assert!(mutator.incremental_marking().finish().unwrap());
         heap.space().finish_sweep();
         assert!(all.iter().all(|&object| mutator.find(object).is_some()));
         assert_eq!(mutator.find(from).is_some(), !frees);
@@ -234,12 +236,12 @@ fn threads_that_store_at_the_same_time_lose_nothing() {
         };
         let threads: Vec<_> = (0..THREADS).map(start).collect();
         for _ in 0..rounds(6) {
-            assert!(mutator.begin_stepped_marking().unwrap());
+            assert!(mutator.incremental_marking().begin().unwrap());
             for _ in 0..30 {
-                mutator.step_marking(20).unwrap();
+                mutator.incremental_marking().step(20).unwrap();
                 mutator.blocking(std::thread::yield_now).unwrap();
             }
-            mutator.finish_marking().unwrap();
+            mutator.incremental_marking().finish().unwrap();
         }
         end.store(true, Ordering::Relaxed);
         mutator.blocking(|| threads.into_iter().for_each(|thread| thread.join().unwrap())).unwrap();
@@ -262,14 +264,16 @@ fn what_points_into_objects_is_resolved() {
     let (bag, inside) = (new(&mutator, words), new(&mutator, node));
     put(bag, 1, inside + 9);
     roots.set(0, bag);
-    assert!(mutator.begin_stepped_marking().unwrap());
+    assert!(mutator.incremental_marking().begin().unwrap());
     let store = |value: usize| {
         // SAFETY: the object has this word, which may hold anything.
-        unsafe { mutator.write(ObjectRef::new(bag), (bag as *mut usize).add(1), Address::new(value)) };
+        unsafe {
+            mutator.barrier().write(ObjectRef::new(bag), (bag as *mut usize).add(1), Address::new(value))
+        };
     };
     store(0);
     // Before any step: the only pointer is here.
-    assert!(mutator.finish_marking().unwrap());
+    assert!(mutator.incremental_marking().finish().unwrap());
     heap.space().finish_sweep();
     assert!(mutator.find(inside).is_some());
     mutator.collect().unwrap();
@@ -299,7 +303,7 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         let arena = Arena::open(&mutator, ArenaKind::Escaping);
         let first = arena.value(&mutator, pair(), &[0, 0]);
         link(&mutator, holder, 0, first);
-        assert!(mutator.begin_stepped_marking().unwrap());
+        assert!(mutator.incremental_marking().begin().unwrap());
         // Into the old piece, and into a new one that nothing else leads to.
         let young = new(&mutator, node);
         put(young, 2, 17);
@@ -314,8 +318,8 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         // What takes its place if it is freed.
         let others: Vec<usize> = (0..100).map(|_| new(&mutator, node)).collect();
         assert!(!others.contains(&young), "what a piece under marking refers to was freed");
-        while mutator.step_marking(10).unwrap() {}
-        assert!(mutator.finish_marking().unwrap());
+        while mutator.incremental_marking().step(10).unwrap() {}
+        assert!(mutator.incremental_marking().finish().unwrap());
         assert_valid(&heap);
         for _ in 0..2 {
             mutator.collect().unwrap();
@@ -344,7 +348,7 @@ fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
     });
     // From here on what is found dead is free pages at once, since the heap has a limit.
     mutator.collect().unwrap();
-    assert!(mutator.begin_stepped_marking().unwrap());
+    assert!(mutator.incremental_marking().begin().unwrap());
     let arena = before.map_or_else(open, |(arena, _)| arena);
     arena.data(&mutator, 100_000, 8).unwrap();
     let second = arena.value(&mutator, pair(), &[0, 0]);
@@ -356,7 +360,7 @@ fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
         true => arena.close(&mutator),
         false => arena.empty(&mutator),
     }
-    assert!(mutator.finish_marking().unwrap());
+    assert!(mutator.incremental_marking().finish().unwrap());
     heap.space().finish_sweep();
     assert_eq!(get(holder, 0), second, "the pointer is stale, and there");
     for _ in 0..2 {
@@ -406,23 +410,24 @@ fn what_an_emptied_value_referred_to_is_marked() {
             masked(&heap, 4, &[1]),
             heap.types().register(&TypeDescriptor::conservative(300 * WORD).unwrap()).unwrap(),
             heap.types().register(&TypeDescriptor::traced(8 * WORD, trace_second).unwrap()).unwrap(),
-            mutator.type_for(40_000 * WORD, slice_scan(&element, 0).unwrap()).unwrap(),
+            mutator.types().type_for(40_000 * WORD, slice_scan(&element, 0).unwrap()).unwrap(),
         ];
         for ty in types {
             let mut roots = Slots::new(&heap, 1);
             let arena = Arena::open(&mutator, ArenaKind::Escaping);
             // SAFETY: the arena is open, and of this heap.
             let value =
-                unsafe { mutator.allocate_external(arena.header(), || mutator.allocate(ty)) }.unwrap();
+                unsafe { mutator.arenas().allocate_external(arena.header(), || mutator.allocate(ty)) }
+                    .unwrap();
             let value = value.as_ptr() as usize;
             link(&mutator, value, 1, new(&mutator, node_type(&heap)));
-            assert!(mutator.begin_stepped_marking().unwrap());
+            assert!(mutator.incremental_marking().begin().unwrap());
             let object = get(value, 1);
             arena.close(&mutator);
             assert_eq!(get(value, 1), 0);
             // The marking has read the roots already.
             roots.set(0, object);
-            assert!(mutator.finish_marking().unwrap());
+            assert!(mutator.incremental_marking().finish().unwrap());
             assert!(mutator.find(object).is_some());
             assert_valid(&heap);
             mutator.collect().unwrap();

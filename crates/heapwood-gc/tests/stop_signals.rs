@@ -472,8 +472,11 @@ fn what_signals_cannot_do_is_refused() {
         let mutator = attach(&heap);
         mutator.collect_young().unwrap();
         assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().young_collections), (1, 0));
-        assert_eq!((mutator.begin_stepped_marking(), mutator.step_marking(1)), (Ok(false), Ok(false)));
-        assert_eq!(mutator.finish_marking(), Ok(false));
+        assert_eq!(
+            (mutator.incremental_marking().begin(), mutator.incremental_marking().step(1)),
+            (Ok(false), Ok(false))
+        );
+        assert_eq!(mutator.incremental_marking().finish(), Ok(false));
     }
     let text = refused(BY_SIGNALS.generational(Generational::Always));
     assert!(text.contains("generational") && text.contains("signals") && text.contains("polls"), "{text}");

@@ -99,7 +99,7 @@ fn collect(heap: &Heap, trace: TraceFn) {
     let mut roots = Slots::new(heap, 4);
     let bytes = 8 << 20;
     let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 0).unwrap();
-    let array = mutator.allocate_large(mutator.shape_for(bytes, scan).unwrap(), bytes, true).unwrap();
+    let array = mutator.allocate_large(mutator.types().shape_for(bytes, scan).unwrap(), bytes, true).unwrap();
     roots.set(0, array.as_ptr() as usize);
     roots.set(1, new(&mutator, traced));
     let n = if heap.config().stress { 20 } else { 20_000 };

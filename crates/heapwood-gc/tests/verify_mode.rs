@@ -94,7 +94,7 @@ fn stores_through_the_barrier_are_not_reported() {
     assert_eq!(
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object, and the source a local.
-            unsafe { m.copy(ObjectRef::new(object), object as *mut usize, &raw const to, 1) }
+            unsafe { m.barrier().copy(ObjectRef::new(object), object as *mut usize, &raw const to, 1) }
         }),
         0
     );
@@ -102,7 +102,7 @@ fn stores_through_the_barrier_are_not_reported() {
         violations_after(|m, object, to| {
             // SAFETY: word 0 is a slot of the object.
             unsafe {
-                m.cas(
+                m.barrier().cas(
                     ObjectRef::new(object),
                     object as *mut usize,
                     Address::new(get(object, 0)),
@@ -398,19 +398,27 @@ fn young_collections_are_verified() {
             1 => {
                 let values = [new(&mutator, node), old];
                 // SAFETY: words 1 and 2 are slots of the object, and the source is a local.
-                unsafe { mutator.copy(ObjectRef::new(old), (old as *mut usize).add(1), values.as_ptr(), 2) };
+                unsafe {
+                    mutator.barrier().copy(
+                        ObjectRef::new(old),
+                        (old as *mut usize).add(1),
+                        values.as_ptr(),
+                        2,
+                    )
+                };
             }
             2 => {
                 let (at, new) = (Address::new(get(old, 98)), Address::new(new(&mutator, node)));
                 // SAFETY: word 98 is a slot of the object.
-                unsafe { mutator.cas(ObjectRef::new(old), (old as *mut usize).add(98), at, new) }.unwrap();
+                unsafe { mutator.barrier().cas(ObjectRef::new(old), (old as *mut usize).add(98), at, new) }
+                    .unwrap();
             }
             _ => {
                 let fresh = new(&mutator, wide);
                 roots.set(0, fresh);
                 mutator.collect_young().unwrap();
                 let value = new(&mutator, node);
-                mutator.note_init(ObjectRef::new(fresh), (fresh as *mut usize).wrapping_add(98), 2);
+                mutator.barrier().note_init(ObjectRef::new(fresh), (fresh as *mut usize).wrapping_add(98), 2);
                 put(fresh, 98, value);
                 put(fresh, 99, value);
             }

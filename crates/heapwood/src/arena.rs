@@ -132,7 +132,7 @@ impl<'m> Arena<'m> {
     /// # Errors
     /// There is no memory for its header.
     pub fn try_new(mutator: &'m Mutator) -> Result<Self, AllocError> {
-        Ok(Arena { header: mutator.raw().open_arena(ArenaKind::Borrowed, false)?, mutator })
+        Ok(Arena { header: mutator.raw().arenas().open(ArenaKind::Borrowed, false)?, mutator })
     }
 
     #[inline(always)]
@@ -240,11 +240,11 @@ impl<'m> Arena<'m> {
         // not used again.
         let done = unsafe {
             match self.header().kind() {
-                ArenaKind::Borrowed => self.mutator.raw().empty_arena(self.header()),
+                ArenaKind::Borrowed => self.mutator.raw().arenas().empty(self.header()),
                 // The thread that has one may go on using it.
-                _ => self.mutator.raw().open_arena(ArenaKind::Borrowed, false).and_then(|new| {
+                _ => self.mutator.raw().arenas().open(ArenaKind::Borrowed, false).and_then(|new| {
                     let old = core::mem::replace(&mut self.header, new);
-                    self.mutator.raw().leave_arena(old.as_ref())
+                    self.mutator.raw().arenas().leave(old.as_ref())
                 }),
             }
         };
@@ -261,7 +261,7 @@ impl<'m> Arena<'m> {
     pub unsafe fn free(self) {
         let this = core::mem::ManuallyDrop::new(self);
         // SAFETY: it is this thread's and open, and nobody uses its values (contract 1).
-        if let Err(error) = unsafe { this.mutator.raw().close_arena(this.header()) } {
+        if let Err(error) = unsafe { this.mutator.raw().arenas().close(this.header()) } {
             this.mutator.fail(error);
         }
     }
@@ -307,9 +307,9 @@ impl<'m> Arena<'m> {
         let found = unsafe {
             match const { Kind::<T>::STORAGE } {
                 Storage::Masked => {
-                    raw.reserve_in_arena(self.header(), (Self::key::<T>(), Kind::<T>::LAYOUT), count)
+                    raw.arenas().reserve(self.header(), (Self::key::<T>(), Kind::<T>::LAYOUT), count)
                 }
-                _ => raw.take_arena_data(self.header(), size_of::<T>() * count, align_of::<T>()),
+                _ => raw.arenas().take_data(self.header(), size_of::<T>() * count, align_of::<T>()),
             }
         };
         match found {
@@ -324,7 +324,7 @@ impl<'m> Arena<'m> {
     fn pass<T: Trace>(&self, value: T) -> ArenaRef<'_, T> {
         let allocate = || Ok(NonNull::from(&*self.mutator.try_alloc(value)?).cast());
         // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
-        match unsafe { self.mutator.raw().allocate_external(self.header(), allocate) } {
+        match unsafe { self.mutator.raw().arenas().allocate_external(self.header(), allocate) } {
             // SAFETY: the arena keeps it, as long as it is borrowed.
             Ok(value) => ArenaRef::new(unsafe { value.cast::<T>().as_ref() }),
             Err(error) => self.mutator.fail(error),
@@ -353,7 +353,7 @@ impl<'m> Arena<'m> {
                 // A collection may have seen the slice since it was made.
                 let words = const { size_of::<T>() / size_of::<usize>() };
                 // Of a slice in the heap only the mutator knows where it starts.
-                self.mutator.raw().note_init_inside(place.as_ptr().cast(), words);
+                self.mutator.raw().barrier().note_init_inside(place.as_ptr().cast(), words);
             }
             place.write(value);
         }
@@ -403,7 +403,7 @@ impl<'m> Arena<'m> {
             None => Err(no_room()),
         };
         // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
-        match unsafe { mutator.raw().allocate_external(self.header(), allocate) } {
+        match unsafe { mutator.raw().arenas().allocate_external(self.header(), allocate) } {
             // SAFETY: the slice's items are not null.
             Ok(slice) => unsafe { NonNull::new_unchecked(Slice::<T>::items(slice.cast())) },
             Err(error) => mutator.fail(error),
@@ -418,8 +418,8 @@ impl Drop for Arena<'_> {
         // arena. In a blocking region it stays open until the thread leaves the heap.
         let _ = unsafe {
             match self.header().kind() {
-                ArenaKind::Borrowed => raw.close_arena(self.header()),
-                _ => raw.leave_arena(self.header()),
+                ArenaKind::Borrowed => raw.arenas().close(self.header()),
+                _ => raw.arenas().leave(self.header()),
             }
         };
     }

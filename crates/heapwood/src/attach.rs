@@ -109,7 +109,7 @@ impl Attached {
         let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
-        unsafe { raw.write_values_whole() };
+        unsafe { raw.types().write_values_whole() };
         raw.client_word().set(Arc::as_ptr(&inner) as usize);
         Ok(Attached { raw: ManuallyDrop::new(raw), inner })
     }

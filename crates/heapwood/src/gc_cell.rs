@@ -97,7 +97,7 @@ impl<P: Pointer> GcCell<P> {
     pub fn set(&self, m: &Mutator, value: P) {
         // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a
         // pointer it may hold.
-        unsafe { m.raw().write_inside(self.word.as_ptr(), Address::new(value.into_word())) };
+        unsafe { m.raw().barrier().write_inside(self.word.as_ptr(), Address::new(value.into_word())) };
     }
 
     /// Stores `value` and returns what was there.

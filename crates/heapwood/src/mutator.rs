@@ -109,7 +109,7 @@ impl Mutator {
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<T>, AllocError> {
         let shape = match const { Kind::<T>::SHAPE } {
             Some(shape) => shape,
-            None => self.raw().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN })?,
+            None => self.raw().types().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN })?,
         };
         if const { Kind::<T>::CELL != 0 } {
             let cell = self.raw().reserve(shape, const { Kind::<T>::CELL })?;
@@ -173,7 +173,7 @@ impl Mutator {
             if const { !matches!(Slice::<T>::SCAN, Scan::Layout(Layout::NoPointers)) } {
                 // The closure may have allocated, so a collection may have seen the slice, on this stack.
                 let words = const { size_of::<T>() / size_of::<usize>() };
-                self.raw().note_init(slice.into(), place.cast(), words);
+                self.raw().barrier().note_init(slice.into(), place.cast(), words);
             }
             // SAFETY: as above; the element was zero or without pointers so far.
             unsafe { place.write(value) };
@@ -253,13 +253,13 @@ impl Mutator {
         match const { Slice::<T>::SCAN } {
             Scan::Layout(Layout::NoPointers) => Ok(ShapeId::no_pointers(class)),
             Scan::Layout(Layout::Conservative) => Ok(ShapeId::conservative(class)),
-            _ => self.raw().shape_for_constant(bytes, const { &Slice::<T>::SCAN }),
+            _ => self.raw().types().shape_for_constant(bytes, const { &Slice::<T>::SCAN }),
         }
     }
 
     #[inline]
     fn shape_of<T: Trace>(&self) -> ShapeId {
-        match self.raw().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN }) {
+        match self.raw().types().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN }) {
             Ok(shape) => shape,
             Err(error) => self.fail(error),
         }

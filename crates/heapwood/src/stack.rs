@@ -74,7 +74,7 @@ impl Mutator {
     ) -> Result<R, StackError> {
         let to = self.named(to);
         // SAFETY: contract 1; the stack's memory is readable as long as it is registered.
-        unsafe { self.raw().switch_stack(to, jump) }
+        unsafe { self.raw().stacks().switch(to, jump) }
     }
 
     /// Announces that the thread is about to go to another stack, for those who push the registers themselves: of the stack that
@@ -92,7 +92,7 @@ impl Mutator {
     pub unsafe fn announce_stack(&self, to: Option<&Stack>, lowest: *const u8) -> Result<(), StackError> {
         let to = self.named(to);
         // SAFETY: contract 1.
-        unsafe { self.raw().announce_stack(to, lowest as usize) }
+        unsafe { self.raw().stacks().announce(to, lowest as usize) }
     }
 
     fn named(&self, stack: Option<&Stack>) -> Option<StackRef> {

@@ -69,7 +69,7 @@ pub(super) struct Objects {
 fn heap() -> Result<Attached, CommandError> {
     let attached = Attached::new(CONFIG)?;
     // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
-    unsafe { attached.mutator().write_values_whole() };
+    unsafe { attached.mutator().types().write_values_whole() };
     Ok(attached)
 }
 
@@ -167,7 +167,7 @@ impl Pair {
                         Scan::Program { header: 0, program }
                     }
                 };
-                (mutator.type_for(size, scan).map_err(CommandError::run)?, true)
+                (mutator.types().type_for(size, scan).map_err(CommandError::run)?, true)
             }
         })
     }

@@ -344,17 +344,17 @@ fn memory_of_arenas_goes_back_when_it_is_idle() {
     let mutator = Mutator::attach(&heap, None).unwrap();
     let mut day = Day::new(&heap, &figures);
     let fill = |bytes: usize| {
-        let arena = mutator.open_arena(ArenaKind::Borrowed, false).unwrap();
+        let arena = mutator.arenas().open(ArenaKind::Borrowed, false).unwrap();
         for _ in 0..bytes / 4096 {
             // SAFETY: an arena of this mutator's, which is open.
-            let at = unsafe { mutator.take_arena_data(arena.as_ref(), 4096, 8) }.unwrap();
+            let at = unsafe { mutator.arenas().take_data(arena.as_ref(), 4096, 8) }.unwrap();
             // SAFETY: N bytes of the arena.
             unsafe { (at as *mut u8).write_bytes(1, 4096) };
         }
         arena
     };
     // SAFETY: an arena of this mutator's, which is open; nothing uses it afterwards.
-    let close = |arena: NonNull<ArenaHeader>| unsafe { mutator.close_arena(arena.as_ref()) }.unwrap();
+    let close = |arena: NonNull<ArenaHeader>| unsafe { mutator.arenas().close(arena.as_ref()) }.unwrap();
     let large = fill(64 * MIB);
     assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().arena_bytes / (62 * MIB)), (0, 1));
     close(large);

@@ -4,7 +4,7 @@
 use crate::error::{HandleError, RootError, StackError};
 use crate::inject::FaultInjector;
 #[cfg(doc)]
-use crate::mutator::Mutator;
+use crate::mutator::switch::MutatorStacks;
 use crate::roots::{Handle, RootKind, RootToken, Roots, StackRef};
 use core::ops::Range;
 use heapwood_heap::Address;
@@ -50,7 +50,7 @@ impl<'h> HeapRoots<'h> {
     }
 
     /// Registers the stack at these addresses, on which no word is in use yet, for threads to switch to
-    /// ([`Mutator::switch_stack`]). Its words in use are ambiguous roots until it is removed.
+    /// ([`MutatorStacks::switch`]). Its words in use are ambiguous roots until it is removed.
     ///
     /// # Errors
     /// The addresses are not those of a stack, there are too many stacks, or the kernel gives no memory for more.

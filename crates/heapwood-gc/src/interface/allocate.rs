@@ -47,14 +47,14 @@ impl Mutator {
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
-            if self.owned().continue_run(shape, self.writes_values_whole()) {
+            if self.owned().continue_run(shape, self.types().writes_values_whole()) {
                 return Ok(buffer.peek(cell).expect("a run has a cell"));
             }
         }
-        self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
+        self.retry(cell, || self.owned().refill(shape, self.types().writes_values_whole()))?;
         // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
         let found = buffer.peek(cell).expect("a refilled bump has a cell");
-        self.remember_reused(found.as_ptr() as usize);
+        self.barrier().remember_reused(found.as_ptr() as usize);
         Ok(found)
     }
 
@@ -242,31 +242,5 @@ impl Mutator {
     /// As for [`Mutator::collect`].
     pub fn collect_young(&self) -> Result<(), MisuseError> {
         self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
-    }
-
-    /// Begins a concurrent full marking that this thread drives in steps; false if one is active already, or the kernel
-    /// gives no memory for it. A young collection comes with it. A request for a full collection meanwhile ends it
-    /// first.
-    ///
-    /// # Errors
-    /// As for [`Mutator::collect`], also in the two functions below.
-    #[doc(hidden)]
-    pub fn begin_stepped_marking(&self) -> Result<bool, MisuseError> {
-        let (collector, state) = self.heap().stepped_marking();
-        collector.start_marking(state, self)
-    }
-
-    /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
-    #[doc(hidden)]
-    pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
-        let (collector, state) = self.heap().stepped_marking();
-        collector.step_marking(state, self, edges)
-    }
-
-    /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
-    #[doc(hidden)]
-    pub fn finish_marking(&self) -> Result<bool, MisuseError> {
-        let (collector, state) = self.heap().stepped_marking();
-        collector.finish_marking(state, self)
     }
 }

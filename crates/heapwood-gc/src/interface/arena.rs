@@ -1,35 +1,32 @@
-//! Arenas, as their mutator uses them: memory for what dies together (`heapwood-heap/arenas`). Fast paths are the header's; what they
-//! cannot serve comes here, as does whatever opens, empties or closes an arena. Here it is decided what becomes of an arena's
-//! memory: the next arena gets it if nothing can point into it any more; else its addresses rest; and during a concurrent marking that may have
-//! to go through it the collector frees it.
-//! Invariant: an arena is used by the thread of the mutator that opened it, while it is open; all else is refused with a reason.
+//! Arenas, as their mutator uses them: memory for objects that die together (`heapwood-heap/arenas`). The header has the
+//! fast paths. The slow paths are here, with opening, emptying and closing. The memory of an arena that ends goes to the
+//! next arena if nothing can point into it any more; otherwise its addresses are quarantined; and during a concurrent
+//! marking, which may have to go through it, it is left to the collector.
+//! Invariant: only the thread of the mutator that opened an arena uses it, while it is open. Any other use is an error.
 
 use crate::error::{AllocError, ArenaError};
 use crate::heap::Heap;
 use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
 use crate::mutator::Mutator;
-use crate::process::record;
 use core::ptr::NonNull;
-use heapwood_heap::{
-    Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, Closing, MOST_IN_ARENA, SpaceError,
-};
+use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, MOST_IN_ARENA, SpaceError};
 
-/// Why an arena cannot be used by a thread that is not attached to the heap that its handle leads into.
-pub fn refuse_arena(handle: usize) -> AllocError {
-    AllocError::Arena(crate::process::refuse_arena(handle))
+/// The error of a thread that uses the handle of an arena and is attached to no heap in which the handle lies.
+pub fn arena_handle_error(handle: usize) -> AllocError {
+    AllocError::Arena(crate::process::arena_handle_error(handle))
 }
 
 impl Heap {
-    /// Verify mode says why an arena is not used.
-    fn report_refused_arena(&self, why: ArenaError) {
+    /// In verify mode: reports an error of the use of an arena.
+    fn report_arena_error(&self, error: ArenaError) {
         if let Some(log) = self.arena_log() {
-            log.refused(why);
+            log.refused(error);
         }
     }
 
-    /// Why a thread that is not attached cannot use the arena of a handle; `None` if the handle does not lead here.
-    pub(crate) fn refuse_arena(&self, handle: usize) -> Option<ArenaError> {
+    /// The error of a thread that is not attached and uses this handle of an arena; `None` if it lies in another heap.
+    pub(crate) fn arena_handle_error(&self, handle: usize) -> Option<ArenaError> {
         if !self.space().contains(Address::new(handle)) {
             return None;
         }
@@ -37,131 +34,133 @@ impl Heap {
             Some(arena) => ArenaError::OtherThread { arena: arena.number() },
             None => ArenaError::NoArena { address: handle },
         };
-        self.report_refused_arena(why);
+        self.report_arena_error(why);
         Some(why)
     }
 }
 
+/// The arenas of a mutator.
+#[derive(Clone, Copy)]
+pub struct MutatorArenas<'m>(pub(super) &'m Mutator);
+
 impl Mutator {
+    /// Its arenas.
+    #[inline(always)]
+    pub fn arenas(&self) -> MutatorArenas<'_> {
+        MutatorArenas(self)
+    }
+}
+
+impl<'m> MutatorArenas<'m> {
     /// Opens an arena, for the calling thread. If it `zeroes`, values with pointers are zeros when they are handed out; else
     /// the thread that asks for them writes them whole before they are committed. May collect.
     ///
     /// # Errors
     /// There is no memory for its header, or the mutator cannot be used now.
-    pub fn open_arena(&self, kind: ArenaKind, zeroes: bool) -> Result<NonNull<ArenaHeader>, AllocError> {
-        self.check().map_err(AllocError::Misuse)?;
+    pub fn open(self, kind: ArenaKind, zeroes: bool) -> Result<NonNull<ArenaHeader>, AllocError> {
+        self.0.check().map_err(AllocError::Misuse)?;
         // A program that makes little else would never come to a collection.
-        self.retry(0, || self.owned().announce_arenas())?;
+        self.0.retry(0, || self.0.owned().announce_arenas())?;
         let reopened = {
-            let _no_preempt = self.record().no_preempt();
-            self.owned().reopen_arena(kind, zeroes)
+            let _no_preempt = self.0.record().no_preempt();
+            self.0.owned().reopen_arena(kind, zeroes)
         };
         let place = match reopened {
             Some(place) => place,
             None => {
-                let place = self.allocate(ObjectType::no_pointers(ArenaHeader::BYTES))?.cast();
-                let _no_preempt = self.record().no_preempt();
+                let place = self.0.allocate(ObjectType::no_pointers(ArenaHeader::BYTES))?.cast();
+                let _no_preempt = self.0.record().no_preempt();
                 // SAFETY: a new object without pointers, for this alone.
-                unsafe { self.owned().open_arena(place, kind, zeroes) };
+                unsafe { self.0.owned().open_arena(place, kind, zeroes) };
                 place
             }
         };
         // SAFETY: an open arena's header, which its mutator's list keeps.
         let arena = unsafe { place.as_ref() };
-        arena.client()[0].set(core::ptr::from_ref(self) as usize);
-        if let Some(log) = self.heap().arena_log() {
-            // Who closes one waits for the log's lock in a section: this thread must not be stopped as it holds it.
-            let _no_preempt = self.record().no_preempt();
+        arena.client()[0].set(core::ptr::from_ref(self.0) as usize);
+        if let Some(log) = self.0.heap().arena_log() {
+            // A thread that closes an arena waits for the log's lock in a no-preempt region: no signal may stop this
+            // thread while it holds the lock.
+            let _no_preempt = self.0.record().no_preempt();
             log.opened(arena.number());
         }
         Ok(place)
     }
 
-    /// Whether an arena can be used here now. Verify mode says why not on standard error, too.
+    /// Whether the calling thread may use an arena now. Verify mode reports an error on standard error, too.
     ///
     /// # Errors
     /// It is no open arena of this mutator's, or that cannot be used now.
-    pub fn check_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
+    pub fn check(self, arena: &ArenaHeader) -> Result<(), AllocError> {
         let number = arena.number();
         let why = match arena.state() {
             _ if !arena.is_header() => ArenaError::NoArena { address: core::ptr::from_ref(arena) as usize },
-            ArenaState::Open if arena.client()[0].get() == core::ptr::from_ref(self) as usize => {
-                return self.check().map_err(AllocError::Misuse);
+            ArenaState::Open if arena.client()[0].get() == core::ptr::from_ref(self.0) as usize => {
+                return self.0.check().map_err(AllocError::Misuse);
             }
             ArenaState::Open => ArenaError::OtherThread { arena: number },
             ArenaState::Closed => ArenaError::Closed { arena: number },
-            ArenaState::Left => ArenaError::Left { arena: number },
+            _ => ArenaError::Left { arena: number },
         };
-        self.heap().report_refused_arena(why);
+        self.0.heap().report_arena_error(why);
         Err(AllocError::Arena(why))
     }
 
-    /// The mutator of the calling thread, of all that it has, in whose heap an address lies.
-    pub fn of_address(address: usize) -> Option<NonNull<Mutator>> {
-        let is_there = |mutator: &&Mutator| mutator.heap().space().contains(Address::new(address));
-        record().iter().find(is_there).map(NonNull::from)
-    }
-
-    /// Calls `f` with each mutator of the calling thread.
-    pub fn for_each_here(f: impl FnMut(&Mutator)) {
-        record().iter().for_each(f);
-    }
-
-    /// The arena whose handle this is, for the calling thread; the handle may be anything.
+    /// The arena with this handle, for the calling thread; the handle may be any number.
     ///
     /// # Errors
-    /// As [`check_arena`](Mutator::check_arena).
-    pub fn arena_of_handle(&self, handle: usize) -> Result<&ArenaHeader, AllocError> {
-        match self.heap().objects().arena_header(handle) {
-            Some(arena) => self.check_arena(arena).map(|()| arena),
+    /// As [`check`](MutatorArenas::check).
+    pub fn find(self, handle: usize) -> Result<&'m ArenaHeader, AllocError> {
+        match self.0.heap().objects().arena_header(handle) {
+            Some(arena) => self.check(arena).map(|()| arena),
             None => {
                 let why = ArenaError::NoArena { address: handle };
-                self.heap().report_refused_arena(why);
+                self.0.heap().report_arena_error(why);
                 Err(AllocError::Arena(why))
             }
         }
     }
 
-    /// Room for `count` values of a layout, one behind the other: write them, then [commit](ArenaHeader::commit) them. `key` is not
-    /// below 2, and the same for no other layout. May collect.
+    /// Room for `count` adjacent values of a layout: write them, then [commit](ArenaHeader::commit) them. `key` is at
+    /// least 2, and each layout has its own. May collect.
     ///
     /// # Errors
     /// The arena cannot be used here now, or there is no memory for it.
     ///
     /// # Panics
-    /// The values have more than [`MOST_IN_ARENA`] bytes together: such are [passed](Mutator::allocate_external) to the heap.
+    /// The values have more than [`MOST_IN_ARENA`] bytes together: such values live in the heap
+    /// ([`MutatorArenas::allocate_external`]).
     ///
     /// # Safety
-    /// 1. `arena` came from [`open_arena`](Mutator::open_arena) of this heap, and the heap is there.
+    /// 1. `arena` came from [`open`](MutatorArenas::open) of this heap, and the heap is there.
     #[cold]
     #[inline(never)]
-    pub unsafe fn reserve_in_arena(
-        &self,
+    pub unsafe fn reserve(
+        self,
         arena: &ArenaHeader,
         (key, layout): (usize, ArenaLayout),
         count: usize,
     ) -> Result<usize, AllocError> {
         assert!(count <= MOST_IN_ARENA / layout.bytes(), "longer values live in the heap");
-        self.check_arena(arena)?;
-        // Nothing can be due where there is room and nobody waits.
-        if !self.is_asked_to_stop() && self.shared().stress().is_none() {
-            let _no_preempt = self.record().no_preempt();
+        self.check(arena)?;
+        // If there is room and no collector waits, no collection can be due.
+        if !self.0.is_asked_to_stop() && self.0.shared().stress().is_none() {
+            let _no_preempt = self.0.record().no_preempt();
             // SAFETY: it is this mutator's and open, and the values fit.
-            if let Some(at) = unsafe { self.owned().go_on_in_arena(arena, (key, layout), count) } {
+            if let Some(at) = unsafe { self.0.owned().go_on_in_arena(arena, (key, layout), count) } {
                 return Ok(at);
             }
         }
         let bytes = count * layout.bytes();
         // SAFETY: it is this mutator's and open, and the values fit.
-        self.retry_in_arena(arena, bytes, || unsafe {
-            self.owned().reserve_in_arena(arena, (key, layout), count)
-        })
+        self.retry(arena, bytes, || unsafe { self.0.owned().reserve_in_arena(arena, (key, layout), count) })
     }
 
-    /// A value of `bytes` bytes without pointers; `align` is a power of two, at most 16. What it holds is left over. May collect.
+    /// A value of `bytes` bytes without pointers, whose memory is not zeroed; `align` is a power of two, at most 16. May
+    /// collect.
     ///
     /// # Errors
-    /// As [`reserve_in_arena`](Mutator::reserve_in_arena).
+    /// As [`reserve`](MutatorArenas::reserve).
     ///
     /// # Panics
     /// As there.
@@ -170,33 +169,33 @@ impl Mutator {
     /// 1. As there.
     #[cold]
     #[inline(never)]
-    pub unsafe fn take_arena_data(
-        &self,
+    pub unsafe fn take_data(
+        self,
         arena: &ArenaHeader,
         bytes: usize,
         align: usize,
     ) -> Result<usize, AllocError> {
         assert!(bytes <= MOST_IN_ARENA, "longer values live in the heap");
-        self.check_arena(arena)?;
+        self.check(arena)?;
         // SAFETY: it is this mutator's and open, and the value fits.
-        self.retry_in_arena(arena, bytes, || unsafe { self.owned().take_arena_data(arena, bytes, align) })
+        self.retry(arena, bytes, || unsafe { self.0.owned().take_arena_data(arena, bytes, align) })
     }
 
-    /// Tries `attempt`, which asks for room for `bytes` bytes in an open arena of this mutator's, until it is refused for good; and then
-    /// once more in the shortest chunk, for which there may be room where there is none for the next in size.
-    fn retry_in_arena<R>(
-        &self,
+    /// Calls `attempt`, which asks for room for `bytes` bytes in an open arena of this mutator's, as [`Mutator::retry`]
+    /// does; if that fails, once more in the smallest chunk: there may be room for one when there is none for a larger.
+    fn retry<R>(
+        self,
         arena: &ArenaHeader,
         bytes: usize,
         attempt: impl Fn() -> Result<R, SpaceError>,
     ) -> Result<R, AllocError> {
-        self.retry(bytes, &attempt).or_else(|refused| {
+        self.0.retry(bytes, &attempt).or_else(|refused| {
             if matches!(refused, AllocError::Misuse(_)) {
                 return Err(refused);
             }
-            let _no_preempt = self.record().no_preempt();
+            let _no_preempt = self.0.record().no_preempt();
             // SAFETY: the arena is open, and this mutator's.
-            let taken = unsafe { self.owned().take_least_chunk(arena, bytes) };
+            let taken = unsafe { self.0.owned().take_least_chunk(arena, bytes) };
             taken.and_then(|()| attempt()).map_err(|_| refused)
         })
     }
@@ -207,10 +206,10 @@ impl Mutator {
     /// The arena cannot be used here now.
     ///
     /// # Safety
-    /// 1. `arena` came from [`open_arena`](Mutator::open_arena) of this heap, and the heap is there.
+    /// 1. `arena` came from [`open`](MutatorArenas::open) of this heap, and the heap is there.
     /// 2. Nobody reads or writes its values any more. If it is a [borrowed](ArenaKind::Borrowed) one nothing refers to them either, but
     ///    words that may or may not be pointers.
-    pub unsafe fn empty_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
+    pub unsafe fn empty(self, arena: &ArenaHeader) -> Result<(), AllocError> {
         // SAFETY: contracts 1 and 2.
         unsafe { self.end_values(arena, ArenaState::Open) }
     }
@@ -218,11 +217,11 @@ impl Mutator {
     /// Closes an arena: its values are gone, and so is the arena. Its handle is refused from now on.
     ///
     /// # Errors
-    /// As [`empty_arena`](Mutator::empty_arena).
+    /// As [`empty`](MutatorArenas::empty).
     ///
     /// # Safety
     /// 1. As there.
-    pub unsafe fn close_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
+    pub unsafe fn close(self, arena: &ArenaHeader) -> Result<(), AllocError> {
         // SAFETY: contract 1.
         unsafe { self.end_values(arena, ArenaState::Closed) }
     }
@@ -230,22 +229,22 @@ impl Mutator {
     /// Ends all values of an arena, which is in the state `after` then.
     ///
     /// # Errors
-    /// As [`empty_arena`](Mutator::empty_arena).
+    /// As [`empty`](MutatorArenas::empty).
     ///
     /// # Safety
     /// 1. As there.
-    unsafe fn end_values(&self, arena: &ArenaHeader, after: ArenaState) -> Result<(), AllocError> {
-        self.check_arena(arena)?;
+    unsafe fn end_values(self, arena: &ArenaHeader, after: ArenaState) -> Result<(), AllocError> {
+        self.check(arena)?;
         // SAFETY: contract 1.
         unsafe { self.empty_external(arena) };
-        let _no_preempt = self.record().no_preempt();
+        let _no_preempt = self.0.record().no_preempt();
         // SAFETY: contract 1; the region ends when the values are gone.
         unsafe { self.free_external(arena) };
-        let closing = self.closing(arena);
-        self.log_closing(arena, closing);
-        self.keep_what_is_new(arena, closing);
+        let chunks = self.chunks_after(arena);
+        self.log_closing(arena, chunks);
+        self.remember_new_values(arena, chunks);
         // SAFETY: contract 1; it is open, and this mutator's.
-        unsafe { self.owned().end_arena(arena, closing, after) };
+        unsafe { self.0.owned().end_arena(arena, chunks, after) };
         self.wake_for_free_chunks();
         Ok(())
     }
@@ -254,63 +253,67 @@ impl Mutator {
     /// refused from now on.
     ///
     /// # Errors
-    /// As [`empty_arena`](Mutator::empty_arena).
+    /// As [`empty`](MutatorArenas::empty).
     ///
     /// # Safety
-    /// 1. `arena` came from [`open_arena`](Mutator::open_arena) of this heap, and the heap is there.
-    pub unsafe fn leave_arena(&self, arena: &ArenaHeader) -> Result<(), AllocError> {
-        self.check_arena(arena)?;
-        let _no_preempt = self.record().no_preempt();
+    /// 1. `arena` came from [`open`](MutatorArenas::open) of this heap, and the heap is there.
+    pub unsafe fn leave(self, arena: &ArenaHeader) -> Result<(), AllocError> {
+        self.check(arena)?;
+        let _no_preempt = self.0.record().no_preempt();
         // SAFETY: contract 1; it is open, and this mutator's.
-        unsafe { self.owned().leave_arena(arena) };
+        unsafe { self.0.owned().leave_arena(arena) };
         Ok(())
     }
 
-    /// What becomes of the memory of an arena that is closed or emptied.
-    fn closing(&self, arena: &ArenaHeader) -> Closing {
-        if self.is_concurrent_marking() && !self.shared().faults().fails(Fault::ArenaClosedAtOnce) {
-            return Closing::Left;
+    /// The state of the chunks of an arena that is closed or emptied now.
+    fn chunks_after(self, arena: &ArenaHeader) -> ArenaState {
+        if self.0.barrier().is_concurrent_marking()
+            && !self.0.shared().faults().fails(Fault::ArenaClosedAtOnce)
+        {
+            return ArenaState::Left;
         }
         match arena.kind() {
-            ArenaKind::Borrowed | ArenaKind::Promised if !self.shared().space().arenas().are_protected() => {
-                Closing::Recycled
+            ArenaKind::Borrowed | ArenaKind::Promised
+                if !self.0.shared().space().arenas().are_protected() =>
+            {
+                ArenaState::Free
             }
-            _ => Closing::Quarantine,
+            _ => ArenaState::Quarantined,
         }
     }
 
-    /// A marking goes on through an arena's old pieces when its handle leads there no longer: so what those were given since the last
-    /// collection is remembered for a young one.
-    fn keep_what_is_new(&self, arena: &ArenaHeader, closing: Closing) {
-        if closing == Closing::Left && !self.shared().faults().fails(Fault::ArenaWindowForgotten) {
-            self.remember_words(self.owned().unseen_in_arena(arena));
+    /// A marking visits the old chunks that an arena left to the collector, though its handle no longer leads there. So
+    /// their values since the last collection are remembered for a young one.
+    fn remember_new_values(self, arena: &ArenaHeader, chunks: ArenaState) {
+        if chunks == ArenaState::Left && !self.0.shared().faults().fails(Fault::ArenaWindowForgotten) {
+            self.0.barrier().remember_words(self.0.owned().unseen_in_arena(arena));
         }
     }
 
-    fn log_closing(&self, arena: &ArenaHeader, closing: Closing) {
-        if closing != Closing::Recycled
-            && let Some(log) = self.heap().arena_log()
+    fn log_closing(self, arena: &ArenaHeader, chunks: ArenaState) {
+        if chunks != ArenaState::Free
+            && let Some(log) = self.0.heap().arena_log()
         {
             log.closed(arena.number());
         }
     }
 
-    /// The heap's own thread looks after memory that no arena needs.
-    fn wake_for_free_chunks(&self) {
-        self.shared().wakeup().arena_closed();
+    /// Tells the heap's own thread that there may be memory that no arena needs.
+    fn wake_for_free_chunks(self) {
+        self.0.shared().wakeup().arena_closed();
     }
 
-    /// The thread leaves: arenas that are open are the collector's from now on. What they were given since the last collection is not
-    /// looked at by a young one, so the next is none, or promotes all.
-    pub(crate) fn leave_arenas(&self) {
-        let owner = self.owned();
+    /// The thread is detached: its open arenas are left to the collector. A young collection does not visit their values
+    /// since the last collection, so the next collection is full, or promotes all.
+    pub(crate) fn leave_all(self) {
+        let owner = self.0.owned();
         owner.leave_all_arenas(|arena| {
-            if let Some(log) = self.heap().arena_log() {
+            if let Some(log) = self.0.heap().arena_log() {
                 log.leaked(arena.number());
             }
         });
         if owner.forget_active_arenas() {
-            self.shared().remembered().overflow();
+            self.0.shared().remembered().overflow();
         }
     }
 }

@@ -15,6 +15,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
+use heapwood_heap::Address;
 
 /// The calling thread's attachment to a heap: its mutator, until this is dropped, which detaches the thread.
 pub struct Attached<'h> {
@@ -36,6 +37,17 @@ impl Mutator {
     /// The mutator with which the calling thread is attached to `heap`.
     pub fn here(heap: &Heap) -> Option<NonNull<Mutator>> {
         record().iter().find(|mutator| core::ptr::eq(mutator.heap(), heap)).map(NonNull::from)
+    }
+
+    /// The mutator of the calling thread in whose heap an address lies.
+    pub fn here_at(address: usize) -> Option<NonNull<Mutator>> {
+        let contains = |mutator: &&Mutator| mutator.heap().space().contains(Address::new(address));
+        record().iter().find(contains).map(NonNull::from)
+    }
+
+    /// Calls `f` with each mutator of the calling thread.
+    pub fn for_each_here(f: impl FnMut(&Mutator)) {
+        record().iter().for_each(f);
     }
 
     /// [`Mutator::attach`], with the known bounds of the stack.

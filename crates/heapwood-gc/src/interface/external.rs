@@ -5,9 +5,9 @@
 //! Invariant: no value that lives in the heap refers to anything once its arena has ended, unless the arena was left to the collector,
 //! or it was promised that nothing refers to the value.
 
+use super::arena::MutatorArenas;
 use crate::error::AllocError;
 use crate::mark::Shading;
-use crate::mutator::Mutator;
 use crate::observe::for_each_slot;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ObjectRef, PageEntry, ScanKind};
@@ -20,31 +20,31 @@ const EXTERNAL_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 
     None => unreachable!(),
 };
 
-/// Words that one section makes zeros: a signal waits no longer than that.
+/// Words that one no-preempt region zeroes: a signal waits no longer than that.
 const STEP: usize = (64 << 10) / WORD;
 /// Words of a block, which is not written if it holds zeros already: what was never written of a long value gets no memory.
 const BLOCK: usize = (4 << 10) / WORD;
 
-impl Mutator {
+impl MutatorArenas<'_> {
     /// A value that lives in the heap, where `allocate` makes it, for as long as the arena has it: one that is long, or whose pointers
     /// no mask tells. May collect.
     ///
     /// # Errors
-    /// As [`reserve_in_arena`](Mutator::reserve_in_arena), or `allocate`'s.
+    /// As [`reserve`](MutatorArenas::reserve), or `allocate`'s.
     ///
     /// # Safety
     /// 1. As there.
     pub unsafe fn allocate_external(
-        &self,
+        self,
         arena: &ArenaHeader,
         allocate: impl FnOnce() -> Result<NonNull<u8>, AllocError>,
     ) -> Result<NonNull<u8>, AllocError> {
         // Its cell first: then nothing collects between the value and the cell that keeps it.
         // SAFETY: contract 1.
-        unsafe { self.reserve_in_arena(arena, (EXTERNAL, EXTERNAL_LAYOUT), 1) }?;
+        unsafe { self.reserve(arena, (EXTERNAL, EXTERNAL_LAYOUT), 1) }?;
         let object = allocate()?;
-        let _no_preempt = self.record().no_preempt();
-        let owner = self.owned();
+        let _no_preempt = self.0.record().no_preempt();
+        let owner = self.0.owned();
         // SAFETY: as above. There was room for the cell, and nobody has taken it.
         let cell = unsafe { owner.reserve_in_arena(arena, (EXTERNAL, EXTERNAL_LAYOUT), 1) }
             .unwrap_or_else(|_| unreachable!("there was room"));
@@ -59,11 +59,11 @@ impl Mutator {
     /// to go through the arena, the collector does.
     ///
     /// # Safety
-    /// 1. As for [`empty_arena`](Mutator::empty_arena).
-    /// 2. The thread is in a section until the arena's own values are gone, too: those may refer to what is freed here, and so may what
+    /// 1. As for [`empty`](MutatorArenas::empty).
+    /// 2. The thread is in a no-preempt region until the arena's own values are gone, too: those may refer to what is freed here, and so may what
     ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
-    pub(crate) unsafe fn free_external(&self, arena: &ArenaHeader) {
-        if arena.kind() != ArenaKind::Borrowed || self.is_concurrent_marking() {
+    pub(crate) unsafe fn free_external(self, arena: &ArenaHeader) {
+        if arena.kind() != ArenaKind::Borrowed || self.0.barrier().is_concurrent_marking() {
             return;
         }
         self.for_each_external(arena, |cell, object| {
@@ -72,18 +72,18 @@ impl Mutator {
             unsafe { (cell as *mut usize).write(0) };
             if let Some(object) = NonNull::new(object as *mut u8) {
                 // SAFETY: contract 1: nothing refers to it.
-                let _ = unsafe { self.free(object) };
+                let _ = unsafe { self.0.free(object) };
             }
         });
-        self.owned().set_external_of(arena, 0);
+        self.0.owned().set_external_of(arena, 0);
     }
 
     /// Empties the values of an escaping arena that live in the heap: pointers to them may be left. A collection that comes before the
     /// arena's end finds values that refer to less.
     ///
     /// # Safety
-    /// 1. As for [`empty_arena`](Mutator::empty_arena).
-    pub(crate) unsafe fn empty_external(&self, arena: &ArenaHeader) {
+    /// 1. As for [`empty`](MutatorArenas::empty).
+    pub(crate) unsafe fn empty_external(self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Escaping {
             return;
         }
@@ -93,7 +93,7 @@ impl Mutator {
                 return;
             }
             for from in (0..bytes / WORD).step_by(STEP) {
-                let _no_preempt = self.record().no_preempt();
+                let _no_preempt = self.0.record().no_preempt();
                 let words = STEP.min(bytes / WORD - from);
                 // SAFETY: contract 1: nobody uses the value, which its cell keeps.
                 make_zeros(unsafe {
@@ -105,8 +105,8 @@ impl Mutator {
 
     /// A value is about to be emptied: its bytes, and how it is scanned; nothing if the program has freed it itself. A marking that is
     /// under way still finds what it refers to, and verify mode takes the zeros for stores.
-    fn begin_to_empty(&self, object: Address) -> Option<(usize, PageEntry)> {
-        let (space, at) = (self.shared().space(), ObjectRef::new(object.get()));
+    fn begin_to_empty(self, object: Address) -> Option<(usize, PageEntry)> {
+        let (space, at) = (self.0.shared().space(), ObjectRef::new(object.get()));
         let span = space.find_span(object)?;
         if span.cell_in(object) != Some(object) || space.is_freed(at) {
             return None;
@@ -117,18 +117,18 @@ impl Mutator {
             entry = unsafe { space.layouts().numbered_entry(at) };
         }
         // What was made since the marking began is not looked at. A trace function is the program's: no section holds it.
-        if self.is_concurrent_marking() && space.is_old(object) {
+        if self.0.barrier().is_concurrent_marking() && space.is_old(object) {
             self.shade_all(at, bytes, entry);
         }
         if !entry.is(ScanKind::NoPointers) {
-            self.note(at, object, bytes / WORD);
+            self.0.barrier().note(at, object, bytes / WORD);
         }
         Some((bytes, entry))
     }
 
     /// Shades all that an old object refers to.
-    fn shade_all(&self, object: ObjectRef, bytes: usize, entry: PageEntry) {
-        let (state, space) = (self.shared(), self.shared().space());
+    fn shade_all(self, object: ObjectRef, bytes: usize, entry: PageEntry) {
+        let (state, space) = (self.0.shared(), self.0.shared().space());
         let mut shading = Shading::of(state);
         // SAFETY: the words lie in the object, which exists.
         let word = |slot: usize| unsafe { (slot as *const usize).read() };
@@ -146,8 +146,8 @@ impl Mutator {
     }
 
     /// Calls `f` with the cell and the value of all that lives in the heap of an open arena.
-    fn for_each_external(&self, arena: &ArenaHeader, f: impl Fn(usize, usize)) {
-        let mut cell = self.owned().external_of(arena);
+    fn for_each_external(self, arena: &ArenaHeader, f: impl Fn(usize, usize)) {
+        let mut cell = self.0.owned().external_of(arena);
         while cell != 0 {
             // SAFETY: cells are written whole before they are committed, and lie in the arena, which is open.
             let [object, next] = unsafe { (cell as *const [usize; 2]).read() };

@@ -35,7 +35,7 @@ impl Mutator {
         }
         // An active marking may have to follow paths through an object that it has not scanned: so the object is
         // shaded, and keeps its words and its memory until the marking ends.
-        if self.is_concurrent_marking()
+        if self.barrier().is_concurrent_marking()
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {

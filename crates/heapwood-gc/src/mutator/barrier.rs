@@ -15,23 +15,52 @@
 //! path or after the store, never between. docs/design/barrier.md has the measurements.
 
 use super::Mutator;
+use super::store_buffer::StoreBuffer;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, ObjectRef, ScanKind, Span, publication};
+use heapwood_heap::{Address, ObjectRef, ScanKind, Space, Span, publication};
 use heapwood_layout::WORD;
 
+/// The write barrier of a mutator.
+#[derive(Clone, Copy)]
+pub struct WriteBarrier<'m>(&'m Mutator);
+
 impl Mutator {
+    /// Its write barrier.
+    #[inline(always)]
+    pub fn barrier(&self) -> WriteBarrier<'_> {
+        WriteBarrier(self)
+    }
+}
+
+impl<'m> WriteBarrier<'m> {
+    /// The flag: its bits are the reasons to take the slow path.
+    #[inline(always)]
+    fn flag(self) -> u32 {
+        self.0.barrier.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn stores(self) -> &'m StoreBuffer {
+        self.0.stores.buffer()
+    }
+
+    #[inline(always)]
+    fn space(self) -> &'m Space {
+        self.0.shared().space()
+    }
+
     /// Stores `value` into `slot` of the object at `object`.
     ///
     /// # Safety
     /// 1. `object` is the first byte of an object of this heap that exists, and `slot` an aligned word in it.
     /// 2. `value` is what the slot may hold: null, an address outside the heap, or an object's address.
     #[inline(always)]
-    pub unsafe fn write(&self, object: ObjectRef, slot: *mut usize, value: Address) {
-        if self.barrier.load(Ordering::Relaxed) != 0 {
+    pub unsafe fn write(self, object: ObjectRef, slot: *mut usize, value: Address) {
+        if self.flag() != 0 {
             self.before_store(Some(object), slot.into(), value);
         }
         // SAFETY: contract 1.
@@ -43,10 +72,10 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. `slot` is an aligned word of an object of this heap, or outside it.
-    /// 2. As for [`Mutator::write`], for the value.
+    /// 2. As for [`WriteBarrier::write`], for the value.
     #[inline(always)]
-    pub unsafe fn write_inside(&self, slot: *mut usize, value: Address) {
-        if self.barrier.load(Ordering::Relaxed) != 0 {
+    pub unsafe fn write_inside(self, slot: *mut usize, value: Address) {
+        if self.flag() != 0 {
             self.before_store(None, slot.into(), value);
         }
         // SAFETY: contract 1.
@@ -56,10 +85,10 @@ impl Mutator {
     /// Copies `words` words from `source` to the slots from `slot` on; the two may overlap.
     ///
     /// # Safety
-    /// 1. As for [`Mutator::write`], for every slot and its value.
+    /// 1. As for [`WriteBarrier::write`], for every slot and its value.
     /// 2. The source is readable.
-    pub unsafe fn copy(&self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
-        let barrier = self.barrier.load(Ordering::Relaxed);
+    pub unsafe fn copy(self, object: ObjectRef, slot: *mut usize, source: *const usize, words: usize) {
+        let barrier = self.flag();
         publication::observe();
         if barrier & MARK != 0 {
             self.shade_overwritten(Some(object), slot as usize, words, None);
@@ -67,7 +96,7 @@ impl Mutator {
         if barrier & VERIFY != 0 {
             self.note(object, slot.into(), words);
         }
-        let remembers = barrier & YOUNG != 0 && self.is_remembered(slot as usize);
+        let remembers = barrier & YOUNG != 0 && self.0.stores.is_remembered(self.space(), slot as usize);
         // One fence for all stores.
         publication::publish();
         // Word by word and relaxed: a concurrent marker must never read a torn pointer.
@@ -91,16 +120,16 @@ impl Mutator {
     /// Stores `value` into `slot` if it holds `expected`; otherwise returns the word that it holds.
     ///
     /// # Safety
-    /// 1. As for [`Mutator::write`].
+    /// 1. As for [`WriteBarrier::write`].
     #[inline]
     pub unsafe fn cas(
-        &self,
+        self,
         object: ObjectRef,
         slot: *mut usize,
         expected: Address,
         value: Address,
     ) -> Result<(), Address> {
-        if self.barrier.load(Ordering::Relaxed) != 0 {
+        if self.flag() != 0 {
             self.before_store(Some(object), slot.into(), value);
         }
         // SAFETY: contract 1.
@@ -115,17 +144,17 @@ impl Mutator {
     /// may have seen. The stores follow before the next poll or allocation. The words held zeros, so an active marking
     /// misses nothing.
     #[inline(always)]
-    pub fn note_init(&self, object: ObjectRef, start: *mut usize, words: usize) {
-        if self.barrier.load(Ordering::Relaxed) != 0 {
+    pub fn note_init(self, object: ObjectRef, start: *mut usize, words: usize) {
+        if self.flag() != 0 {
             self.before_init(object, start.into(), words);
         }
     }
 
     /// The same for words whose object is found from their address, if the barrier needs it.
     #[inline(always)]
-    pub fn note_init_inside(&self, start: *mut usize, words: usize) {
-        if self.barrier.load(Ordering::Relaxed) != 0
-            && let Some(found) = self.find_known(start as usize)
+    pub fn note_init_inside(self, start: *mut usize, words: usize) {
+        if self.flag() != 0
+            && let Some(found) = self.0.find_known(start as usize)
         {
             self.before_init(found.base, start.into(), words);
         }
@@ -133,26 +162,25 @@ impl Mutator {
 
     /// Takes over the heap's flag, and the limits of the cycle that begins. The thread is stopped, or about to be
     /// attached.
-    pub(crate) fn update_barrier(&self) {
-        let state = self.shared();
-        self.ages.set(state.space().ages());
-        self.stores.allow(state.remembered().most_stores());
-        self.barrier.store(state.barrier(), Ordering::Relaxed);
+    pub(crate) fn begin_cycle(self) {
+        let state = self.0.shared();
+        self.0.stores.begin_cycle(state.space().ages(), state.remembered().most_stores());
+        self.0.barrier.store(state.barrier(), Ordering::Relaxed);
     }
 
     /// Makes its entries readable, as long as the thread is stopped. Returns the number of stores that took the slow
     /// path.
-    pub(crate) fn close_stores(&self) -> u64 {
-        if self.shared().faults().fails(Fault::RecordLost) {
-            self.stores.lose();
+    pub(crate) fn close_stores(self) -> u64 {
+        if self.0.shared().faults().fails(Fault::RecordLost) {
+            self.stores().lose();
         }
-        self.stores.close();
-        self.stores.counted()
+        self.stores().close();
+        self.stores().counted()
     }
 
     /// Forgets all entries: a collection has ended.
-    pub(crate) fn forget_stores(&self) {
-        self.stores.forget();
+    pub(crate) fn forget_stores(self) {
+        self.stores().forget();
     }
 
     /// Announces that an object is about to be allocated in a cell that the program freed. Such a cell counts as old at
@@ -160,18 +188,18 @@ impl Mutator {
     /// active marking does not scan it: the cell held zeros, and the values stored into it were reachable when the
     /// marking began, or are newer.
     #[inline]
-    pub(crate) fn remember_reused(&self, cell: usize) {
-        let (space, at) = (self.shared().space(), Address::new(cell));
-        let barrier = self.barrier.load(Ordering::Relaxed);
+    pub(crate) fn remember_reused(self, cell: usize) {
+        let (space, at) = (self.space(), Address::new(cell));
+        let barrier = self.flag();
         if barrier == 0 || !space.has_explicit_frees() || !space.is_old(at) {
             return;
         }
-        if barrier & MARK != 0 && !self.shared().faults().fails(Fault::ReusedUnmarked) {
+        if barrier & MARK != 0 && !self.0.shared().faults().fails(Fault::ReusedUnmarked) {
             // SAFETY: the flag says that a marking is active.
             unsafe { space.shade(at) };
         }
-        if barrier & YOUNG != 0 && !self.shared().faults().fails(Fault::ReusedNotRecorded) {
-            self.stores.object(self.shared().remembered(), cell);
+        if barrier & YOUNG != 0 && !self.0.shared().faults().fails(Fault::ReusedNotRecorded) {
+            self.stores().object(self.0.shared().remembered(), cell);
         }
         if barrier & VERIFY != 0 {
             let bytes = space.find_span(at).map_or(0, Span::object_bytes);
@@ -180,29 +208,29 @@ impl Mutator {
     }
 
     /// Remembers words of an old object for the next young collection.
-    pub(crate) fn remember_words(&self, words: Range<usize>) {
-        if self.barrier.load(Ordering::Relaxed) & YOUNG != 0 && !words.is_empty() {
-            self.stores.words(self.shared().remembered(), words.start, words.end);
+    pub(crate) fn remember_words(self, words: Range<usize>) {
+        if self.flag() & YOUNG != 0 && !words.is_empty() {
+            self.stores().words(self.0.shared().remembered(), words.start, words.end);
         }
     }
 
     /// Whether a full marking is active.
-    pub(crate) fn is_concurrent_marking(&self) -> bool {
-        self.barrier.load(Ordering::Relaxed) & MARK != 0
+    pub(crate) fn is_concurrent_marking(self) -> bool {
+        self.flag() & MARK != 0
     }
 
     /// The slow path of the barrier. Out of line, so that a program's stores neither copy it nor save registers for it.
     /// The path that most stores take saves no registers either.
     #[cold]
     #[inline(never)]
-    fn before_store(&self, object: Option<ObjectRef>, slot: Address, value: Address) {
-        let barrier = self.barrier.load(Ordering::Relaxed);
+    fn before_store(self, object: Option<ObjectRef>, slot: Address, value: Address) {
+        let barrier = self.flag();
         publication::observe();
         if barrier != YOUNG {
             return self.before_rare_store(barrier, object, slot, value);
         }
         if self.may_be_remembered(object, slot.get(), value.get()) {
-            match object.is_some() && !self.shared().space().layouts().has_trace_functions() {
+            match object.is_some() && !self.space().layouts().has_trace_functions() {
                 // The barrier need not know more.
                 true => self.remember_slot(slot.get()),
                 false => self.before_rare_store(barrier, object, slot, value),
@@ -212,72 +240,50 @@ impl Mutator {
 
     #[cold]
     #[inline(never)]
-    fn before_rare_store(&self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
+    fn before_rare_store(self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
         if barrier & MARK != 0 {
             self.shade_overwritten(object, slot.get(), 1, Some(value.get()));
         }
-        if barrier & YOUNG != 0 && self.is_remembered(slot.get()) {
+        if barrier & YOUNG != 0 && self.0.stores.is_remembered(self.space(), slot.get()) {
             self.remember(object, slot.get(), value.get());
         }
         if barrier & VERIFY != 0
-            && let Some(object) = object.or_else(|| self.shared().space().find(slot).map(|found| found.base))
+            && let Some(object) = object.or_else(|| self.space().find(slot).map(|found| found.base))
         {
             self.note(object, slot, 1);
         }
     }
 
-    /// Whether this store may have to be remembered; most stores need only this test. After too many stores the answer
-    /// is always no.
+    /// Whether this store may have to be remembered. After too many stores the answer is always no.
     #[inline(always)]
-    fn may_be_remembered(&self, object: Option<ObjectRef>, slot: usize, value: usize) -> bool {
-        if !self.stores.count() {
+    fn may_be_remembered(self, object: Option<ObjectRef>, slot: usize, value: usize) -> bool {
+        if !self.stores().count() {
             return self.end_remembering();
         }
-        let (ages, space) = (self.ages.get(), self.shared().space());
-        let extent = space.extent();
-        let (at, target) = (ages.offset(slot), ages.offset(value));
-        // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
-        // view is of this cycle.
-        unsafe {
-            if at >= extent || ages.is_young_page(at) {
-                return false;
-            }
-            self.stores.count_long();
-            // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
-            // those with new objects, in any case.
-            let is_known = || {
-                (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
-                    && !space.layouts().has_trace_functions()
-            };
-            let is_new = || {
-                let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
-                !ages.is_in_arena(at) && object.is_some_and(is_new)
-            };
-            !(value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
-        }
+        self.0.stores.may_be_remembered(self.space(), object, slot, value)
     }
 
     /// Ends remembering for this thread and cycle: the next collection is a full one.
     #[cold]
-    fn end_remembering(&self) -> bool {
-        self.shared().remembered().overflow();
-        let barrier = self.barrier.load(Ordering::Relaxed);
-        self.barrier.store(barrier & !YOUNG, Ordering::Relaxed);
+    fn end_remembering(self) -> bool {
+        self.0.shared().remembered().overflow();
+        let barrier = self.flag();
+        self.0.barrier.store(barrier & !YOUNG, Ordering::Relaxed);
         false
     }
 
     #[cold]
     #[inline(never)]
-    fn before_init(&self, object: ObjectRef, start: Address, words: usize) {
-        let barrier = self.barrier.load(Ordering::Relaxed);
+    fn before_init(self, object: ObjectRef, start: Address, words: usize) {
+        let barrier = self.flag();
         publication::observe();
-        let (space, at) = (self.shared().space(), start.get());
+        let (space, at) = (self.space(), start.get());
         if barrier & YOUNG != 0
-            && self.is_remembered(at)
+            && self.0.stores.is_remembered(self.space(), at)
             && space.may_be_old(object.into())
-            && !self.shared().faults().fails(Fault::InitNotRecorded)
+            && !self.0.shared().faults().fails(Fault::InitNotRecorded)
         {
-            self.stores.words(self.shared().remembered(), at, at + words * WORD);
+            self.stores().words(self.0.shared().remembered(), at, at + words * WORD);
         }
         if barrier & VERIFY != 0 {
             self.note(object, start, words);
@@ -291,11 +297,13 @@ impl Mutator {
     /// others would take a lock.
     #[cold]
     #[inline(never)]
-    fn shade_overwritten(&self, object: Option<ObjectRef>, slot: usize, words: usize, value: Option<usize>) {
-        if !self.is_remembered(slot) || self.shared().faults().fails(Fault::ShadeSkipped) {
+    fn shade_overwritten(self, object: Option<ObjectRef>, slot: usize, words: usize, value: Option<usize>) {
+        if !self.0.stores.is_remembered(self.space(), slot)
+            || self.0.shared().faults().fails(Fault::ShadeSkipped)
+        {
             return;
         }
-        let (state, space) = (self.shared(), self.shared().space());
+        let (state, space) = (self.0.shared(), self.space());
         let mut entry = space.entry_at(Address::new(slot));
         let mut base = object;
         if entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered) {
@@ -314,7 +322,7 @@ impl Mutator {
             // SAFETY: the words are slots of an object of this heap; other threads may store into them.
             let old = publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) });
             match value {
-                Some(value) if self.shared().faults().fails(Fault::ShadeAfterStore) => value,
+                Some(value) if self.0.shared().faults().fails(Fault::ShadeAfterStore) => value,
                 _ => old,
             }
         };
@@ -324,7 +332,9 @@ impl Mutator {
                 let (Some(base), Some(trace)) = (base, space.layouts().shape(entry.shape()).trace()) else {
                     return;
                 };
-                if self.stores.is_first(base.get()) && !self.shared().faults().fails(Fault::TracedUnshaded) {
+                if self.stores().is_first(base.get())
+                    && !self.0.shared().faults().fails(Fault::TracedUnshaded)
+                {
                     let span = space.find_span(base.into()).expect("an object lies in a span");
                     // SAFETY: the object exists, and its shape has this function.
                     unsafe { shading.all_of(base, span.object_bytes() / WORD * WORD, trace) };
@@ -335,19 +345,10 @@ impl Mutator {
         }
     }
 
-    /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
-    #[inline(always)]
-    fn is_remembered(&self, slot: usize) -> bool {
-        let (ages, extent) = (self.ages.get(), self.shared().space().extent());
-        let offset = ages.offset(slot);
-        // SAFETY: the slot lies below the extent, and the view is of this cycle.
-        offset < extent && !unsafe { ages.is_young_page(offset) }
-    }
-
     /// Remembers a slot that is about to hold `value`, if the value is young and the slot's object is old. Of an object
     /// with a trace function, which alone knows what its words mean, it remembers the whole object.
-    fn remember(&self, object: Option<ObjectRef>, slot: usize, value: usize) {
-        let space = self.shared().space();
+    fn remember(self, object: Option<ObjectRef>, slot: usize, value: usize) {
+        let space = self.space();
         let entry = space.entry_at(Address::new(slot));
         let is_opaque = entry.is(ScanKind::Trace) || entry.is(ScanKind::Numbered);
         let value = Address::new(value);
@@ -355,7 +356,7 @@ impl Mutator {
         if !is_opaque && (!space.contains(value) || is_known()) {
             return;
         }
-        let set = self.shared().remembered();
+        let set = self.0.shared().remembered();
         if set.has_overflowed() {
             return;
         }
@@ -373,35 +374,34 @@ impl Mutator {
         }
         match is_opaque {
             false => self.remember_slot(slot),
-            true if self.shared().faults().fails(Fault::StoreNotRecorded) => {}
-            true => self.stores.object(set, object.get()),
+            true if self.0.shared().faults().fails(Fault::StoreNotRecorded) => {}
+            true => self.stores().object(set, object.get()),
         }
     }
 
     /// Remembers the slot of an old object that is about to refer to a young one.
     #[cold]
     #[inline(never)]
-    fn remember_slot(&self, slot: usize) {
-        let (set, faults) = (self.shared().remembered(), self.shared().faults());
+    fn remember_slot(self, slot: usize) {
+        let (set, faults) = (self.0.shared().remembered(), self.0.shared().faults());
         let is_lost = || {
-            let in_arena =
-                cfg!(heapwood_inject) && self.shared().space().arenas().find(Address::new(slot)).is_some();
+            let in_arena = cfg!(heapwood_inject) && self.space().arenas().find(Address::new(slot)).is_some();
             faults.fails(Fault::StoreNotRecorded) || in_arena && faults.fails(Fault::ArenaStoreNotRecorded)
         };
         if !set.has_overflowed() && !is_lost() {
-            self.stores.slot(set, slot);
+            self.stores().slot(set, slot);
         }
     }
 
     /// In verify mode: notes these words of an object as stored through the barrier.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note(&self, object: ObjectRef, slot: Address, words: usize) {
+    pub(crate) fn note(self, object: ObjectRef, slot: Address, words: usize) {
         // `free` may wait for the log's lock, so it waits in a no-preempt region: a signal of another heap must not
         // stop a thread that holds the lock.
-        let _no_preempt = self.record().no_preempt();
-        if let Some(stores) = self.shared().stores() {
-            stores.note(self.shared().space(), object, slot, words);
+        let _no_preempt = self.0.record().no_preempt();
+        if let Some(stores) = self.0.shared().stores() {
+            stores.note(self.space(), object, slot, words);
         }
     }
 }

@@ -18,7 +18,6 @@ use super::thread_record::{Part, Place, ThreadRecord};
 use crate::inject::Fault;
 use crate::state::Interruption;
 use crate::state::fork_gate::NoFork;
-use core::sync::atomic::Ordering;
 use heapwood_os::threads::signal::{self, Interrupted, Sent};
 
 /// Its address is the value of the signals that stop threads.
@@ -90,7 +89,7 @@ impl ThreadRecord<Mutator> {
 
     /// A planted error: signals stop threads in no-preempt regions.
     fn faults_in_no_preempt(&self) -> bool {
-        self.iter().any(|m| m.shared().faults().fails(Fault::StopInSection))
+        self.iter().any(|m| m.shared().faults().fails(Fault::StopInNoPreempt))
     }
 
     /// Stops in the heaps that stop threads by signals and for which `note` knows the stack, until none asks. Returns
@@ -123,7 +122,7 @@ impl Mutator {
     }
 
     fn note_stack(&self, lowest: usize) -> bool {
-        self.stack.note(lowest)
+        self.thread.stack().note(lowest)
     }
 
     fn note_interrupted(&self, at: &Interrupted, handler: usize) -> bool {
@@ -131,15 +130,16 @@ impl Mutator {
             false => handler,
             true => at.stack_pointer,
         };
-        self.stack.note_interrupted(at, handler)
+        self.thread.stack().note_interrupted(at, handler)
     }
 
     /// Sends its thread the signal that stops it. A thread that has ended without detaching counts as stopped from now
     /// on; the end of the collection detaches it.
     pub(super) fn send_signal(&self) {
         let Some(signal) = self.shared().stop_signal() else { return };
-        if signal::send(self.thread(), signal, mark()) == Sent::NoThread {
-            self.stack.clear(self.owner.swap(0, Ordering::Relaxed));
+        if signal::send(self.thread.number(), signal, mark()) == Sent::NoThread {
+            self.thread.clear_stack();
+            self.thread.disown();
             self.frames.clear();
             self.gate().leave(ThreadState::InNative);
         }
@@ -148,11 +148,11 @@ impl Mutator {
 
 impl Part for Mutator {
     fn place(&self) -> &Place<Mutator> {
-        &self.place
+        self.thread.place()
     }
 
     fn goes_on(&self) {
-        self.stack.go_on();
+        self.thread.stack().go_on();
     }
 
     fn is_sent_signals(&self) -> bool {

@@ -12,7 +12,9 @@
 //! | `switch` | switches to another stack |
 //! | `barrier` | the write barrier |
 //! | `store_buffer` | the stores that the next young collection has to know |
-//! | `recent` | a cache of shapes |
+//! | `thread` | its thread: who it is, whether it runs, its stacks |
+//! | `types` | the types that its thread allocates |
+//! | `type_cache` | the cache of their shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
@@ -27,38 +29,37 @@ pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod no_preempt;
-mod recent;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
 mod stop;
 mod store_buffer;
-mod switch;
+pub(crate) mod switch;
+mod thread;
 pub(crate) mod thread_record;
+mod type_cache;
+pub(crate) mod types;
 
-use crate::error::{AllocError, MisuseError};
-use crate::heap::object_type::ObjectType;
+use crate::error::MisuseError;
 use crate::inject::Fault;
-use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
+use crate::roots::{Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_heap::{
-    Address, AllocBuffer, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, YoungPagesView,
-    publication,
-};
-use heapwood_os::threads::stack::{thread_id, thread_pointer};
+use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_heap::{Address, AllocBuffer, MAX_SHAPES, Object, Owner, ShapeId, ThreadCache, publication};
+use heapwood_os::threads::stack::thread_pointer;
 use heapwood_os::threads::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
-use recent::RecentShapes;
 use region::Regions;
-use registry::{Member, Members};
+use registry::{Link, Member, Members};
 use stop::Gate;
 pub(crate) use stop::ThreadState;
-use store_buffer::StoreBuffer;
-use thread_record::{Place, ThreadRecord};
+use store_buffer::RecordedStores;
+use thread::MutatorThread;
+use thread_record::ThreadRecord;
+use type_cache::TypeCache;
 
 /// A thread's part in a heap.
 #[repr(C)]
@@ -71,29 +72,17 @@ pub struct Mutator {
     reserved: [usize; 6],
     buffers: [AllocBuffer; MAX_SHAPES],
     // Private from here on.
-    /// Whether this thread may touch the heap (`stop`).
-    state: Futex,
-    thread: AtomicU32,
-    /// The thread pointer of its thread; 0 once that is detached.
-    owner: AtomicUsize,
+    thread: MutatorThread<Mutator>,
     /// The first field of its heap, by a pointer that may lead to all of the heap.
     heap: NonNull<State>,
-    stack: ThreadStack,
-    /// The next of its heap's mutators, or of those kept for reuse.
-    next: Cell<*const Mutator>,
-    /// Its thread's record, which lives as long as the thread.
-    record: *const ThreadRecord<Mutator>,
-    /// Its links in that record.
-    place: Place<Mutator>,
-    regions: Regions,
-    stores: StoreBuffer,
-    /// The table of young pages in this cycle, which the barrier reads.
-    ages: Cell<YoungPagesView>,
-    /// The client writes values of masked types whole before it commits them.
-    whole: Cell<bool>,
-    recent: RecentShapes,
-    memory: Cell<Option<Reservation>>,
-    local: ThreadCache,
+    /// Its place among its heap's mutators, and the memory that it lies in.
+    link: Link<Mutator>,
+    /// What the barrier has recorded.
+    stores: RecordedStores,
+    /// The types that its thread allocates.
+    type_cache: TypeCache,
+    /// The spans and pages that its thread owns, beside the allocation buffers.
+    cache: ThreadCache,
     client: Client,
 }
 
@@ -127,8 +116,8 @@ impl Mutator {
         // SAFETY: the memory is committed, aligned and used by nobody else.
         unsafe {
             (&raw mut (*place).heap).write(heap);
-            (&raw mut (*place).recent).write(RecentShapes::new());
-            (&raw mut (*place).memory).write(Cell::new(Some(memory)));
+            (&raw mut (*place).type_cache).write(TypeCache::new());
+            (&raw mut (*place).link).write(Link::new(memory));
             Ok(NonNull::new_unchecked(place))
         }
     }
@@ -150,16 +139,9 @@ impl Mutator {
             (&raw mut (*place).poll).write(Futex::new(0));
             (&raw mut (*place).barrier).write(AtomicU32::new(0));
             (&raw mut (*place).frames).write(Frames::new());
-            (&raw mut (*place).state).write(Futex::new(0));
-            (&raw mut (*place).thread).write(AtomicU32::new(thread_id()));
-            (&raw mut (*place).owner).write(AtomicUsize::new(thread_pointer()));
-            (&raw mut (*place).stack).write(stack);
-            (&raw mut (*place).record).write(record);
-            (&raw mut (*place).place).write(Place::new());
-            (&raw mut (*place).regions).write(Regions::new());
-            (&raw mut (*place).stores).write(StoreBuffer::new());
-            (&raw mut (*place).ages).write(Cell::new((*place).heap.as_ref().space().ages()));
-            (&raw mut (*place).whole).write(Cell::new(false));
+            (&raw mut (*place).thread).write(MutatorThread::here(stack, record));
+            (&raw mut (*place).stores).write(RecordedStores::new((*place).heap.as_ref().space().ages()));
+            (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
         }
     }
@@ -167,7 +149,7 @@ impl Mutator {
     /// Takes the mutator from its thread. It needs nothing of the stack, so it may run on any stack; a collector then
     /// sees a mutator that is as good as stopped.
     pub(crate) fn give_up(&self) {
-        self.stack.clear(self.owner.load(Ordering::Relaxed));
+        self.thread.clear_stack();
         self.frames.clear();
         self.record().quit(self);
         // Wakes a thread that waits for it to leave, or for memory that it had cached.
@@ -182,26 +164,24 @@ impl Mutator {
     /// Whether its thread is in a no-preempt region, or was a moment ago. The caller holds the registry's lock, so that
     /// thread exists.
     pub(crate) fn is_in_no_preempt(&self) -> bool {
-        // SAFETY: the record lives as long as its thread, which waits for the lock before it ends; the owner of a
-        // thread that is gone is 0. The words that are read are atomic.
-        self.owner.load(Ordering::Relaxed) != 0 && unsafe { &*self.record }.is_in_no_preempt()
+        self.thread.is_in_no_preempt()
     }
 
     /// In a forked child: gives its thread, the calling one, its number in this process. Nobody asks it to stop.
-    pub(crate) fn is_this_process(&self, thread: u32) {
-        self.thread.store(thread, Ordering::Relaxed);
+    pub(crate) fn enter_child(&self, thread: u32) {
+        self.thread.set_number(thread);
         self.poll.store(0, Ordering::Relaxed);
     }
 
     /// Its blocking regions.
     pub(crate) fn regions(&self) -> &Regions {
-        &self.regions
+        self.thread.regions()
     }
 
-    /// Its thread's mutators.
+    /// Its thread's mutators; the caller is that thread (contract 2 of `assign`).
+    #[inline(always)]
     pub(crate) fn record(&self) -> &ThreadRecord<Mutator> {
-        // SAFETY: contract 2 of `assign`: only this mutator's thread uses it, and this is that thread.
-        unsafe { &*self.record }
+        self.thread.record()
     }
 
     /// The first field of its heap, by a pointer that may lead to all of the heap.
@@ -216,24 +196,15 @@ impl Mutator {
         unsafe { self.heap.as_ref() }
     }
 
-    /// From now on, cells of types that a mask or a program describes are not zeroed; cells of slices are.
-    ///
-    /// # Safety
-    /// 1. Every such cell is written in all words of its mask or program between [`Mutator::reserve`] and
-    ///    [`AllocBuffer::commit`]; [`Mutator::allocate`] is not called for such types.
-    /// 2. A slice of elements described by a program has a header.
-    pub unsafe fn write_values_whole(&self) {
-        self.whole.set(true);
-    }
-
-    /// Whether [`Mutator::write_values_whole`] was called.
-    pub(crate) fn writes_values_whole(&self) -> bool {
-        self.whole.get()
-    }
-
     /// The system's number of its thread.
     pub fn thread(&self) -> u32 {
-        self.thread.load(Ordering::Relaxed)
+        self.thread.number()
+    }
+
+    /// The frames of its thread's shadow stack.
+    #[inline(always)]
+    pub fn frames(&self) -> &Frames {
+        &self.frames
     }
 
     /// Words for the client that attached the thread; the library does not read them.
@@ -271,10 +242,10 @@ impl Mutator {
     /// The right to its allocation buffers: the holder of a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
     pub(crate) fn owned(&self) -> Owner<'_> {
-        // SAFETY: the array is part of this mutator and has the right length, and so has `local`; both have been used
+        // SAFETY: the array is part of this mutator and has the right length, and so has `cache`; both have been used
         // with this heap only. A mutator is neither Send nor Sync, and a collector uses only stopped ones.
         unsafe {
-            self.shared().space().owner(NonNull::new_unchecked(self.buffers.as_ptr().cast_mut()), &self.local)
+            self.shared().space().owner(NonNull::new_unchecked(self.buffers.as_ptr().cast_mut()), &self.cache)
         }
     }
 
@@ -290,7 +261,7 @@ impl Mutator {
         let cells = self.keeps_runs() && !self.shared().faults().fails(Fault::CellUnscanned);
         ThreadRoots {
             frames: &self.frames,
-            stack: stack.then_some(&self.stack),
+            stack: stack.then_some(self.thread.stack()),
             arenas: self.owned(),
             cells: cells.then(|| self.owned().keeping_runs(true)),
         }
@@ -305,7 +276,7 @@ impl Mutator {
     #[inline]
     pub fn check(&self) -> Result<(), MisuseError> {
         let here = thread_pointer();
-        if self.owner.load(Ordering::Relaxed) != here || !self.gate().is_running() {
+        if self.thread.owner() != here || !self.gate().is_running() {
             return Err(self.misuse());
         }
         if self.shared().marking_threads().is_marking(here) {
@@ -316,7 +287,7 @@ impl Mutator {
 
     #[cold]
     fn misuse(&self) -> MisuseError {
-        match self.owner.load(Ordering::Relaxed) {
+        match self.thread.owner() {
             0 => MisuseError::Detached,
             owner if owner != thread_pointer() => {
                 match self.shared().marking_threads().is_helping(thread_pointer()) {
@@ -330,57 +301,6 @@ impl Mutator {
             _ => MisuseError::Tracing,
         }
     }
-
-    /// Links a frame of the shadow stack.
-    ///
-    /// # Safety
-    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
-    /// 2. Frames are popped in the reverse order.
-    #[inline]
-    pub unsafe fn push_frame(&self, frame: NonNull<Frame>) {
-        // SAFETY: contracts 1 and 2.
-        unsafe { self.frames.push(frame) };
-    }
-
-    /// Unlinks the topmost frame.
-    ///
-    /// # Safety
-    /// 1. There is one.
-    #[inline]
-    pub unsafe fn pop_frame(&self) {
-        // SAFETY: contract 1.
-        unsafe { self.frames.pop() };
-    }
-
-    /// The shape of objects of `bytes` bytes that are scanned as `scan` says; recent answers are cached.
-    #[inline]
-    pub fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
-        let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
-        self.recent.get(class, scan, || self.look_up_shape(bytes, scan))
-    }
-
-    /// The same for a constant `scan`, which is quicker.
-    #[inline(always)]
-    pub fn shape_for_constant(&self, bytes: usize, scan: &'static Scan) -> Result<ShapeId, AllocError> {
-        let class = SizeClass::of(bytes).map_or(u16::MAX, |c| c.index() as u16);
-        self.recent.get_constant(class, scan, || self.look_up_shape(bytes, *scan))
-    }
-
-    #[cold]
-    fn look_up_shape(&self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
-        let _no_preempt = self.record().no_preempt();
-        self.shared().space().layouts().shape_for(bytes, scan).map_err(AllocError::Layout)
-    }
-
-    /// The type of objects of `bytes` bytes (not 0) that are scanned as `scan` says; it uses the same cache.
-    ///
-    /// # Errors
-    /// The heap has no room for another layout, or the mutator cannot be used now: the cache is its thread's.
-    #[inline]
-    pub fn type_for(&self, bytes: usize, scan: Scan) -> Result<ObjectType, AllocError> {
-        self.check().map_err(AllocError::Misuse)?;
-        Ok(ObjectType::new(bytes, self.shape_for(bytes, scan)?))
-    }
 }
 
 impl Members<'_, Mutator> {
@@ -392,19 +312,19 @@ impl Members<'_, Mutator> {
 
 impl Member for Mutator {
     fn gate(&self) -> Gate<'_> {
-        Gate::new(&self.poll, &self.state)
+        self.thread.gate(&self.poll)
     }
 
     fn next(&self) -> &Cell<*const Mutator> {
-        &self.next
+        self.link.next()
     }
 
     fn join(&self) {
-        self.update_barrier();
+        self.barrier().begin_cycle();
     }
 
     fn flush(&self) {
-        self.stores.close();
+        self.stores.buffer().close();
         self.owned().flush();
     }
 
@@ -413,22 +333,22 @@ impl Member for Mutator {
     }
 
     fn is_of(&self, thread: usize) -> bool {
-        self.owner.load(Ordering::Relaxed) == thread
+        self.thread.owner() == thread
     }
 
     fn is_gone(&self) -> bool {
-        self.owner.load(Ordering::Relaxed) == 0
+        self.thread.owner() == 0
     }
 
     fn retire(&self) -> bool {
-        self.leave_arenas();
-        self.owner.store(0, Ordering::Relaxed);
+        self.arenas().leave_all();
+        self.thread.disown();
         // In verify mode no mutator is used again, either.
         self.shared().verifies()
     }
 
     unsafe fn release(this: NonNull<Self>) {
         // SAFETY: `map` mapped it; by contract 1 nothing refers to it when it goes.
-        drop(unsafe { this.as_ref() }.memory.take());
+        drop(unsafe { this.as_ref() }.link.take_memory());
     }
 }

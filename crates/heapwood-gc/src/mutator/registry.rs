@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{ForkLock, TimedLock};
+use heapwood_os::{ForkLock, Reservation, TimedLock};
 
 /// The most spare mutators.
 const SPARE: usize = 16;
@@ -51,6 +51,31 @@ pub(crate) trait Member: Sized {
     /// # Safety
     /// 1. It is in no list, and nobody uses it.
     unsafe fn release(this: NonNull<Self>);
+}
+
+/// A mutator's place in its heap's registry.
+pub(crate) struct Link<M> {
+    /// The next of its heap's mutators, or of those kept for reuse.
+    next: Cell<*const M>,
+    /// The memory that it lies in.
+    memory: Cell<Option<Reservation>>,
+}
+
+impl<M> Link<M> {
+    /// The place of a mutator in no list, which lies in this memory.
+    pub(super) const fn new(memory: Reservation) -> Self {
+        Link { next: Cell::new(core::ptr::null()), memory: Cell::new(Some(memory)) }
+    }
+
+    /// The next in its list.
+    pub(super) fn next(&self) -> &Cell<*const M> {
+        &self.next
+    }
+
+    /// The memory that it lies in; the mutator is gone when the result is dropped.
+    pub(super) fn take_memory(&self) -> Option<Reservation> {
+        self.memory.take()
+    }
 }
 
 /// The mutators of a heap.

@@ -64,12 +64,12 @@ impl Mutator {
     pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
         with_registers_pushed(|lowest| {
             let record = self.record();
-            if !self.stack.note(lowest) {
+            if !self.thread.stack().note(lowest) {
                 return Err(MisuseError::OtherStack);
             }
             // Asked before the thread leaves: other threads may take its cached memory afterwards.
             let holds = how == ThreadState::InNative && record.iter().any(|m| m.owned().holds_something());
-            let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(&self.stack), how));
+            let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(self.thread.stack()), how));
             let _back = Back { record, left };
             if how == ThreadState::InNative {
                 record.iter().for_each(|m| m.shared().wakeup().tell(|| holds));
@@ -81,9 +81,9 @@ impl Mutator {
     /// Notes that its stack is in use from `lowest` on; false if that does not lie in it. If only the end of its stack
     /// is known, the thread is on it if the stack `beside` has the same end.
     fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: ThreadState) -> bool {
-        let noted = self.stack.note_beside(lowest, beside);
+        let noted = self.thread.stack().note_beside(lowest, beside);
         if noted && how == ThreadState::InNative {
-            self.regions.begin();
+            self.thread.regions().begin();
             if self.shared().verifies() {
                 // So that inline allocation inside the region reaches the slow path, which reports the misuse.
                 self.flush();

@@ -1,15 +1,83 @@
-//! A mutator's part of the remembered set: the chunk that it fills, and a cache of recent entries, so that a slot that
-//! is stored into again and again is remembered once. Invariant: it belongs to its thread, or to a collector that has
+//! A mutator's part of the remembered set: the table of young pages, by which most stores pass; the chunk that it fills;
+//! and a cache of recent entries, so that a slot that is stored into again and again is remembered once. Invariant: it belongs to its thread, or to a collector that has
 //! stopped that; a cached entry is in a chunk of this cycle.
 
 use crate::state::remembered::{OBJECT, RANGE, RememberedChunk, RememberedSet, SHADED, SLOT};
 use core::cell::Cell;
 use core::ptr::null_mut;
+use heapwood_heap::{ObjectRef, Space, YoungPagesView};
 
 /// Entries of the cache.
 const PLACES: usize = 64;
 /// A store into a page that is not young counts as N, because its path reads more words that may miss the cache.
 const LONG: u64 = 4;
+
+/// The part of a mutator for the stores that its barrier records.
+pub(super) struct RecordedStores {
+    buffer: StoreBuffer,
+    /// The table of young pages in this cycle.
+    ages: Cell<YoungPagesView>,
+}
+
+impl RecordedStores {
+    pub(super) const fn new(ages: YoungPagesView) -> Self {
+        RecordedStores { buffer: StoreBuffer::new(), ages: Cell::new(ages) }
+    }
+
+    /// A cycle begins, with this table and this limit of stores.
+    pub(super) fn begin_cycle(&self, ages: YoungPagesView, most: u64) {
+        self.ages.set(ages);
+        self.buffer.allow(most);
+    }
+
+    /// The entries.
+    #[inline(always)]
+    pub(super) fn buffer(&self) -> &StoreBuffer {
+        &self.buffer
+    }
+
+    /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
+    #[inline(always)]
+    pub(super) fn is_remembered(&self, space: &Space, slot: usize) -> bool {
+        let (ages, extent) = (self.ages.get(), space.extent());
+        let offset = ages.offset(slot);
+        // SAFETY: the slot lies below the extent, and the view is of this cycle.
+        offset < extent && !unsafe { ages.is_young_page(offset) }
+    }
+
+    /// Whether a store of `value` into a slot may have to be remembered; most stores need only this test.
+    #[inline(always)]
+    pub(super) fn may_be_remembered(
+        &self,
+        space: &Space,
+        object: Option<ObjectRef>,
+        slot: usize,
+        value: usize,
+    ) -> bool {
+        let ages = self.ages.get();
+        let extent = space.extent();
+        let (at, target) = (ages.offset(slot), ages.offset(value));
+        // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
+        // view is of this cycle.
+        unsafe {
+            if at >= extent || ages.is_young_page(at) {
+                return false;
+            }
+            self.buffer.count_long();
+            // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
+            // those with new objects, in any case.
+            let is_known = || {
+                (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
+                    && !space.layouts().has_trace_functions()
+            };
+            let is_new = || {
+                let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
+                !ages.is_in_arena(at) && object.is_some_and(is_new)
+            };
+            !(value == 0 || is_known() || is_new() || self.buffer.has_slot(slot))
+        }
+    }
+}
 
 /// The store buffer of a mutator.
 pub(super) struct StoreBuffer {

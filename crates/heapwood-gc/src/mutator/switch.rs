@@ -7,7 +7,19 @@ use super::safepoint::with_registers_pushed;
 use crate::error::StackError;
 use crate::roots::StackRef;
 
+/// The stacks that a mutator's thread switches between.
+#[derive(Clone, Copy)]
+pub struct MutatorStacks<'m>(&'m Mutator);
+
 impl Mutator {
+    /// The stacks that its thread switches between.
+    #[inline(always)]
+    pub fn stacks(&self) -> MutatorStacks<'_> {
+        MutatorStacks(self)
+    }
+}
+
+impl MutatorStacks<'_> {
     /// Pushes the thread's registers and calls `jump`, which leaves the stack for another (`None`: the stack with which
     /// the thread was attached). It returns when somebody switches back, perhaps on another thread: so do not use the
     /// mutator afterwards unless you know that the thread is the same.
@@ -19,14 +31,10 @@ impl Mutator {
     /// # Safety
     /// 1. `jump` leaves the stack for `to` before anything else is announced for this thread, and returns when somebody
     ///    has announced a switch back and made it. The words of each stack stay readable while it is registered.
-    pub unsafe fn switch_stack<R>(
-        &self,
-        to: Option<StackRef>,
-        jump: impl FnOnce() -> R,
-    ) -> Result<R, StackError> {
+    pub unsafe fn switch<R>(self, to: Option<StackRef>, jump: impl FnOnce() -> R) -> Result<R, StackError> {
         with_registers_pushed(|lowest| {
             // SAFETY: the registers were pushed, and `jump` leaves the stack as contract 1 requires.
-            unsafe { self.announce_stack(to, lowest) }?;
+            unsafe { self.announce(to, lowest) }?;
             Ok(jump())
         })
     }
@@ -35,13 +43,13 @@ impl Mutator {
     /// words of its current stack from `lowest` on are in use. Until it has switched it may be stopped on either.
     ///
     /// # Errors
-    /// As for [`Mutator::switch_stack`].
+    /// As for [`MutatorStacks::switch`].
     ///
     /// # Safety
-    /// 1. As for [`Mutator::switch_stack`], for the code after the call; and the registers that the thread will need
+    /// 1. As for [`MutatorStacks::switch`], for the code after the call; and the registers that the thread will need
     ///    again lie at `lowest` or above.
-    pub unsafe fn announce_stack(&self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
-        self.check().map_err(StackError::Misuse)?;
-        self.stack.switch(to, lowest)
+    pub unsafe fn announce(self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
+        self.0.check().map_err(StackError::Misuse)?;
+        self.0.thread.stack().switch(to, lowest)
     }
 }

@@ -68,8 +68,8 @@ impl Forks for Heap {
         true
     }
 
-    fn refuse_arena(&self, handle: usize) -> Option<ArenaError> {
-        Heap::refuse_arena(self, handle)
+    fn arena_handle_error(&self, handle: usize) -> Option<ArenaError> {
+        Heap::arena_handle_error(self, handle)
     }
 
     fn before_fork(&self, patience: &Patience) -> bool {
@@ -115,7 +115,7 @@ impl Forks for Heap {
         // Other threads' unreported stores are lost.
         state.remembered().overflow();
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
-        mine.for_each(|m| m.is_this_process(thread_id()));
+        mine.for_each(|m| m.enter_child(thread_id()));
         self.registry().adopt(thread_pointer());
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
         self.background().forget_thread();

@@ -7,7 +7,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use heapwood_os::diagnose::message::corrupt;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
-/// through [`Mutator::push_frame`](crate::Mutator::push_frame) or inline.
+/// through [`Frames::push`] or inline.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Frame {
@@ -21,7 +21,7 @@ pub struct Frame {
 
 /// The frames of one thread: a pointer to the topmost, which inline code outside this library writes.
 #[repr(transparent)]
-pub(crate) struct Frames(Cell<*mut Frame>);
+pub struct Frames(Cell<*mut Frame>);
 
 impl Frames {
     pub(crate) const fn new() -> Self {
@@ -31,9 +31,10 @@ impl Frames {
     /// Links a frame.
     ///
     /// # Safety
-    /// 1. The frame and its slots stay readable until it is popped, and frames are popped in the reverse order.
+    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
+    /// 2. Frames are popped in the reverse order.
     #[inline]
-    pub(crate) unsafe fn push(&self, frame: NonNull<Frame>) {
+    pub unsafe fn push(&self, frame: NonNull<Frame>) {
         // SAFETY: contract 1.
         unsafe { (*frame.as_ptr()).prev = self.0.get() };
         // A signal may stop the thread between any two instructions, so a frame is complete before it is linked.
@@ -46,7 +47,7 @@ impl Frames {
     /// # Safety
     /// 1. There is one.
     #[inline]
-    pub(crate) unsafe fn pop(&self) {
+    pub unsafe fn pop(&self) {
         // SAFETY: contract 1.
         self.0.set(unsafe { (*self.0.get()).prev });
         // The frame's memory is not reused before it is unlinked.

@@ -31,8 +31,7 @@ mod table;
 mod visitor;
 mod words_in_use;
 
-pub use frames::Frame;
-pub(crate) use frames::Frames;
+pub use frames::{Frame, Frames};
 pub use handles::Handle;
 pub(crate) use handles::{Handles, MAX_HANDLES};
 pub(crate) use other_stacks::OtherStacks;

@@ -31,11 +31,11 @@ impl Values {
 
 impl Arena {
     pub(crate) fn open(mutator: &Mutator, kind: ArenaKind) -> Self {
-        Arena(mutator.open_arena(kind, false).unwrap())
+        Arena(mutator.arenas().open(kind, false).unwrap())
     }
 
     pub(crate) fn open_zeroed(mutator: &Mutator, kind: ArenaKind) -> Self {
-        Arena(mutator.open_arena(kind, true).unwrap())
+        Arena(mutator.arenas().open(kind, true).unwrap())
     }
 
     pub(crate) fn header(&self) -> &ArenaHeader {
@@ -48,7 +48,7 @@ impl Arena {
         match self.header().peek(values.key, values.layout.bytes() * count) {
             Some(at) => Ok(at),
             // SAFETY: the header is of this heap, which the mutator's borrow keeps.
-            None => unsafe { mutator.reserve_in_arena(self.header(), (values.key, values.layout), count) },
+            None => unsafe { mutator.arenas().reserve(self.header(), (values.key, values.layout), count) },
         }
     }
 
@@ -76,7 +76,7 @@ impl Arena {
         match self.header().take_data(bytes, align) {
             Some(at) => Ok(at),
             // SAFETY: the header is of this heap, which the mutator's borrow keeps.
-            None => unsafe { mutator.take_arena_data(self.header(), bytes, align) },
+            None => unsafe { mutator.arenas().take_data(self.header(), bytes, align) },
         }
     }
 
@@ -86,16 +86,16 @@ impl Arena {
 
     pub(crate) fn close(self, mutator: &Mutator) {
         // SAFETY: the header is of this heap; tests have put away what refers to its values.
-        unsafe { mutator.close_arena(self.header()) }.unwrap();
+        unsafe { mutator.arenas().close(self.header()) }.unwrap();
     }
 
     pub(crate) fn empty(&self, mutator: &Mutator) {
         // SAFETY: as above.
-        unsafe { mutator.empty_arena(self.header()) }.unwrap();
+        unsafe { mutator.arenas().empty(self.header()) }.unwrap();
     }
 
     pub(crate) fn leave(self, mutator: &Mutator) {
         // SAFETY: the header is of this heap.
-        unsafe { mutator.leave_arena(self.header()) }.unwrap();
+        unsafe { mutator.arenas().leave(self.header()) }.unwrap();
     }
 }

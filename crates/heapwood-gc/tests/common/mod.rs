@@ -81,7 +81,7 @@ impl<'m, const N: usize> Framed<'m, N> {
         let mut slots = Box::new([0; N]);
         let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: N, slots: slots.as_mut_ptr() });
         // SAFETY: both boxes live until the frame is popped in `drop`; guards are dropped in reverse order.
-        unsafe { mutator.push_frame(NonNull::from(&mut *frame)) };
+        unsafe { mutator.frames().push(NonNull::from(&mut *frame)) };
         Framed { mutator, frame, slots }
     }
 
@@ -101,7 +101,7 @@ impl<'m, const N: usize> Framed<'m, N> {
 impl<const N: usize> Drop for Framed<'_, N> {
     fn drop(&mut self) {
         // SAFETY: pushed in `new`, and the topmost.
-        unsafe { self.mutator.pop_frame() };
+        unsafe { self.mutator.frames().pop() };
     }
 }
 
@@ -164,7 +164,9 @@ pub(crate) fn put(object: usize, word: usize, value: usize) {
 /// Writes a pointer through the barrier.
 pub(crate) fn link(mutator: &Mutator, object: usize, word: usize, to: usize) {
     // SAFETY: the tests name slots of objects that exist, and store addresses of objects.
-    unsafe { mutator.write(ObjectRef::new(object), (object as *mut usize).add(word), Address::new(to)) };
+    unsafe {
+        mutator.barrier().write(ObjectRef::new(object), (object as *mut usize).add(word), Address::new(to))
+    };
 }
 
 /// Puts `n` nodes in front of the list whose head `keep` holds; node `i` holds `seed + i`. Word 0 leads on.

@@ -51,7 +51,7 @@ impl World {
     /// Opens an arena; returns where its header is. May collect.
     pub(crate) fn open_arena(&mut self) -> Result<(Arena, ArenaKind), AllocError> {
         let kind = [ArenaKind::Borrowed, ArenaKind::Escaping][self.rng.below(2)];
-        let header = self.mutator().open_arena(kind, self.next_zeroes())?;
+        let header = self.mutator().arenas().open(kind, self.next_zeroes())?;
         self.opened += 1;
         Ok((Arena(header), kind))
     }
@@ -116,7 +116,7 @@ impl World {
                     let edge = self.edge(id, to);
                     if zeroed {
                         // It exists already.
-                        self.mutator().note_init(ObjectRef::new(at), self.slot_ptr(id, word), 1);
+                        self.mutator().barrier().note_init(ObjectRef::new(at), self.slot_ptr(id, word), 1);
                     }
                     // SAFETY: the word is a slot of the new value.
                     unsafe { self.slot_ptr(id, word).write(self.value(Some(edge))) };
@@ -138,7 +138,7 @@ impl World {
     pub(crate) fn pass(&mut self, open: usize, kind: usize) -> Result<usize, AllocError> {
         let (arena, ty, m) = (self.arenas[open].arena, self.kinds.all[kind].ty, self.mutator());
         // SAFETY: the header is of this heap.
-        let made = unsafe { m.allocate_external(arena.header(), || m.allocate(ty)) }?;
+        let made = unsafe { m.arenas().allocate_external(arena.header(), || m.allocate(ty)) }?;
         Ok(made.as_ptr() as usize)
     }
 
@@ -257,7 +257,7 @@ impl World {
             if clears && exists.get(id.0).is_none_or(|&exists| exists) {
                 let (base, slot) = (ObjectRef::new(self.addr(id)), self.slot_ptr(id, word));
                 // SAFETY: the object exists, and the word is a slot of it.
-                unsafe { self.mutator().write(base, slot, Address::new(0)) };
+                unsafe { self.mutator().barrier().write(base, slot, Address::new(0)) };
             }
             self.note_slot(id, word, None);
             if !clears {

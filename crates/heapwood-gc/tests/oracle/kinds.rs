@@ -148,7 +148,7 @@ impl Maker<'_> {
         let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
         let scan = slice_scan(&described, header as u8).unwrap();
         let size = (header + words * n) * WORD;
-        let ty = self.mutator.type_for(size, scan).unwrap();
+        let ty = self.mutator.types().type_for(size, scan).unwrap();
         assert_eq!(self.heap.space().layouts().shape(ty.shape()).kind(), ScanKind::Slice);
         let slots = (0..n).flat_map(|e| inside.iter().map(move |&s| (header + e * words) as u32 + s));
         self.add(name, weight, ty, slots.collect(), Slots::Precise);
@@ -172,7 +172,7 @@ impl Maker<'_> {
         let (header, n) = slice.unwrap_or((0, 1));
         let size = (header + words * n) * WORD;
         let sliced =
-            self.mutator.type_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
+            self.mutator.types().type_for(size, Scan::Program { header: header as u8, program: id }).unwrap();
         assert_eq!(self.heap.space().layouts().shape(sliced.shape()).kind(), ScanKind::Program);
         assert!(slice.is_some() || sliced == ty);
         let inside: Vec<usize> = (0..words).filter(|&w| composed.bits[w]).collect();

@@ -462,7 +462,7 @@ impl World {
                 {
                     // An array that is filled as what is put into it is made.
                     let edge = self.edge(object, id);
-                    self.mutator().note_init(
+                    self.mutator().barrier().note_init(
                         ObjectRef::new(self.addr(object)),
                         self.slot_ptr(object, word),
                         1,
@@ -527,7 +527,8 @@ impl World {
         match self.rng.below(4) {
             0 => {
                 // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
-                let done = unsafe { self.mutator().cas(base, slot, Address::new(old), Address::new(new)) };
+                let done =
+                    unsafe { self.mutator().barrier().cas(base, slot, Address::new(old), Address::new(new)) };
                 if done != Ok(()) {
                     return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
                 }
@@ -535,7 +536,9 @@ impl World {
             1 => {
                 let wrong = old ^ 8;
                 // SAFETY: as above.
-                let done = unsafe { self.mutator().cas(base, slot, Address::new(wrong), Address::new(new)) };
+                let done = unsafe {
+                    self.mutator().barrier().cas(base, slot, Address::new(wrong), Address::new(new))
+                };
                 if done != Err(Address::new(old)) {
                     return Err(format!("a compare-and-swap that should fail gave {done:x?}"));
                 }
@@ -543,11 +546,11 @@ impl World {
             }
             2 => {
                 // SAFETY: as above; the source is a local.
-                unsafe { self.mutator().copy(base, slot, &raw const new, 1) };
+                unsafe { self.mutator().barrier().copy(base, slot, &raw const new, 1) };
             }
             _ => {
                 // SAFETY: as above.
-                unsafe { self.mutator().write(base, slot, Address::new(new)) };
+                unsafe { self.mutator().barrier().write(base, slot, Address::new(new)) };
             }
         }
         self.note_slot(object, word, edge);
@@ -572,7 +575,7 @@ impl World {
         while left > 0 {
             let n = 1 + self.rng.below(left);
             let values: Vec<_> = (0..n).map(|_| self.walk().map(|to| self.edge(object, to))).collect();
-            self.mutator().note_init(base, self.slot_ptr(object, word), n);
+            self.mutator().barrier().note_init(base, self.slot_ptr(object, word), n);
             for edge in values {
                 // SAFETY: the word is a slot of an object that exists.
                 unsafe { self.slot_ptr(object, word).write(self.value(edge)) };
@@ -607,7 +610,7 @@ impl World {
         for (id, word, _) in places.into_iter().filter(|place| place.0 != victim) {
             let (base, slot) = (ObjectRef::new(self.addr(id)), self.slot_ptr(id, word));
             // SAFETY: the object exists, and the word is a slot of it.
-            unsafe { self.mutator().write(base, slot, Address::new(0)) };
+            unsafe { self.mutator().barrier().write(base, slot, Address::new(0)) };
             self.note_slot(id, word, None);
         }
         let at = NonNull::new(self.addr(victim) as *mut u8).expect("no object is null");
@@ -659,7 +662,7 @@ impl World {
         let base = ObjectRef::new(self.addr(to));
         let (slot, words) = (self.slot_ptr(to, target), self.slot_ptr(from, source));
         // SAFETY: both objects can be reached, and the words are slots of them.
-        unsafe { self.mutator().copy(base, slot, words, n as usize) };
+        unsafe { self.mutator().barrier().copy(base, slot, words, n as usize) };
         for (i, edge) in edges.into_iter().enumerate() {
             self.note_slot(to, target + i as u32, edge);
             if let Some(stale) = stale[i] {

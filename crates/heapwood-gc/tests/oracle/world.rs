@@ -232,14 +232,14 @@ impl World {
         let mut slots = vec![0; n].into_boxed_slice();
         let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: slots.as_mut_ptr() });
         // SAFETY: frame and slots are in boxes that live until the frame is popped.
-        unsafe { self.mutator().push_frame(NonNull::from(&mut *frame)) };
+        unsafe { self.mutator().frames().push(NonNull::from(&mut *frame)) };
         self.frames.push(FrameBlock { frame, slots, means: vec![None; n] });
     }
 
     pub(crate) fn pop_frame(&mut self) {
         if let Some(top) = self.frames.pop() {
             // SAFETY: the frame was pushed, and is the topmost.
-            unsafe { self.mutator().pop_frame() };
+            unsafe { self.mutator().frames().pop() };
             assert!(top.frame.count == top.means.len());
         }
     }

@@ -114,7 +114,7 @@ impl Program {
     }
 
     fn marking(&mut self, steps: usize) -> Outcome {
-        if !self.world.mutator().begin_stepped_marking().unwrap() {
+        if !self.world.mutator().incremental_marking().begin().unwrap() {
             return Err("no marking began".into());
         }
         // What a young collection finds dead is free at once, and perhaps used again meanwhile.
@@ -128,7 +128,7 @@ impl Program {
                 return Ok(());
             }
             let edges = self.world.rng.below(self.play.edges);
-            let left = self.world.mutator().step_marking(edges).unwrap();
+            let left = self.world.mutator().incremental_marking().step(edges).unwrap();
             // What comes after all is marked is of less interest.
             if !left && edges > 0 && step > steps / 4 && self.world.rng.one_in(20) {
                 break;
@@ -138,7 +138,7 @@ impl Program {
     }
 
     fn end(&mut self, before: Vec<Id>) -> Outcome {
-        if !self.world.mutator().finish_marking().unwrap() {
+        if !self.world.mutator().incremental_marking().finish().unwrap() {
             return Err("the marking had ended".into());
         }
         self.done.markings += 1;

@@ -245,17 +245,17 @@ impl Program {
             (0, Some(second)) => second.store((base.get(), slot as usize, new.get())),
             (1, _) => {
                 // SAFETY: the object exists, the word is a slot of it, the value what that may hold.
-                let done = unsafe { mutator.cas(base, slot, Address::new(old), new) };
+                let done = unsafe { mutator.barrier().cas(base, slot, Address::new(old), new) };
                 if done != Ok(()) {
                     return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
                 }
             }
             // SAFETY: as above; the source is a local.
-            (2, _) => unsafe { mutator.copy(base, slot, &new.get(), 1) },
+            (2, _) => unsafe { mutator.barrier().copy(base, slot, &new.get(), 1) },
             // SAFETY: as above.
-            (3, _) => unsafe { mutator.write_inside(slot, new) },
+            (3, _) => unsafe { mutator.barrier().write_inside(slot, new) },
             // SAFETY: as above.
-            _ => unsafe { mutator.write(base, slot, new) },
+            _ => unsafe { mutator.barrier().write(base, slot, new) },
         }
         self.world.note_slot(object, word, edge);
         Ok(())
@@ -317,7 +317,7 @@ impl Program {
         let base = ObjectRef::new(world.addr(to.0));
         let (slot, words) = (world.slot_ptr(to.0, target), world.slot_ptr(from.0, source));
         // SAFETY: both objects exist, and the words are slots of them.
-        unsafe { world.mutator().copy(base, slot, words, n as usize) };
+        unsafe { world.mutator().barrier().copy(base, slot, words, n as usize) };
         for (i, edge) in edges.into_iter().enumerate() {
             world.note_slot(to.0, target + i as u32, edge);
             if let Some(stale) = stale[i] {

@@ -31,7 +31,9 @@ impl Second {
             tell.send(()).unwrap();
             while let Ok((object, slot, value)) = mutator.blocking(|| orders.recv()).unwrap() {
                 // SAFETY: the first thread names a slot of an object that exists, and what it may hold.
-                unsafe { mutator.write(ObjectRef::new(object), slot as *mut usize, Address::new(value)) };
+                unsafe {
+                    mutator.barrier().write(ObjectRef::new(object), slot as *mut usize, Address::new(value))
+                };
                 tell.send(()).unwrap();
             }
         });

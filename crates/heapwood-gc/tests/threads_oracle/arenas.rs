@@ -128,7 +128,7 @@ impl Via {
     /// It leads to another head, or to none (0).
     pub(crate) fn lead_to(&self, m: &Mutator, head: usize) {
         // SAFETY: the value lives, since a root leads to it or its arena is open; the word is its slot.
-        unsafe { m.write(ObjectRef::new(self.at.addr()), self.slot(), Address::new(head)) };
+        unsafe { m.barrier().write(ObjectRef::new(self.at.addr()), self.slot(), Address::new(head)) };
     }
 
     /// Compares it with what it must be.
@@ -176,7 +176,7 @@ impl Lodgings {
         };
         if self.open.is_empty() || self.open.len() < MOST_OPEN && rng.one_in(8) {
             let kind = [ArenaKind::Borrowed, ArenaKind::Escaping][rng.below(2)];
-            let arena = match m.open_arena(kind, rng.one_in(2)) {
+            let arena = match m.arenas().open(kind, rng.one_in(2)) {
                 Ok(header) => Arena(header),
                 Err(e) => return refused(e),
             };

@@ -56,7 +56,7 @@ impl<'w> Guest<'w> {
             let (at, slot) = (ObjectRef::new(new.as_ptr() as usize), new.as_ptr().cast::<usize>());
             // SAFETY: the object is new, and has these words; the head is an object's address, or null.
             unsafe {
-                self.mutator.write(at, slot, Address::new(self.root.load(Ordering::Relaxed)));
+                self.mutator.barrier().write(at, slot, Address::new(self.root.load(Ordering::Relaxed)));
                 slot.add(1).write(self.len);
             }
             self.root.store(new.as_ptr() as usize, Ordering::Relaxed);

@@ -63,14 +63,14 @@ impl Exchange {
     pub(crate) fn put(&self, mutator: &Mutator, slot: usize, at: usize) {
         let (object, place) = self.place(slot);
         // SAFETY: the object is held by its handle, the slot one of it and ours, the value an object's address.
-        unsafe { mutator.write(object, place, Address::new(at)) };
+        unsafe { mutator.barrier().write(object, place, Address::new(at)) };
     }
 
     /// Clears a slot that holds `at`, and gives it back.
     pub(crate) fn clear(&self, mutator: &Mutator, slot: usize, at: usize) -> Outcome {
         let (object, place) = self.place(slot);
         // SAFETY: as above.
-        let found = unsafe { mutator.cas(object, place, Address::new(at), Address::new(0)) };
+        let found = unsafe { mutator.barrier().cas(object, place, Address::new(at), Address::new(0)) };
         self.free.lock().unwrap().push(slot);
         found.map_err(|found| format!("slot {slot} of the shared objects holds {found:x?} and not {at:#x}"))
     }

@@ -135,7 +135,7 @@ impl<'w> Worker<'w> {
             self.guest = Some(Guest::new(companion)?);
         }
         // SAFETY: the frame and its slots live as long as the worker, which outlives its threads.
-        unsafe { mutator.push_frame(NonNull::from(&mut *self.frame)) };
+        unsafe { mutator.frames().push(NonNull::from(&mut *self.frame)) };
         self.free_roots.extend((0..FRAME).map(Root::Frame));
         let played = self.session(&mutator);
         // It is this thread's, and goes before it.
@@ -150,7 +150,7 @@ impl<'w> Worker<'w> {
             let _ = Attached::into_raw(mutator);
         } else {
             // SAFETY: the frame was pushed above, and is the topmost.
-            unsafe { mutator.pop_frame() };
+            unsafe { mutator.frames().pop() };
         }
         Ok(())
     }
@@ -361,7 +361,7 @@ impl<'w> Worker<'w> {
                 let edge = cluster.edge_to(kinds, parent, word, id, rng);
                 let at = cluster.get(parent).at.addr();
                 let slot = (at + word as usize * super::kinds::WORD) as *mut usize;
-                m.note_init(ObjectRef::new(at), slot, 1);
+                m.barrier().note_init(ObjectRef::new(at), slot, 1);
                 // SAFETY: the parent lives, and the word is a slot of it.
                 unsafe { slot.write(cluster.value(Some(&edge))) };
                 cluster.get_mut(parent).set_edge(word, Some(edge));
@@ -405,18 +405,18 @@ impl<'w> Worker<'w> {
         match self.rng.below(4) {
             0 => {
                 // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
-                let done = unsafe { m.cas(object, slot, Address::new(old), Address::new(new)) };
+                let done = unsafe { m.barrier().cas(object, slot, Address::new(old), Address::new(new)) };
                 if done != Ok(()) {
                     return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
                 }
             }
             1 => {
                 // SAFETY: as above; the source is a local.
-                unsafe { m.copy(object, slot, &raw const new, 1) };
+                unsafe { m.barrier().copy(object, slot, &raw const new, 1) };
             }
             _ => {
                 // SAFETY: as above.
-                unsafe { m.write(object, slot, Address::new(new)) };
+                unsafe { m.barrier().write(object, slot, Address::new(new)) };
             }
         }
         cluster.get_mut(from).set_edge(word, edge);
@@ -453,7 +453,7 @@ impl<'w> Worker<'w> {
         let n = (word as usize..kind.words()).take(most).take_while(is_empty).count();
         let at = cluster.get(from).at.addr();
         let slot = |w: usize| (at + w * super::kinds::WORD) as *mut usize;
-        m.note_init(ObjectRef::new(at), slot(word as usize), n);
+        m.barrier().note_init(ObjectRef::new(at), slot(word as usize), n);
         for w in word as usize..word as usize + n {
             let to = cluster.any(&mut self.rng);
             let edge = cluster.edge_to(kinds, from, w as u32, to, &mut self.rng);
@@ -651,7 +651,7 @@ impl<'w> Worker<'w> {
         for edge in &object.edges {
             let slot = (at + edge.word as usize * super::kinds::WORD) as *mut usize;
             // SAFETY: the object is in hand, and the word a slot of it.
-            unsafe { m.write(ObjectRef::new(at), slot, Address::new(0)) };
+            unsafe { m.barrier().write(ObjectRef::new(at), slot, Address::new(0)) };
         }
     }
 

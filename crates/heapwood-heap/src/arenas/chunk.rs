@@ -2,16 +2,12 @@
 //! three more facts in it: the end of its objects with pointers, that end at the last collection, and the next chunk of
 //! the arena's ring.
 //!
-//! ```text
-//!   free pages --take--> IN USE (an arena) --close, sweep--> FREE (for the next arena) --idle--> free pages
-//!                           ^                 |                 ^
-//!                           +--- take --------|-----------------+ a full marking has met no pointer into it
-//!                                             +--> QUARANTINED (addresses without memory)
-//! ```
+//! The states of a chunk are those of `state`.
 //!
 //! Invariants: a chunk in use is in one ring, and exists as an object; any other does not exist. Its pages keep the
 //! arena kind until a full marking has met no pointer into it, so a dangling pointer always leads to an arena chunk.
 
+use super::state::{ArenaState, transition};
 use crate::spans::span::Span;
 use core::sync::atomic::Ordering;
 use heapwood_os::HUGE_PAGE;
@@ -40,18 +36,6 @@ pub(crate) fn size_of_pages(pages: PageCount) -> usize {
 
 /// Longer values live in the heap: with a quarter of a huge chunk, no chunk loses more than that at its end.
 pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
-
-/// The state of an arena chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum ArenaChunkState {
-    /// An arena has it.
-    InUse = 1,
-    /// It is for the next arena.
-    Free = 2,
-    /// It is for no arena, and has no memory.
-    Quarantined = 3,
-}
 
 /// The flags of a chunk. MET: a marking has met a pointer into it while no arena had it. INSIDE: it has marks of its
 /// inside. PROMISED: its closing promised that nothing refers to it. GIVEN_UP: its arena gave it up during a marking,
@@ -87,16 +71,19 @@ impl<'s> ArenaChunk<'s> {
     }
 
     /// Its state.
-    pub(crate) fn state(self) -> ArenaChunkState {
-        match self.0.held_bits().load(Ordering::Acquire) {
-            1 => ArenaChunkState::InUse,
-            2 => ArenaChunkState::Free,
-            _ => ArenaChunkState::Quarantined,
-        }
+    #[inline]
+    pub(crate) fn state(self) -> ArenaState {
+        ArenaState::of(self.0.held_bits().load(Ordering::Acquire))
     }
 
-    pub(super) fn set_state(self, state: ArenaChunkState) {
-        self.0.held_bits().store(state as u8, Ordering::Release);
+    /// Whether an arena has it.
+    #[inline]
+    pub(crate) fn is_in_use(self) -> bool {
+        self.0.held_bits().load(Ordering::Acquire) == ArenaState::Open as u8
+    }
+
+    pub(super) fn set_state(self, state: ArenaState) {
+        self.0.held_bits().store(transition(self.state(), state) as u8, Ordering::Release);
     }
 
     /// The end of its objects with pointers, as of the last stop.

@@ -3,8 +3,9 @@
 //! its number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
 //! both sides, except where a marking has met and noted a dangling pointer.
 
-use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
+use super::chunk::{ArenaChunk, SIZES, pages_of};
 use super::protected::ProtectedChunks;
+use super::state::ArenaState;
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
@@ -149,10 +150,10 @@ impl ArenaChunkPool {
     }
 
     /// Calls `f` with the first page of each chunk in the pool, and the state that it should have.
-    pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, ArenaChunkState)) {
+    pub(crate) fn for_each(&self, spans: &Spans, mut f: impl FnMut(PageIndex, ArenaState)) {
         for stack in &self.free {
-            stack.pages(spans).for_each(|page| f(page, ArenaChunkState::Free));
+            stack.pages(spans).for_each(|page| f(page, ArenaState::Free));
         }
-        self.quarantined.pages(spans).for_each(|page| f(page, ArenaChunkState::Quarantined));
+        self.quarantined.pages(spans).for_each(|page| f(page, ArenaState::Quarantined));
     }
 }

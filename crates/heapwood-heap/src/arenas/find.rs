@@ -1,7 +1,7 @@
 //! The lookup from an address to an arena. Invariant: the answer depends only on the page's entry and the chunk's
 //! descriptor.
 
-use super::chunk::{ArenaChunk, ArenaChunkState};
+use super::chunk::ArenaChunk;
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
 use crate::pages::page_heap::PageHeap;
@@ -33,7 +33,7 @@ impl<'s> MarkedArenaChunk<'s> {
 
     /// Whether an arena has it. If none does, notes that a marking has met it.
     pub fn is_in_use(self) -> bool {
-        let is_in_use = self.0.state() == ArenaChunkState::InUse;
+        let is_in_use = self.0.is_in_use();
         if !is_in_use {
             self.0.note_met();
             self.1.store(true, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl PageHeap {
     /// The arena at an address.
     pub(crate) fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
         let chunk = self.find_arena_chunk(address)?;
-        let is_there = chunk.state() == ArenaChunkState::InUse;
+        let is_there = chunk.is_in_use();
         let is_promised = chunk.is_promised();
         Some(ArenaPlace { arena: chunk.arena(), is_there, is_promised, chunk: (chunk.start(), chunk.end()) })
     }

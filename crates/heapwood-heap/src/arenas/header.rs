@@ -10,6 +10,7 @@
 //! stopped it.
 
 use super::layout::ArenaLayout;
+use super::state::{ArenaState, transition};
 use crate::granule::GRANULE;
 use crate::publication;
 use core::cell::Cell;
@@ -29,26 +30,6 @@ pub enum ArenaKind {
     /// As borrowed, but by the program's promise, which may be wrong. Pointers that are left then harm the program's
     /// values, not the heap: values of the arena that live in the heap stay the collector's to free.
     Promised = 3,
-}
-
-/// The state of an arena in its life cycle.
-///
-/// | state | event | next | its chunks |
-/// |---|---|---|---|
-/// | | opened | `Open` | none before the first value |
-/// | `Open` | emptied | `Open` | free, quarantined, or the collector's ([`Closing`](crate::Closing)) |
-/// | `Open` | closed | `Closed` | the same |
-/// | `Open` | left, or its thread ends | `Left` | the collector's: freed when nothing points into them |
-/// | `Closed` | its header is used again | `Open` | none |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum ArenaState {
-    /// It takes values.
-    Open = 1,
-    /// It was closed.
-    Closed = 2,
-    /// It was left to the collector.
-    Left = 3,
 }
 
 /// The address of values of size 0 without pointers in an arena without a chunk.
@@ -168,15 +149,11 @@ impl ArenaHeader {
 
     /// The arena's state.
     pub fn state(&self) -> ArenaState {
-        match self.state.get() {
-            1 => ArenaState::Open,
-            2 => ArenaState::Closed,
-            _ => ArenaState::Left,
-        }
+        ArenaState::of(self.state.get() as u8)
     }
 
     pub(super) fn set_state(&self, state: ArenaState) {
-        self.state.set(state as u32);
+        self.state.set(transition(self.state(), state) as u32);
     }
 
     /// The arena's kind.

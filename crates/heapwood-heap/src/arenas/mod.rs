@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `layout` | the layout of a type in an arena |
 //! | `header` | an arena's cursors, and its links to its mutator's other arenas |
+//! | `state` | the life cycle of arenas and chunks |
 //! | `chunk` | the sizes and descriptors of arena chunks |
 //! | `chunk_pool` | arena chunks that no arena has |
 //! | `protected` | the number of chunks that no thread can read |
@@ -32,5 +33,6 @@ pub(crate) mod layout;
 pub(crate) mod lists;
 pub(crate) mod open;
 mod protected;
+pub(crate) mod state;
 mod supply;
 pub(crate) mod visit;

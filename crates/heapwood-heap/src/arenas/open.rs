@@ -2,7 +2,8 @@
 //! it, within a no-preempt region.
 
 use super::chunk::ArenaChunk;
-use super::header::{ACTIVE, ArenaHeader, ArenaKind, ArenaState, NOWHERE};
+use super::header::{ACTIVE, ArenaHeader, ArenaKind, NOWHERE};
+use super::state::ArenaState;
 use crate::alloc::owner::Owner;
 use core::ptr::NonNull;
 use heapwood_pages::PageIndex;
@@ -10,18 +11,6 @@ use heapwood_pages::PageIndex;
 /// One byte in 40 of quarantined addresses counts towards the next collection, which frees them: their tables may be
 /// resident, and so are their descriptors.
 const QUARANTINED_SHARE: usize = 40;
-
-/// The way that an arena gives up its chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closing {
-    /// To the next arena.
-    Recycled,
-    /// To quarantine.
-    Quarantine,
-    /// To the collector, which frees the chunks that it does not reach: a marking is under way that may have to visit
-    /// the arena.
-    Left,
-}
 
 impl Owner<'_> {
     /// Opens an arena in the header of another that has been closed for a while, if there is one.
@@ -49,13 +38,14 @@ impl Owner<'_> {
         self.activate_arena(arena);
     }
 
-    /// Ends all values of an open arena at once; it stays open, or is closed, as `after` says.
+    /// Ends all values of an open arena at once. Its chunks become `chunks`: free, quarantined, or left to the collector.
+    /// The arena is `after` then: open or closed.
     ///
     /// # Safety
     /// 1. It is an open arena of this mutator's.
     /// 2. Nothing uses its values any more. If the addresses are not quarantined, nothing points to them either.
-    pub unsafe fn end_arena(&self, arena: &ArenaHeader, closing: Closing, after: ArenaState) {
-        self.take_values(arena, closing);
+    pub unsafe fn end_arena(&self, arena: &ArenaHeader, chunks: ArenaState, after: ArenaState) {
+        self.take_values(arena, chunks);
         if after == ArenaState::Open {
             return;
         }
@@ -64,33 +54,33 @@ impl Owner<'_> {
             self.cache().arenas().remove_active(arena);
         }
         arena.set_state(after);
-        if closing == Closing::Recycled {
+        if chunks == ArenaState::Free {
             self.cache().arenas().add_closed(arena);
         }
     }
 
-    fn take_values(&self, arena: &ArenaHeader, closing: Closing) {
+    fn take_values(&self, arena: &ArenaHeader, chunks: ArenaState) {
         self.end_run_of(arena);
         let (spans, mut chunk) = (self.heap().spans(), arena.newest.replace(0));
         let last = arena.oldest.replace(0);
-        while chunk != 0 && closing != Closing::Left {
+        while chunk != 0 && chunks != ArenaState::Left {
             let page = spans.page_of(chunk);
             let next = spans.address_of(PageIndex(ArenaChunk::of(spans.at(page)).next() as usize));
             self.sweeper().free_chunk(
                 page,
-                closing == Closing::Quarantine,
+                chunks == ArenaState::Quarantined,
                 arena.kind() != ArenaKind::Escaping,
             );
             chunk = if chunk == last { 0 } else { next };
         }
-        if closing == Closing::Left {
+        if chunks == ArenaState::Left {
             self.give_up_new_chunks(arena, (chunk, last));
         }
         // Arena chunks count towards the next collection, as in Go.
-        match closing {
-            Closing::Recycled => {}
-            Closing::Quarantine => self.cache().note_left_by_arena(arena.bytes() / QUARANTINED_SHARE),
-            Closing::Left => self.cache().note_left_by_arena(arena.bytes()),
+        match chunks {
+            ArenaState::Quarantined => self.cache().note_left_by_arena(arena.bytes() / QUARANTINED_SHARE),
+            ArenaState::Left => self.cache().note_left_by_arena(arena.bytes()),
+            _ => {}
         }
         arena.bytes.set(0);
         arena.passed.set(0);

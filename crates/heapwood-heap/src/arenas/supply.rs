@@ -3,8 +3,9 @@
 //! marking that has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the
 //! pages keep the arena kind.
 
-use super::chunk::{ArenaChunk, ArenaChunkState, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
+use super::chunk::{ArenaChunk, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
 use super::chunk_pool::Stack;
+use super::state::ArenaState;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
@@ -42,6 +43,7 @@ impl Sweeper {
         }
         let cycle = heap.marks().cycle();
         let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (cycle, fresh), arena);
+        debug_assert!(reused.is_none_or(|page| ArenaChunk::of(spans.at(page)).state() == ArenaState::Free));
         // SAFETY: the pages were taken for this, by no other thread, and the kind is the shape's.
         unsafe {
             match reused {
@@ -50,7 +52,7 @@ impl Sweeper {
             }
         }
         let chunk = ArenaChunk::of(spans.at(page));
-        chunk.set_state(ArenaChunkState::InUse);
+        chunk.set_state(ArenaState::Open);
         chunk.set_next(page.0 as u32);
         spans.ages().set(page, count, age_in(cycle) | IN_ARENA);
         spans.large().add_new(page);
@@ -81,7 +83,7 @@ impl Sweeper {
             if fresh {
                 spans.at(page).set_fresh();
             }
-            chunk.set_state(ArenaChunkState::Free);
+            chunk.set_state(ArenaState::Free);
             spans.ages().set(page, count, IN_ARENA);
             chunks.free[QUARTER].push(spans, page);
         }
@@ -214,7 +216,7 @@ impl Sweeper {
         let (chunk, mut chunks) = (ArenaChunk::of(spans.at(page)), self.chunks().lock());
         chunks.in_use -= chunk.pages().0;
         chunks.promised |= chunk.is_promised();
-        chunk.set_state(if quarantines { ArenaChunkState::Quarantined } else { ArenaChunkState::Free });
+        chunk.set_state(if quarantines { ArenaState::Quarantined } else { ArenaState::Free });
         match quarantines {
             true => chunks.quarantined.push(spans, page),
             false => chunks.free[size_of_pages(chunk.pages())].push(spans, page),
@@ -241,7 +243,7 @@ impl Sweeper {
                     if chunk.take_protected() {
                         chunks.protected.remove();
                     }
-                    chunk.set_state(ArenaChunkState::Free);
+                    chunk.set_state(ArenaState::Free);
                     chunks.free[size_of_pages(chunk.pages())].push(spans, page);
                 }
             }
@@ -306,7 +308,7 @@ impl Sweeper {
         chunks.for_each(spans, |page, state| {
             let chunk = ArenaChunk::of(spans.at(page));
             let is_new = chunk.freed_in() == now || chunks.trimmed_in != now;
-            if is_new || state == ArenaChunkState::Free && !chunks.wanted {
+            if is_new || state == ArenaState::Free && !chunks.wanted {
                 bytes += chunk.pages().bytes();
             }
         });
@@ -325,7 +327,6 @@ impl Sweeper {
         // would put its start bit back, so this checks the state.
         let spans = self.heap().spans();
         spans.large().take(page)
-            || self
-                .take_when_put_back(page, || ArenaChunk::of(spans.at(page)).state() == ArenaChunkState::InUse)
+            || self.take_when_put_back(page, || ArenaChunk::of(spans.at(page)).is_in_use())
     }
 }

@@ -3,7 +3,8 @@
 //! that the last collection saw, whatever happens to the arena meanwhile.
 
 use super::chunk::ArenaChunk;
-use super::header::{ArenaHeader, ArenaState};
+use super::header::ArenaHeader;
+use super::state::ArenaState;
 use crate::alloc::owner::Owner;
 use crate::marks::Collection;
 use core::ops::Range;

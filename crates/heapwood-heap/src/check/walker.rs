@@ -3,7 +3,7 @@
 //! marking there is none without an allocation bit.
 
 use crate::alloc::owner::Owner;
-use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
+use crate::arenas::chunk::ArenaChunk;
 use crate::error::ValidationError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
@@ -148,7 +148,7 @@ impl<'h> Walker<'h> {
         let is_chunk = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
         let follows = is_chunk && {
             let next = ArenaChunk::of(spans.at(next));
-            next.state() == ArenaChunkState::InUse && next.arena() == chunk.arena()
+            next.is_in_use() && next.arena() == chunk.arena()
         };
         check(follows, page, "an arena chunk leads to none of the same arena")?;
         let ordered = chunk.seen() <= chunk.frontier() && chunk.frontier() <= chunk.end();
@@ -209,16 +209,11 @@ impl<'h> Walker<'h> {
         let has_inside = chunk.is_some_and(ArenaChunk::has_marks_inside);
         check(at_cells == all || has_inside, page, "an allocation bit is not at a cell's start")?;
         if let Some(chunk) = chunk {
-            match chunk.state() {
-                ArenaChunkState::InUse => self.ring(page, chunk)?,
-                _ => {
-                    return check(
-                        has_inside || all == 0 && marks.marks_clear(start, end),
-                        page,
-                        "a free arena chunk has bits",
-                    );
-                }
+            if !chunk.is_in_use() {
+                let is_clear = has_inside || all == 0 && marks.marks_clear(start, end);
+                return check(is_clear, page, "a free arena chunk has bits");
             }
+            self.ring(page, chunk)?;
         }
         let swept = span.is_swept_in(marks.cycle());
         let is_young = spans.ages().get(page) & AGE == age_in(marks.cycle());

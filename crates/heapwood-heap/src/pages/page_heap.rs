@@ -4,7 +4,7 @@
 //! every table; under a limit every page is counted before it is taken, by the holder of [`Growth`].
 
 use crate::address::{Address, ObjectRef};
-use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
+use crate::arenas::chunk::ArenaChunk;
 use crate::config::{SpaceConfig, rounded_window};
 use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
@@ -320,7 +320,7 @@ impl PageHeap {
         let swept = span.is_swept_in(self.marks.cycle());
         (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell))
             && !self.freed.is_freed(cell)
-            && (span.shape() != ShapeId::ARENA || ArenaChunk::of(span).state() == ArenaChunkState::InUse)
+            && (span.shape() != ShapeId::ARENA || ArenaChunk::of(span).is_in_use())
     }
 
     /// The object that `address` points to or into, if it exists.

@@ -24,8 +24,8 @@ impl Collector {
         state.set_barrier(YOUNG, nursery.is_on());
         state.set_barrier(MARK, work.session.is_active());
         for mutator in pause.members().iter() {
-            mutator.forget_stores();
-            mutator.update_barrier();
+            mutator.barrier().forget_stores();
+            mutator.barrier().begin_cycle();
         }
     }
 }

@@ -6,7 +6,6 @@ use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
 use super::super::plan::{Observed, PauseKind, plan};
 use super::prepare::Prepared;
-use crate::mutator::Mutator;
 use crate::observe::{RootBytes, Times};
 use crate::pause::Pause;
 use crate::roots::Source;
@@ -22,7 +21,7 @@ pub(in crate::collect) struct Published {
 
 impl Collector {
     pub(in crate::collect) fn publish(&self, pause: &Pause<'_>) -> Published {
-        let stores = pause.members().iter().map(Mutator::close_stores).sum();
+        let stores = pause.members().iter().map(|m| m.barrier().close_stores()).sum();
         let overflowed = pause.state().remembered().has_overflowed();
         pause.owners().for_each(|owner| owner.publish());
         Published { stores, overflowed }

@@ -1,6 +1,6 @@
-//! A mutator's cache of shapes, so that it asks the table of shapes, which has a lock, once for each scan. A constant
-//! scan is known by its address, because a mask alone takes four words to compare. Invariant: the cache gives the
-//! table's answer.
+//! The part of a mutator for the types that its thread allocates: a cache of shapes, so that it asks the table of shapes,
+//! which has a lock, once for each scan. A constant scan is known by its address, because a mask alone takes four words
+//! to compare. Invariant: the cache gives the table's answer.
 
 use core::cell::Cell;
 use heapwood_heap::{Scan, ShapeId};
@@ -9,10 +9,12 @@ const PLACES: usize = 64;
 /// Few, so that the mutator of an idle thread stays small.
 const CONSTANTS: usize = 16;
 
-/// Two direct-mapped caches.
-pub(super) struct RecentShapes {
+/// Two direct-mapped caches, and how the thread writes values.
+pub(super) struct TypeCache {
     by_scan: [Cell<Recent>; PLACES],
     by_address: [Cell<OfConstant>; CONSTANTS],
+    /// The client writes values of masked types whole before it commits them.
+    writes_whole: Cell<bool>,
 }
 
 /// The shape of a constant scan; the address is 0 in an empty place.
@@ -31,18 +33,30 @@ struct Recent {
     class: u16,
 }
 
-impl RecentShapes {
+impl TypeCache {
     pub(super) const fn new() -> Self {
-        RecentShapes {
+        TypeCache {
             by_scan: [const { Cell::new(Recent { scan: None, shape: ShapeId::no_pointers(None), class: 0 }) };
                 PLACES],
             by_address: [const {
                 Cell::new(OfConstant { address: 0, shape: ShapeId::no_pointers(None), class: 0 })
             }; CONSTANTS],
+            writes_whole: Cell::new(false),
         }
     }
 
-    /// As [`RecentShapes::get`], for a constant scan.
+    /// Whether the client writes values of masked types whole.
+    #[inline(always)]
+    pub(super) fn writes_whole(&self) -> bool {
+        self.writes_whole.get()
+    }
+
+    /// Says whether it does.
+    pub(super) fn set_writes_whole(&self, whole: bool) {
+        self.writes_whole.set(whole);
+    }
+
+    /// As [`TypeCache::get`], for a constant scan.
     #[inline(always)]
     pub(super) fn get_constant<E>(
         &self,

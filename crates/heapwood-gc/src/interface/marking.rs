@@ -1,0 +1,42 @@
+//! A concurrent full marking that a mutator's thread drives in increments, for tests of the write barrier. Invariant: the
+//! marking is active between its beginning and its end, as if the heap's own threads marked.
+
+use crate::error::MisuseError;
+use crate::mutator::Mutator;
+
+/// The incremental marking of a mutator's heap.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct IncrementalMarking<'m>(&'m Mutator);
+
+impl Mutator {
+    /// The incremental marking of its heap.
+    #[doc(hidden)]
+    pub fn incremental_marking(&self) -> IncrementalMarking<'_> {
+        IncrementalMarking(self)
+    }
+}
+
+impl IncrementalMarking<'_> {
+    /// Begins a concurrent full marking that this thread drives; false if one is active already, or the kernel gives no
+    /// memory for it. A young collection comes with it. A request for a full collection meanwhile ends it first.
+    ///
+    /// # Errors
+    /// As for [`Mutator::collect`], also in the two functions below.
+    pub fn begin(self) -> Result<bool, MisuseError> {
+        let heap = self.0.heap();
+        heap.collector().start_marking(heap.state(), self.0)
+    }
+
+    /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
+    pub fn step(self, edges: usize) -> Result<bool, MisuseError> {
+        let heap = self.0.heap();
+        heap.collector().step_marking(heap.state(), self.0, edges)
+    }
+
+    /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
+    pub fn finish(self) -> Result<bool, MisuseError> {
+        let heap = self.0.heap();
+        heap.collector().finish_marking(heap.state(), self.0)
+    }
+}
