@@ -19,6 +19,7 @@
 //! | `pages` | the pages of spans: the reservation, growth, the limit, release |
 //! | `marks`, `freed` | mark and allocation bits; cells that the program freed itself |
 //! | `spans` | from an address to its span |
+//! | `policy` | decisions about shares, refills, sweeping and growth, with their constants |
 //! | `layout` | from a type to a shape, and the record of an object |
 //! | `young_pages_view` | the queries of a write barrier |
 //! | `address`, `granule`, `config`, `error` | the vocabulary of all of these |
@@ -42,6 +43,7 @@ mod marks;
 #[cfg(all(test, loom))]
 mod model;
 mod pages;
+mod policy;
 mod reclaim;
 mod space;
 mod spans;

@@ -12,7 +12,9 @@ const PLACES: usize = 64;
 /// A store into a page that is not young counts as N, because its path reads more words that may miss the cache.
 const LONG: u64 = 4;
 
-/// The part of a mutator for the stores that its barrier records.
+/// The part of a mutator for the stores that its barrier records. The counters of the buffer and the table share cache
+/// lines.
+#[repr(C)]
 pub(super) struct RecordedStores {
     buffer: StoreBuffer,
     /// The table of young pages in this cycle.

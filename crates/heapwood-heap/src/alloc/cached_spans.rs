@@ -1,22 +1,17 @@
 //! The cached spans of one shape in a mutator: swept spans to allocate from next, used-up spans to return, cells that
-//! the program freed, and the batch size of the next central refill. That size is at most twice the last one, and
-//! follows the demand expected for the shape before the mutator's share is used up, as in tcmalloc's thread caches.
+//! the program freed, and the observations by which a refill decides how many spans it brings (`policy/refill`).
 //! Invariant: these spans are the mutator's and were swept in this cycle. Only the mutator's thread changes them, or
 //! the thread that has stopped it.
 
 #[cfg(doc)]
 use crate::alloc::thread_cache::ThreadCache;
 use crate::freed::FreedCells;
+use crate::policy::refill::{self, Forecast};
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::cell::Cell;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{PageCount, PageIndex};
-
-/// The most spans of one refill: 1 MiB with 8 KiB each.
-pub(crate) const MOST_SPANS: u32 = 128;
-/// A refill was worthwhile if its spans had room for this many objects.
-const WORTH_IT: u32 = 64;
 
 /// One shape's cached spans.
 #[derive(Default)]
@@ -40,38 +35,22 @@ pub(crate) struct CachedSpans {
 // Each mutator has one for each shape. A cache line keeps the shapes in use compact.
 const _: () = assert!(size_of::<CachedSpans>() == 64);
 
-/// A mutator's expectation until its next refill: all shapes together use up `room` bytes, each its part of the
-/// `demand`.
-#[derive(Clone, Copy)]
-pub(super) struct Forecast {
-    pub(super) room: usize,
-    pub(super) demand: PageCount,
-}
-
 // SAFETY: all-zero bytes are empty lists and no freed cells; they hold plain numbers.
 unsafe impl Zeroed for CachedSpans {}
 
 impl CachedSpans {
-    /// The batch size of a refill in this cycle: twice the last one. The first of a cycle repeats the last of the
-    /// previous cycle, and is one if that had none.
+    /// The batch size of a refill in this cycle.
     pub(super) fn next_batch(&self, cycle: u32) -> u32 {
         let (last, last_in) = (self.batch.get() as u32, self.batch_in.replace(cycle));
-        let next = match cycle.wrapping_sub(last_in) {
-            0 => last * 2,
-            1 => last,
-            _ => 1,
-        };
-        let next = next.clamp(1, MOST_SPANS);
+        let next = refill::next_batch(last, cycle.wrapping_sub(last_in));
         self.batch.set(next as u16);
         self.room.set(0);
         next
     }
 
-    /// Whether a refill in this cycle is likely to find spans with room: the first is, and so is each that follows one
-    /// which did. With the first alone, a program with scattered survivors would take new pages while most of its spans
-    /// are nearly empty. Without an end, a program with nearly full spans would take the lock every few objects.
+    /// Whether a refill in this cycle is likely to find spans with room.
     pub(super) fn is_refill_worthwhile(&self, cycle: u32) -> bool {
-        self.batch_in.get() != cycle || self.room.get() as u32 >= WORTH_IT
+        refill::is_worthwhile(self.batch_in.get() != cycle, self.room.get() as u32)
     }
 
     /// Adds the room, in objects, of a span from the last refill that the buffer opens.
@@ -81,9 +60,8 @@ impl CachedSpans {
 
     /// The spans that the shape is expected to need, besides its cached ones and `left` bytes in its buffer.
     pub(super) fn expected(&self, forecast: Forecast, left: usize, span_bytes: usize) -> u32 {
-        let part = forecast.room * self.demand.get() as usize / forecast.demand.0.max(1);
         let has = left + self.spans.get().len() as usize * span_bytes;
-        part.saturating_sub(has).div_ceil(span_bytes) as u32
+        forecast.spans(PageCount(self.demand.get() as usize), has, span_bytes)
     }
 
     /// The batch size of the last refill.

@@ -4,26 +4,16 @@
 //! that shapes with little demand do not fill the mutator's share. Invariant: the memory that a mutator caches stays
 //! within the share that its last refill set, plus one span. Demand-driven batches come from tcmalloc.
 
-use super::cached_spans::Forecast;
 use super::owner::{Owner, RefillRequest};
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
+use crate::policy::arenas::ANNOUNCED_BYTES;
+use crate::policy::refill::{self, Forecast, MOST_OTHERS};
 use crate::reclaim::central::{Central, RefillResult, ReturnedSpans};
 use crate::spans::span_list::SpanList;
 use heapwood_os::threads::timed_lock::ticks;
 use heapwood_pages::PageCount;
-
-/// The most pages for new spans that one refill grants: 4 MiB.
-const MOST_NEW: u32 = 512;
-/// The most other shapes that one refill takes spans for.
-const MOST_OTHERS: usize = 32;
-/// Demand is halved whenever it exceeds this: 4 MiB.
-const DEMAND_AGES: PageCount = PageCount(512);
-/// Bytes that arenas left to the collector are announced before the next refill once they reach this.
-const MUCH_IN_ARENAS: usize = 64 << 10;
-/// The most freed cells that stay with the mutator that freed them; with more, it returns all.
-pub(super) const MOST_FREED: u32 = 64;
 
 /// The spans that a shape is expected to need.
 #[derive(Clone, Copy)]
@@ -59,7 +49,7 @@ impl Owner<'_> {
             self.cache().end_credit();
             return Err(SpaceError::CollectionDue);
         }
-        let (share, credit) = (central.share(), central.credit(MOST_NEW));
+        let (share, credit) = (central.share(), central.credit());
         let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);
         let (RefillResult { spans, swept }, freed) = self.take_for_refill(&mut central, request.id, most);
@@ -103,7 +93,7 @@ impl Owner<'_> {
     /// Measures the unused part of all buffers' spans, and ages demand.
     fn measure_buffers(&self) {
         let cache = self.cache();
-        let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);
+        let (ages, mut demand) = (refill::ages(cache.demand()), 0);
         cache.for_each_active(|id| {
             self.measure_buffer(id);
             demand += cache.cached(id).age_demand(ages).0;
@@ -158,13 +148,13 @@ impl Owner<'_> {
 
     /// Takes spans of a shape off the central lists, and its freed cells.
     fn take_for_refill(&self, central: &mut Central, id: ShapeId, most: u32) -> (RefillResult, FreedCells) {
-        let (refill, freed) = self.sweeper().take_for_refill(central, id, most);
+        let (result, freed) = self.sweeper().take_for_refill(central, id, most);
         if id.is_shared() {
             // Other mutators read this flag under the lock.
             let table = self.heap().spans();
-            refill.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
+            result.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
         }
-        (refill, freed)
+        (result, freed)
     }
 
     /// Takes spans for the mutator's other shapes, which would soon need a refill of their own.
@@ -176,9 +166,9 @@ impl Owner<'_> {
         expected.iter().flatten().for_each(|expected| self.sweeper().prefetch(central, expected.id));
         expected.map(|expected| {
             let Expected { id, spans } = expected?;
-            let (refill, freed) = self.take_for_refill(central, id, spans);
+            let (result, freed) = self.take_for_refill(central, id, spans);
             self.sweeper().add_freed(central, id, freed);
-            Some((RefillRequest { buffer: self.buffer(id), id, shape: self.small_shape(id) }, refill))
+            Some((RefillRequest { buffer: self.buffer(id), id, shape: self.small_shape(id) }, result))
         })
     }
 
@@ -234,7 +224,7 @@ impl Owner<'_> {
     /// # Errors
     /// A collection is due.
     pub fn announce_arenas(&self) -> Result<(), SpaceError> {
-        if self.cache().left_by_arenas() < MUCH_IN_ARENAS {
+        if self.cache().left_by_arenas() < ANNOUNCED_BYTES {
             return Ok(());
         }
         let mut central = self.sweeper().lock();
@@ -246,7 +236,7 @@ impl Owner<'_> {
     pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
         let cached = self.cache().cached(id);
         self.sweeper().return_spans(central, id, cached.used.take(), ReturnedSpans::default());
-        if cached.freed.get().len(self.full_cycle()) > MOST_FREED {
+        if refill::returns_freed(cached.freed.get().len(self.full_cycle()), true) {
             self.sweeper().add_freed(central, id, cached.freed.take());
         }
     }

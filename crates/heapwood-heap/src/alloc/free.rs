@@ -4,12 +4,12 @@
 //! lies in their span. The pages of a large object return at once. Invariant: a cell is in one chain once, and only the
 //! thread that takes it out uses it.
 
-use super::central_refill::MOST_FREED;
 use super::owner::{Owner, RefillRequest};
 use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
 use crate::error::FreeError;
 use crate::layout::shape::ScanKind;
+use crate::policy::refill;
 use crate::spans::span::Span;
 use heapwood_layout::WORD;
 
@@ -115,7 +115,7 @@ impl Owner<'_> {
         cached.freed.set(chain);
         self.cache().note_freed(bytes);
         self.cache().activate(id);
-        if chain.len(cycle) > 2 * MOST_FREED {
+        if refill::returns_freed(chain.len(cycle), false) {
             let mut central = self.sweeper().lock();
             self.announce(&mut central);
             self.return_used_spans(&mut central, id);

@@ -15,6 +15,7 @@ use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
+use crate::policy::share;
 use crate::publication;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
@@ -22,9 +23,6 @@ use crate::spans::span::Span;
 use crate::spans::young_pages::age_in;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
-
-/// Pages are cached only if at least this many such objects fit.
-const WORTH: usize = 4;
 
 /// Pages taken for a large object that does not exist yet.
 #[must_use = "the pages are lost unless they become an object"]
@@ -87,8 +85,7 @@ impl<'m> Owner<'m> {
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
         let held = self.cache().held_bytes() - self.cache().pages().long_pages().bytes();
         let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
-        // A cache for fewer than a few objects like it does not pay for itself.
-        let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
+        let most = share::pages_behind_large(room, pages);
         self.cache().note_large_page_lock();
         self.take_pages_aside(Aside::Long(self.cache().pages(), most), pages)
     }

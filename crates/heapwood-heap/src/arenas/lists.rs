@@ -3,6 +3,7 @@
 //! third list is empty while a collection marks.
 
 use super::header::{ACTIVE, ArenaHeader};
+use crate::policy::arenas::CLOSED_HEADERS;
 use core::cell::Cell;
 
 /// A mutator's arenas.
@@ -14,9 +15,6 @@ pub(crate) struct ArenaLists {
     closed: Cell<(usize, usize)>,
     closed_len: Cell<usize>,
 }
-
-/// A closed header is reused only after 32 further closings: until then its old handle is recognised as closed.
-const CLOSED: usize = 32;
 
 /// The links of a list in a header: next and previous.
 type Links = fn(&ArenaHeader) -> (&Cell<usize>, &Cell<usize>);
@@ -79,7 +77,7 @@ impl ArenaLists {
 
     /// Takes a header for reuse, of an arena that has been closed for a while.
     pub(super) fn take_closed(&self) -> Option<&ArenaHeader> {
-        if self.closed_len.get() < CLOSED {
+        if self.closed_len.get() < CLOSED_HEADERS {
             return None;
         }
         let (first, last) = self.closed.get();

@@ -5,12 +5,9 @@ use super::chunk::ArenaChunk;
 use super::header::{ACTIVE, ArenaHeader, ArenaKind, NOWHERE};
 use super::state::ArenaState;
 use crate::alloc::owner::Owner;
+use crate::policy::arenas::QUARANTINED_PART;
 use core::ptr::NonNull;
 use heapwood_pages::PageIndex;
-
-/// One byte in 40 of quarantined addresses counts towards the next collection, which frees them: their tables may be
-/// resident, and so are their descriptors.
-const QUARANTINED_SHARE: usize = 40;
 
 impl Owner<'_> {
     /// Opens an arena in the header of another that has been closed for a while, if there is one.
@@ -78,7 +75,7 @@ impl Owner<'_> {
         }
         // Arena chunks count towards the next collection, as in Go.
         match chunks {
-            ArenaState::Quarantined => self.cache().note_left_by_arena(arena.bytes() / QUARANTINED_SHARE),
+            ArenaState::Quarantined => self.cache().note_left_by_arena(arena.bytes() / QUARANTINED_PART),
             ArenaState::Left => self.cache().note_left_by_arena(arena.bytes()),
             _ => {}
         }

@@ -5,12 +5,8 @@
 //! (docs/results/young.md). So the heap touches and times one huge page of each piece it grows by. If that takes too
 //! long, it uses small pages until it is half as large again. Invariant: the decision affects only speed.
 
-use heapwood_pages::{PAGE_SIZE, PageIndex};
-
-/// The nanoseconds of thread time that a huge page may take: the cost of 512 small ones where these are cheap.
-const WORTH: u64 = 1_000_000;
-/// The heap grows by at least this much (32 MiB) before the next attempt.
-const LEAST_BACKOFF: usize = (32 << 20) / PAGE_SIZE;
+use crate::policy::growth;
+use heapwood_pages::PageIndex;
 
 /// The backoff after a slow first touch.
 #[derive(Debug)]
@@ -30,9 +26,9 @@ impl FirstTouch {
         if end <= self.backoff {
             return false;
         }
-        let is_worth = touch() <= WORTH;
+        let is_worth = growth::is_fast_touch(touch());
         if !is_worth {
-            self.backoff = PageIndex(end.0 + (end.0 / 2).max(LEAST_BACKOFF));
+            self.backoff = PageIndex(growth::backoff_after_slow_touch(end.0));
         }
         is_worth
     }
@@ -41,6 +37,7 @@ impl FirstTouch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwood_pages::PAGE_SIZE;
 
     #[test]
     fn where_the_first_touch_is_slow_it_is_tried_seldom() {

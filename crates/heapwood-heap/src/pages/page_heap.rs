@@ -13,6 +13,7 @@ use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
 use crate::pages::first_touch::FirstTouch;
 use crate::pages::memory::Memory;
+use crate::policy::growth;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
 use heapwood_os::diagnose::message::corrupt;
@@ -21,22 +22,12 @@ use heapwood_pages::{
     Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,
 };
 
-/// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
-const GROWTH: usize = 512;
-/// It grows by 1/16 of its size, since each step costs half a dozen system calls.
-const GROWTH_SHARE: usize = 16;
-/// It grows by at most this much at a time (64 MiB), unless it must.
-const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
 /// Above this size (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be unneeded.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 /// The first page is never used: a dangling pointer to the start of the range must not keep anything alive.
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
-/// No pages are cached in the last 1/8 of a limit.
-const UNCACHED_SHARE: usize = 8;
-/// The least number of runs that an allocating thread may release at a limit.
-const LEAST_AT_LIMIT: usize = 4;
 
 /// The pages of a heap, and the tables by which their addresses are looked up.
 pub(crate) struct PageHeap {
@@ -170,14 +161,14 @@ impl PageHeap {
     /// page counts and cached ones would be missing.
     pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
-        let most = PageCount::from_bytes(limit - limit / UNCACHED_SHARE).0;
+        let most = PageCount::from_bytes(growth::cached_below(limit)).0;
         PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
     }
 
     /// Whether the heap is so near its limit that no page is cached.
     #[inline]
     pub(crate) fn is_near_limit(&self) -> bool {
-        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= limit - limit / UNCACHED_SHARE)
+        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= growth::cached_below(limit))
     }
 
     /// Takes free pages, if there are some and the limit allows them.
@@ -194,8 +185,7 @@ impl PageHeap {
         if count.0 + skip > room {
             return Err(self.full(count));
         }
-        let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
-        let mut more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
+        let mut more = growth::step(from.0, count.0 + skip, room);
         match self.commit(growth, from, PageIndex(from.0 + more)) {
             // There may still be room for just the pages needed.
             Err(_) if more > count.0 + skip => {
@@ -303,10 +293,9 @@ impl PageHeap {
     /// no more than filling these pages.
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {
         let Some(limit) = self.limit else { return };
-        for _ in 0..taken.0.max(LEAST_AT_LIMIT) {
+        for _ in 0..growth::runs_at_limit(taken) {
             let over = self.resident_bytes().saturating_sub(limit).div_ceil(PAGE_SIZE);
-            let most = PageCount(over.clamp(16, MOST_RELEASED.0));
-            if over == 0 || self.release(Effort::Full, most).is_none() {
+            if over == 0 || self.release(Effort::Full, growth::run_at_limit(over)).is_none() {
                 return;
             }
         }

@@ -27,6 +27,8 @@ use crate::layout::demand::Demand;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::marks::Collection;
 use crate::pages::page_heap::{Growth, PageHeap};
+use crate::policy::share::Remaining;
+use crate::policy::{refill, share, sweep};
 use crate::reclaim::available::WORDS;
 use crate::reclaim::clock::Swept;
 use crate::spans::large_objects::LargeObjects;
@@ -146,24 +148,8 @@ pub(crate) struct Share {
     pub(crate) bytes: usize,
 }
 
-/// The least share of a mutator.
-const LEAST_SHARE: usize = 256 << 10;
-/// All mutators together may cache 1/20 of the heap.
-const SHARES: usize = 20;
-/// The most spans of a mutator's sweep batch, and the words of large objects of any batch.
-const MOST_BATCH: u32 = 512;
+/// The words of large objects of a sweep batch.
 const LARGE_WORDS: usize = 64;
-/// The fewest spans of a sweep batch, and the most that all mutators together leave unswept.
-const LEAST_BATCH: usize = 32;
-const LEAST_BATCHES: usize = 64;
-/// A refill may ignore a shape's spans while they are fewer than one per 512 pages of the heap, up to 16.
-const WORTH: usize = 512;
-const MOST_NEGLECTED: usize = 16;
-/// Near the end of the budget all mutators together take this many spans, or one each; and at most 32 each.
-const LAST_SPANS: usize = 128;
-const LEAST_CREDIT: usize = 32;
-/// The most pages of large objects that a mutator may take between two refills.
-const MOST_LARGE: usize = 512;
 
 /// The state behind the central lock.
 pub(crate) struct Central {
@@ -326,13 +312,11 @@ impl Central {
         RefillResult { spans, swept }
     }
 
-    /// Whether a shape has enough spans here to justify a refill. A large heap ignores a few, as long as there are new
-    /// pages.
+    /// Whether a shape has enough spans here to justify a refill.
     pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
-        let worth = (heap.pages().in_use().0 / WORTH).clamp(1, MOST_NEGLECTED);
         let lists = self.lists(heap, demand, shape);
         let spans = lists.unswept.len() + lists.begun.len() + lists.partial.len();
-        spans as usize >= worth
+        refill::are_enough(spans, heap.pages().in_use())
     }
 
     /// The shapes that may have spans on lists.
@@ -447,18 +431,14 @@ impl Central {
         self.in_hand -= 1;
     }
 
-    /// The spans that a mutator with `pages` pages of the budget should sweep for all, so that everything is swept when
-    /// the budget is used up.
+    /// The spans that a mutator with `pages` pages of the budget should sweep for all.
     pub(crate) fn share_of_sweeping(&self, pages: u32) -> u32 {
-        let left = self.left().max(1);
-        let share = (self.unswept as u128 * pages as u128).div_ceil(left as u128);
-        share.min(MOST_BATCH as u128) as u32
+        sweep::part(self.unswept, pages, self.left())
     }
 
-    /// The fewest spans of a mutator's sweep batch. All mutators together leave at most [`LEAST_BATCHES`] spans to be
-    /// swept, or one each.
+    /// The fewest spans of a mutator's sweep batch.
     pub(crate) fn least_sweep_batch(&self) -> u32 {
-        (LEAST_BATCHES / self.mutators()).clamp(1, LEAST_BATCH) as u32
+        sweep::least_batch(self.mutators())
     }
 
     /// Notes that a request for pages failed.
@@ -517,9 +497,9 @@ impl Central {
         self.refilling_mutators.max(self.refilling_mutators_before).max(1)
     }
 
-    /// The memory that each mutator may cache: a part of the heap, at least [`LEAST_SHARE`].
+    /// The memory that each mutator may cache.
     pub(crate) fn share(&self) -> Share {
-        Share { bytes: LEAST_SHARE.max(self.goal / SHARES / self.mutators()) }
+        Share { bytes: share::share(self.goal, self.mutators()) }
     }
 
     /// Pages left of the budget.
@@ -527,11 +507,14 @@ impl Central {
         self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
     }
 
-    /// The pages of spans that a mutator may take from the lists, or make, before its next refill: up to `most`, and up
-    /// to half of its part of the remaining budget; a few at the end of the budget.
-    pub(crate) fn credit(&self, most: u32) -> u32 {
-        let least = (LAST_SPANS / self.mutators()).clamp(1, LEAST_CREDIT);
-        (self.left() / (2 * self.mutators())).max(least).min(most.max(1) as usize) as u32
+    /// The remaining budget, and the mutators that divide it.
+    fn remaining(&self) -> Remaining {
+        Remaining { pages: self.left(), mutators: self.mutators() }
+    }
+
+    /// The pages of spans that a mutator may take from the lists, or make, before its next refill.
+    pub(crate) fn credit(&self) -> u32 {
+        self.remaining().credit()
     }
 
     /// The first shape from number `from` on that may have spans on its lists.
@@ -578,10 +561,9 @@ impl Central {
         self.counts
     }
 
-    /// Bytes of large objects that a mutator may take before its next refill: half of its part of the remaining budget,
-    /// and none near the end.
+    /// Bytes of large objects that a mutator may take before its next refill.
     pub(crate) fn large_credit(&self) -> usize {
-        (self.left() / (2 * self.mutators())).min(MOST_LARGE) * PAGE_SIZE
+        self.remaining().large_credit().bytes()
     }
 
     /// Adds pages that are being made a large object.
