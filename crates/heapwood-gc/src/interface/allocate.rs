@@ -165,11 +165,11 @@ impl Mutator {
                 }
                 SpaceError::CollectionDue => {}
                 // The same holds for memory that other threads have taken since; but fragmented memory never fits.
-                _ if collections > 0 && !self.helps_again(bytes, (collections, mine), trimmed)
+                _ if collections > 0 && !self.may_find_room(bytes, (collections, mine), trimmed)
                     || !may_collect() =>
                 {
                     pacer.share().refused();
-                    return Err(self.refusal(bytes, refused, collections == 0));
+                    return Err(self.allocation_error(bytes, refused, collections == 0));
                 }
                 _ => collections += 1,
             }
@@ -194,10 +194,10 @@ impl Mutator {
     /// this thread: other threads have taken the memory that those freed, have closed arenas since, or have released
     /// quarantined addresses since the attempt; `trimmed` is the cycle of the last release before it.
     #[cold]
-    fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
+    fn may_find_room(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
         let (state, pacer) = (self.shared(), self.heap().pacer());
         let space = state.space();
-        // All that is asked here takes locks: no signal stops the thread while it holds one.
+        // These questions take locks: no signal may stop the thread while it holds one.
         let _no_preempt = self.record().no_preempt();
         let was_taken = || {
             let handed_out = space.stats().allocated_in_cycle;
@@ -212,7 +212,7 @@ impl Mutator {
     }
 
     #[cold]
-    fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+    fn allocation_error(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
         let arenas = {
             let _no_preempt = self.record().no_preempt();
             self.shared().space().arenas().bytes()

@@ -52,14 +52,14 @@ impl Mutator {
 }
 
 impl<'m> MutatorArenas<'m> {
-    /// Opens an arena, for the calling thread. If it `zeroes`, values with pointers are zeros when they are handed out; else
-    /// the thread that asks for them writes them whole before they are committed. May collect.
+    /// Opens an arena for the calling thread. If it `zeroes`, values with pointers are allocated as zeros; otherwise the
+    /// thread that allocates them writes them whole before it commits them. May collect.
     ///
     /// # Errors
     /// There is no memory for its header, or the mutator cannot be used now.
     pub fn open(self, kind: ArenaKind, zeroes: bool) -> Result<NonNull<ArenaHeader>, AllocError> {
         self.0.check().map_err(AllocError::Misuse)?;
-        // A program that makes little else would never come to a collection.
+        // Otherwise a program that allocates little else would never collect.
         self.0.retry(0, || self.0.owned().announce_arenas())?;
         let reopened = {
             let _no_preempt = self.0.record().no_preempt();
@@ -75,7 +75,7 @@ impl<'m> MutatorArenas<'m> {
                 place
             }
         };
-        // SAFETY: an open arena's header, which its mutator's list keeps.
+        // SAFETY: an open arena's header, which its mutator's list keeps alive.
         let arena = unsafe { place.as_ref() };
         arena.client()[0].set(core::ptr::from_ref(self.0) as usize);
         if let Some(log) = self.0.heap().arena_log() {
@@ -200,21 +200,21 @@ impl<'m> MutatorArenas<'m> {
         })
     }
 
-    /// Takes all values of an arena away; it stays open.
+    /// Frees all values of an arena, which stays open.
     ///
     /// # Errors
     /// The arena cannot be used here now.
     ///
     /// # Safety
     /// 1. `arena` came from [`open`](MutatorArenas::open) of this heap, and the heap is there.
-    /// 2. Nobody reads or writes its values any more. If it is a [borrowed](ArenaKind::Borrowed) one nothing refers to them either, but
-    ///    words that may or may not be pointers.
+    /// 2. No thread reads or writes its values any more. If it is a [borrowed](ArenaKind::Borrowed) arena, only ambiguous
+    ///    words may still refer to them.
     pub unsafe fn empty(self, arena: &ArenaHeader) -> Result<(), AllocError> {
         // SAFETY: contracts 1 and 2.
         unsafe { self.end_values(arena, ArenaState::Open) }
     }
 
-    /// Closes an arena: its values are gone, and so is the arena. Its handle is refused from now on.
+    /// Closes an arena: frees its values and ends it. Its handle is an error from now on.
     ///
     /// # Errors
     /// As [`empty`](MutatorArenas::empty).
@@ -226,7 +226,7 @@ impl<'m> MutatorArenas<'m> {
         unsafe { self.end_values(arena, ArenaState::Closed) }
     }
 
-    /// Ends all values of an arena, which is in the state `after` then.
+    /// Frees all values of an arena, whose state is `after` then.
     ///
     /// # Errors
     /// As [`empty`](MutatorArenas::empty).
@@ -249,8 +249,8 @@ impl<'m> MutatorArenas<'m> {
         Ok(())
     }
 
-    /// Leaves an arena to the collector: it takes no more values, and is freed when nothing points into it any more. Its handle is
-    /// refused from now on.
+    /// Leaves an arena to the collector: it takes no more values, and is freed when nothing points into it any more. Its
+    /// handle is an error from now on.
     ///
     /// # Errors
     /// As [`empty`](MutatorArenas::empty).

@@ -1,9 +1,9 @@
-//! Values of arenas that live in the heap: those that are long, or whose pointers no mask tells. A cell of the arena names each; nothing
-//! else keeps them. When the arena ends they are freed with it, if nothing can refer to them any more; else they are emptied, and the
-//! collector frees them: what they hold becomes zeros, so a stale pointer to one keeps that alone, and whatever it referred to may be
-//! freed, like what the arena's own values referred to.
-//! Invariant: no value that lives in the heap refers to anything once its arena has ended, unless the arena was left to the collector,
-//! or it was promised that nothing refers to the value.
+//! External values: values of arenas that live in the heap, because they are long or no mask describes their pointers. A
+//! cell of the arena holds the address of each and keeps it alive. When the arena ends, its external values are freed if
+//! nothing can refer to them any more. Otherwise they are zeroed, and the collector frees them: a stale pointer then keeps
+//! one value alive, and nothing that the value referred to.
+//! Invariant: an external value refers to nothing once its arena has ended, unless the arena was left to the collector, or
+//! its end promised that nothing refers to the value.
 
 use super::arena::MutatorArenas;
 use crate::error::AllocError;
@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ObjectRef, PageEntry, ScanKind};
 use heapwood_layout::WORD;
 
-/// What stands for the cells of an arena that name values in the heap; no other layout has this key.
+/// The key of the layout of cells that hold addresses of external values; no other layout has this key.
 const EXTERNAL: usize = 1;
 const EXTERNAL_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 0, 0]) {
     Some(layout) => layout,
@@ -22,12 +22,11 @@ const EXTERNAL_LAYOUT: ArenaLayout = match ArenaLayout::new(2 * WORD, [0b11, 0, 
 
 /// Words that one no-preempt region zeroes: a signal waits no longer than that.
 const STEP: usize = (64 << 10) / WORD;
-/// Words of a block, which is not written if it holds zeros already: what was never written of a long value gets no memory.
+/// Words of a block. A block of zeros is not written, so the parts of a long value that were never written get no memory.
 const BLOCK: usize = (4 << 10) / WORD;
 
 impl MutatorArenas<'_> {
-    /// A value that lives in the heap, where `allocate` makes it, for as long as the arena has it: one that is long, or whose pointers
-    /// no mask tells. May collect.
+    /// An external value of an arena, which `allocate` makes in the heap. May collect.
     ///
     /// # Errors
     /// As [`reserve`](MutatorArenas::reserve), or `allocate`'s.
@@ -55,13 +54,13 @@ impl MutatorArenas<'_> {
         Ok(object)
     }
 
-    /// Frees the values of a borrowed arena that live in the heap: nothing can refer to them any more. Beside a marking, which may have
-    /// to go through the arena, the collector does.
+    /// Frees the external values of a borrowed arena: nothing can refer to them any more. During a concurrent marking, which
+    /// may have to visit the arena, the collector frees them.
     ///
     /// # Safety
     /// 1. As for [`empty`](MutatorArenas::empty).
-    /// 2. The thread is in a no-preempt region until the arena's own values are gone, too: those may refer to what is freed here, and so may what
-    ///    is freed last to what is freed first. A collection, or a forked child's, between the two would find that.
+    /// 2. The thread is in a no-preempt region until the arena's own values are gone, too. These may refer to freed values, and so may
+    ///    external values that are not freed yet; a collection between the two would find such references.
     pub(crate) unsafe fn free_external(self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Borrowed || self.0.barrier().is_concurrent_marking() {
             return;
@@ -78,8 +77,8 @@ impl MutatorArenas<'_> {
         self.0.owned().set_external_of(arena, 0);
     }
 
-    /// Empties the values of an escaping arena that live in the heap: pointers to them may be left. A collection that comes before the
-    /// arena's end finds values that refer to less.
+    /// Zeroes the external values of an escaping arena, because pointers to them may be left. A collection before the arena's
+    /// end finds values that refer to less.
     ///
     /// # Safety
     /// 1. As for [`empty`](MutatorArenas::empty).
@@ -88,7 +87,7 @@ impl MutatorArenas<'_> {
             return;
         }
         self.for_each_external(arena, |_, object| {
-            let Some((bytes, entry)) = self.begin_to_empty(Address::new(object)) else { return };
+            let Some((bytes, entry)) = self.prepare_to_zero(Address::new(object)) else { return };
             if entry.is(ScanKind::NoPointers) {
                 return;
             }
@@ -96,16 +95,16 @@ impl MutatorArenas<'_> {
                 let _no_preempt = self.0.record().no_preempt();
                 let words = STEP.min(bytes / WORD - from);
                 // SAFETY: contract 1: nobody uses the value, which its cell keeps.
-                make_zeros(unsafe {
+                zero_words(unsafe {
                     core::slice::from_raw_parts_mut((object as *mut usize).add(from), words)
                 });
             }
         });
     }
 
-    /// A value is about to be emptied: its bytes, and how it is scanned; nothing if the program has freed it itself. A marking that is
-    /// under way still finds what it refers to, and verify mode takes the zeros for stores.
-    fn begin_to_empty(self, object: Address) -> Option<(usize, PageEntry)> {
+    /// Prepares an external value to be zeroed. Returns its bytes and its scan; `None` if the program has freed it itself. An
+    /// active marking still finds the objects that it refers to, and verify mode takes the zeros for stores.
+    fn prepare_to_zero(self, object: Address) -> Option<(usize, PageEntry)> {
         let (space, at) = (self.0.shared().space(), ObjectRef::new(object.get()));
         let span = space.find_span(object)?;
         if span.cell_in(object) != Some(object) || space.is_freed(at) {
@@ -116,7 +115,8 @@ impl MutatorArenas<'_> {
             // SAFETY: the object is one of such a span.
             entry = unsafe { space.layouts().numbered_entry(at) };
         }
-        // What was made since the marking began is not looked at. A trace function is the program's: no section holds it.
+        // The marking does not visit objects made since it began. A trace function is the program's: it is not called in a
+        // no-preempt region.
         if self.0.barrier().is_concurrent_marking() && space.is_old(object) {
             self.shade_all(at, bytes, entry);
         }
@@ -126,7 +126,7 @@ impl MutatorArenas<'_> {
         Some((bytes, entry))
     }
 
-    /// Shades all that an old object refers to.
+    /// Shades all objects that an old object refers to.
     fn shade_all(self, object: ObjectRef, bytes: usize, entry: PageEntry) {
         let (state, space) = (self.0.shared(), self.0.shared().space());
         let mut shading = Shading::of(state);
@@ -145,7 +145,7 @@ impl MutatorArenas<'_> {
         }
     }
 
-    /// Calls `f` with the cell and the value of all that lives in the heap of an open arena.
+    /// Calls `f` with the cell and the address of each external value of an open arena.
     fn for_each_external(self, arena: &ArenaHeader, f: impl Fn(usize, usize)) {
         let mut cell = self.0.owned().external_of(arena);
         while cell != 0 {
@@ -157,8 +157,8 @@ impl MutatorArenas<'_> {
     }
 }
 
-/// Makes words zeros.
-fn make_zeros(words: &mut [usize]) {
+/// Zeroes words.
+fn zero_words(words: &mut [usize]) {
     for block in words.chunks_mut(BLOCK) {
         if block.iter().fold(0, |all, word| all | word) != 0 {
             block.fill(0);
