@@ -51,8 +51,8 @@ impl<'h> HeapInspector<'h> {
         self.state.space().memory().snapshot()
     }
 
-    /// Keeps the snapshots of [`HeapInspector::peak_page_snapshot`] and [`HeapInspector::collected_page_snapshot`] from now on, at
-    /// collections, while the world is stopped.
+    /// Keeps the snapshots of [`HeapInspector::peak_page_snapshot`] and [`HeapInspector::collected_page_snapshot`] from
+    /// now on, at collections, while the world is stopped.
     pub fn keep_page_snapshots(self) {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().keep(self.kernel, self.state.space());

@@ -59,8 +59,9 @@ impl MutatorArenas<'_> {
     ///
     /// # Safety
     /// 1. As for [`empty`](MutatorArenas::empty).
-    /// 2. The thread is in a no-preempt region until the arena's own values are gone, too. These may refer to freed values, and so may
-    ///    external values that are not freed yet; a collection between the two would find such references.
+    /// 2. The thread is in a no-preempt region until the arena's own values are gone, too. These may refer to freed
+    ///    values, and so may external values that are not freed yet; a collection between the two would find such
+    ///    references.
     pub(crate) unsafe fn free_external(self, arena: &ArenaHeader) {
         if arena.kind() != ArenaKind::Borrowed || self.0.barrier().is_concurrent_marking() {
             return;

@@ -219,8 +219,8 @@ impl Mutator {
         unsafe { &*self.client.get().cast::<Cell<usize>>() }
     }
 
-    /// The object that `addr` points to or into: as [`HeapObjects::find`](crate::HeapObjects::find), and exact for objects that this
-    /// thread allocated.
+    /// The object that `addr` points to or into: as [`HeapObjects::find`](crate::HeapObjects::find), and exact for
+    /// objects that this thread allocated.
     pub fn find(&self, addr: usize) -> Option<Object> {
         // Only the collector treats an arena chunk as an object.
         self.find_known(addr).filter(|_| self.shared().space().arenas().find(Address::new(addr)).is_none())

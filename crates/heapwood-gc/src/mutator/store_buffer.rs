@@ -1,6 +1,6 @@
 //! A mutator's part of the remembered set: the table of young pages, by which most stores pass; the chunk that it fills;
-//! and a cache of recent entries, so that a slot that is stored into again and again is remembered once. Invariant: it belongs to its thread, or to a collector that has
-//! stopped that; a cached entry is in a chunk of this cycle.
+//! and a cache of recent entries, so that a slot that is stored into again and again is remembered once. Invariant: it
+//! belongs to its thread, or to a collector that has stopped that; a cached entry is in a chunk of this cycle.
 
 use crate::state::remembered::{OBJECT, RANGE, RememberedChunk, RememberedSet, SHADED, SLOT};
 use core::cell::Cell;
