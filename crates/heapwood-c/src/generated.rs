@@ -110,9 +110,9 @@ fn the_header_has_the_statistics() {
 fn the_guide_has_the_options() {
     let mut block = String::new();
     for (audience, heading) in [
-        (Audience::Everyone, "For whoever runs a program"),
-        (Audience::InC, "Of use in C only"),
-        (Audience::Tests, "For tests and measurements of this library"),
+        (Audience::Everyone, "For users of a program"),
+        (Audience::InC, "In C only"),
+        (Audience::Tests, "For tests of this library"),
     ] {
         write!(block, "\n### {heading}\n\n| option | default | range | what it does |\n|---|---|---|---|\n")
             .unwrap();
