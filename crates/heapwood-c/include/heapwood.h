@@ -142,22 +142,22 @@ typedef struct hw_options {
        of the bound. Default: 4 MiB. */
     uint64_t min_heap;
     /* The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it is
-       live, collections take at most half of the time, and allocation may fail although a collection might make
-       room. Range: at least 4 MiB. Default: 0, no limit of its own. */
+       live, collections take at most half of the time, and allocation may fail although one might make room.
+       Range: at least 4 MiB. Default: 0, no limit of its own. */
     uint64_t limit;
     /* The address space to reserve for objects, rounded up to a power of two. It costs no memory, but ulimit -v
        counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
        limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
     uint64_t address_space;
-    /* The most that may be allocated between full collections, in percent of the live bytes at the last one. The
-       heap uses less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by its
-       size. A small heap may grow to 32 MiB. More costs memory, less costs time. Range: 1 to 100000. Default: 150. */
+    /* The most that may be allocated between full collections, in percent of the live bytes at the last one. It is
+       less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on. A small heap may
+       grow to 32 MiB. Range: 1 to 100000. Default: 150. */
     uint32_t percent;
     /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch
-       is fast. If off, the heap gets none, whatever the system's setting. Default: on. */
+       is fast. If off, the heap gets none. Default: on. */
     uint32_t huge_pages;
     /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one. If
-       off, only frames, handles and other precise roots keep objects alive. The Rust interface always scans.
+       off, only precise roots keep objects alive: frames, handles, slots. The Rust interface always scans.
        Default: on. */
     uint32_t conservative_stacks;
     /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier.
@@ -184,9 +184,9 @@ typedef struct hw_options {
        HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off). Default: 0, what the
        variable HEAPWOOD says of it, and otherwise nothing. */
     uint32_t trace;
-    /* The threads that mark: the collecting one, and helpers that sleep between collections. 1 means no helper. If
-       set, all of them mark in every full collection, however small the heap. Range: 1 to 128. Default: 0, as many
-       as the processor cores that the process may use, where marking takes long enough. */
+    /* The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of them
+       mark in every full collection, however small the heap. Range: 1 to 128. Default: 0, as many as the processor
+       cores that the process may use, where marking takes long enough. */
     uint64_t mark_threads;
     /* Collect an idle heap, to return its garbage to the kernel: ten seconds after the last collection, while all
        its threads are in blocking regions. It needs background_release. Default: on. */
@@ -203,13 +203,13 @@ typedef struct hw_options {
        program set before it made the heap. Range: 1 to 64, or a name such as SIGUSR1. Default: 0, SIGURG, at which
        nothing happens by default. */
     uint32_t stop_signal;
-    /* Treat every word in the writable data of the program and of all loaded libraries as a pointer if it looks
-       like one. Thread-local variables are not included. Each collection reads all of it, while threads are
-       stopped. Default: off. */
+    /* Treat every word in the writable data of the program and of all loaded libraries, but not thread-local
+       variables, as a pointer if it looks like one. Each collection reads all of it, while threads are stopped.
+       Default: off. */
     uint32_t library_roots;
     /* Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found no
-       pointer to it. No arena then gets a freed arena's memory at once, so arenas need far more system calls and
-       page faults (docs/design/arenas.md). verify does this, too, and reports the arena. Default: off. */
+       pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md). verify does
+       this, too, and reports the arena. Default: off. */
     uint32_t arena_faults;
 } hw_options;
 /* end: options */
@@ -718,11 +718,11 @@ typedef struct hw_stats {
     uint64_t collect_cpu_ns;
     /* The median pause: from the first request to stop until the last thread may go on. */
     uint64_t pause_p50_ns;
-    /* The pause that 99 % do not exceed. */
+    /* The 99th percentile. */
     uint64_t pause_p99_ns;
-    /* The longest pause. */
+    /* The longest. */
     uint64_t pause_max_ns;
-    /* The sum of all pauses. */
+    /* The sum. */
     uint64_t pause_total_ns;
     /* Overflows of the mark stack: objects had to be found a second time. */
     uint64_t mark_overflows;
@@ -732,35 +732,35 @@ typedef struct hw_stats {
     uint64_t verified;
     /* Threads attached now. */
     uint64_t threads;
-    /* Time to stop, the first part of a pause, until every other thread has stopped. 99 % of stops took no longer. */
+    /* Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile. */
     uint64_t stop_p99_ns;
-    /* The longest time to stop. */
+    /* The longest. */
     uint64_t stop_max_ns;
-    /* The sum of all times to stop. */
+    /* The sum. */
     uint64_t stop_total_ns;
-    /* The time of marking, the second part. 99 % of markings took no longer. */
+    /* Time of marking, the second part: the 99th percentile. */
     uint64_t mark_p99_ns;
-    /* The longest marking. */
+    /* The longest. */
     uint64_t mark_max_ns;
-    /* The sum of all markings. */
+    /* The sum. */
     uint64_t mark_total_ns;
-    /* Time in which the collecting thread swept the rest of the last cycle, before the pause. 99 % took no longer. */
+    /* Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile. */
     uint64_t sweep_p99_ns;
-    /* The longest of these sweeps. */
+    /* The longest. */
     uint64_t sweep_max_ns;
-    /* The sum of these sweeps. */
+    /* The sum. */
     uint64_t sweep_total_ns;
     /* The longest hold of the lock of the span lists. */
     uint64_t hold_spans_max_ns;
-    /* The same of the page allocator's lock. */
+    /* The page allocator's lock. */
     uint64_t hold_pages_max_ns;
-    /* The same of the lock for registering layouts. */
+    /* The lock for registering layouts. */
     uint64_t hold_types_max_ns;
-    /* The same of the lock of the list of threads, which a collection holds during its pause. */
+    /* The lock of the list of threads, which a collection holds during its pause. */
     uint64_t hold_threads_max_ns;
-    /* The same of the lock of the table of roots. */
+    /* The lock of the table of roots. */
     uint64_t hold_roots_max_ns;
-    /* The same of the lock of the handles. */
+    /* The lock of the handles. */
     uint64_t hold_handles_max_ns;
     /* Bytes of pages that may be resident: committed, and neither unused so far nor released. */
     uint64_t backed_bytes;
@@ -789,8 +789,7 @@ typedef struct hw_stats {
     uint64_t phase_mark_ns;
     /* Its CPU time, of all marking threads. */
     uint64_t phase_mark_cpu_ns;
-    /* Sweep: the sum over all threads, so it may exceed the time that passed. Threads report it when they next
-       take the lock of the span lists. */
+    /* Sweep: the sum over all threads, which report it when they next take the lock of the span lists. */
     uint64_t phase_sweep_ns;
     /* The same figure: batches take microseconds, and are seldom interrupted. */
     uint64_t phase_sweep_cpu_ns;
@@ -827,29 +826,27 @@ typedef struct hw_stats {
     uint64_t spans_returned;
     /* Collections of an idle heap, by the heap's own thread. */
     uint64_t idle_collections;
-    /* Idle collections withdrawn, because a thread neither stopped within a millisecond nor was in a blocking
-       region. */
+    /* Idle collections withdrawn: a thread neither stopped within a millisecond nor was in a blocking region. */
     uint64_t idle_withdrawn;
-    /* The system's number of the thread for which the last was withdrawn; 0 if none was. */
+    /* The system's number of that thread at the last; 0 if none was withdrawn. */
     uint64_t idle_withdrawn_thread;
     /* Young collections. */
     uint64_t young_collections;
-    /* The median pause of a young collection; these count among all pauses, too. */
+    /* The median pause of a young collection; all pauses include these. */
     uint64_t young_pause_p50_ns;
-    /* The pause that 99 % of them do not exceed. */
+    /* The 99th percentile. */
     uint64_t young_pause_p99_ns;
-    /* The longest of them. */
+    /* The longest. */
     uint64_t young_pause_max_ns;
-    /* Their sum. */
+    /* The sum. */
     uint64_t young_pause_total_ns;
-    /* Bytes that young collections promoted: found alive, or kept unmarked. They are old from then on. */
+    /* Bytes that young collections promoted to old: found alive, or kept unmarked. */
     uint64_t promoted_bytes;
     /* Young collections that took too long and ended early: all objects not yet marked were kept. */
     uint64_t promoted_en_masse;
     /* Arenas that were opened. */
     uint64_t arenas;
-    /* Bytes of pages of arenas that are open, or that something points into. Part of in_use_bytes, not of
-       live_bytes. */
+    /* Bytes of pages of arenas that are open or referred to: part of in_use_bytes, not of live_bytes. */
     uint64_t arena_bytes;
     /* Bytes of pages that arenas have released, for the next arenas or in quarantine. */
     uint64_t arena_free_bytes;

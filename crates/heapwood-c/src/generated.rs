@@ -5,7 +5,7 @@
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
 use heapwood_gc::options::{Audience, OptionUnit};
-use heapwood_gc::stats::{STATISTICS, StatUnit};
+use heapwood_gc::stats::{STATISTICS, StatKind, StatUnit};
 use heapwood_gc::{OPTIONS, OptionInfo};
 use std::fmt::Write;
 use std::path::Path;
@@ -130,20 +130,35 @@ fn the_guide_has_the_options() {
     says(OPTIONS_GUIDE, "options", &(block + "\n"));
 }
 
+/// The kind of a time, by its name.
+fn kind_of_time(name: &str) -> StatKind {
+    match name {
+        _ if name.contains("_p50_") || name.contains("_p99_") => StatKind::Quantile,
+        _ if name.contains("_max_") => StatKind::Maximum,
+        _ => StatKind::Total,
+    }
+}
+
 #[test]
 fn the_guide_has_the_statistics() {
     let mut block = String::new();
-    for (unit, heading) in
-        [(StatUnit::Bytes, "Bytes"), (StatUnit::Nanoseconds, "Nanoseconds"), (StatUnit::Count, "Counts")]
-    {
-        write!(block, "\n### {heading}\n\n| statistic | kind | what it says |\n|---|---|---|\n").unwrap();
-        for statistic in STATISTICS.iter().filter(|statistic| statistic.unit == unit) {
-            let (name, kind) = (statistic.name, statistic.kind.name());
-            writeln!(block, "| `{name}` | {kind} | {} |", statistic.help).unwrap();
+    let any: &[StatKind] = &[StatKind::Total, StatKind::Quantile, StatKind::Maximum];
+    for (heading, unit, kinds) in [
+        ("Levels in bytes", StatUnit::Bytes, &[StatKind::Level][..]),
+        ("Totals in bytes", StatUnit::Bytes, &[StatKind::Total][..]),
+        ("Times in nanoseconds", StatUnit::Nanoseconds, any),
+        ("Levels", StatUnit::Count, &[StatKind::Level][..]),
+        ("Totals", StatUnit::Count, &[StatKind::Total][..]),
+    ] {
+        write!(block, "\n### {heading}\n\n| statistic | meaning |\n|---|---|\n").unwrap();
+        for statistic in STATISTICS.iter().filter(|s| s.unit == unit && kinds.contains(&s.kind)) {
+            writeln!(block, "| `{}` | {} |", statistic.name, statistic.help).unwrap();
+            let is_plain = unit != StatUnit::Nanoseconds || statistic.kind == kind_of_time(statistic.name);
+            assert!(is_plain, "{}: its name says another kind", statistic.name);
         }
     }
     let rows = block.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, STATISTICS.len(), "a unit without a table");
+    assert_eq!(rows, STATISTICS.len(), "a unit or a kind without a table");
     says(STATISTICS_GUIDE, "statistics", &(block + "\n"));
 }
 

@@ -33,8 +33,8 @@ macro_rules! options_list {
             min_heap: usize = 4 << 20, Bytes 0..=u64::MAX, Everyone;
 
             /// The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it
-            /// is live, collections take at most half of the time, and allocation may fail although a collection
-            /// might make room.
+            /// is live, collections take at most half of the time, and allocation may fail although one might make
+            /// room.
             limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
 
             /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but
@@ -44,17 +44,17 @@ macro_rules! options_list {
                  `ulimit -v` at most, and less if the kernel refuses";
 
             /// The most that may be allocated between full collections, in percent of the live bytes at the last one.
-            /// The heap uses less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on
-            /// by its size. A small heap may grow to 32 MiB. More costs memory, less costs time.
+            /// It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on. A small
+            /// heap may grow to 32 MiB.
             percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
 
             /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first
-            /// touch is fast. If off, the heap gets none, whatever the system's setting.
+            /// touch is fast. If off, the heap gets none.
             huge_pages: bool = true, Switch 0..=1, Everyone;
 
             /// Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as
-            /// one. If off, only frames, handles and other precise roots keep objects alive. The Rust interface
-            /// always scans.
+            /// one. If off, only precise roots keep objects alive: frames, handles, slots. The Rust interface always
+            /// scans.
             conservative_stacks: bool = true, Switch 0..=1, InC;
 
             /// Check the whole heap at every collection, fill freed memory, and report stores that bypassed the
@@ -86,8 +86,8 @@ macro_rules! options_list {
             trace: Option<GcTrace> = None, Trace 1..=4, Everyone,
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
-            /// The threads that mark: the collecting one, and helpers that sleep between collections. 1 means no
-            /// helper. If set, all of them mark in every full collection, however small the heap.
+            /// The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of
+            /// them mark in every full collection, however small the heap.
             mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
                 "as many as the processor cores that the process may use, where marking takes long enough";
 
@@ -108,14 +108,14 @@ macro_rules! options_list {
             /// The signal that stops threads, by its number or name. Signals from elsewhere still have the effect
             /// that the program set before it made the heap.
             stop_signal: Option<u32> = None, Signal 1..=64, Everyone, "SIGURG, at which nothing happens by default";
-            /// Treat every word in the writable data of the program and of all loaded libraries as a pointer if it
-            /// looks like one. Thread-local variables are not included. Each collection reads all of it, while
-            /// threads are stopped.
+            /// Treat every word in the writable data of the program and of all loaded libraries, but not thread-local
+            /// variables, as a pointer if it looks like one. Each collection reads all of it, while threads are
+            /// stopped.
             library_roots: bool = false, Switch 0..=1, Everyone;
 
             /// Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found
-            /// no pointer to it. No arena then gets a freed arena's memory at once, so arenas need far more system
-            /// calls and page faults (docs/design/arenas.md). `verify` does this, too, and reports the arena.
+            /// no pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md).
+            /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
         }
     };

@@ -28,18 +28,6 @@ pub enum StatKind {
     Maximum,
 }
 
-impl StatKind {
-    /// Its name, as the guide has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            StatKind::Total => "total",
-            StatKind::Level => "level",
-            StatKind::Quantile => "quantile",
-            StatKind::Maximum => "maximum",
-        }
-    }
-}
-
 /// One line of the list: a statistic, its unit and its help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -99,11 +87,11 @@ stats! {
     collect_cpu_ns: u64, Nanoseconds, Total;
     /// The median pause: from the first request to stop until the last thread may go on.
     pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The pause that 99 % do not exceed.
+    /// The 99th percentile.
     pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest pause.
+    /// The longest.
     pause_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all pauses.
+    /// The sum.
     pause_total_ns: u64, Nanoseconds, Total;
     /// Overflows of the mark stack: objects had to be found a second time.
     mark_overflows: u64, Count, Total;
@@ -113,35 +101,35 @@ stats! {
     verified: u64, Count, Total;
     /// Threads attached now.
     threads: usize, Count, Level;
-    /// Time to stop, the first part of a pause, until every other thread has stopped. 99 % of stops took no longer.
+    /// Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile.
     stop_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest time to stop.
+    /// The longest.
     stop_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all times to stop.
+    /// The sum.
     stop_total_ns: u64, Nanoseconds, Total;
-    /// The time of marking, the second part. 99 % of markings took no longer.
+    /// Time of marking, the second part: the 99th percentile.
     mark_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest marking.
+    /// The longest.
     mark_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all markings.
+    /// The sum.
     mark_total_ns: u64, Nanoseconds, Total;
-    /// Time in which the collecting thread swept the rest of the last cycle, before the pause. 99 % took no longer.
+    /// Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile.
     sweep_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest of these sweeps.
+    /// The longest.
     sweep_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of these sweeps.
+    /// The sum.
     sweep_total_ns: u64, Nanoseconds, Total;
     /// The longest hold of the lock of the span lists.
     hold_spans_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the page allocator's lock.
+    /// The page allocator's lock.
     hold_pages_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock for registering layouts.
+    /// The lock for registering layouts.
     hold_types_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the list of threads, which a collection holds during its pause.
+    /// The lock of the list of threads, which a collection holds during its pause.
     hold_threads_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the table of roots.
+    /// The lock of the table of roots.
     hold_roots_max_ns: u64, Nanoseconds, Maximum;
-    /// The same of the lock of the handles.
+    /// The lock of the handles.
     hold_handles_max_ns: u64, Nanoseconds, Maximum;
     /// Bytes of pages that may be resident: committed, and neither unused so far nor released.
     backed_bytes: usize, Bytes, Level;
@@ -170,8 +158,7 @@ stats! {
     phase_mark_ns: u64, Nanoseconds, Total;
     /// Its CPU time, of all marking threads.
     phase_mark_cpu_ns: u64, Nanoseconds, Total;
-    /// Sweep: the sum over all threads, so it may exceed the time that passed. Threads report it when they next take the
-    /// lock of the span lists.
+    /// Sweep: the sum over all threads, which report it when they next take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
     /// The same figure: batches take microseconds, and are seldom interrupted.
     phase_sweep_cpu_ns: u64, Nanoseconds, Total;
@@ -208,28 +195,27 @@ stats! {
     spans_returned: u64, Count, Total;
     /// Collections of an idle heap, by the heap's own thread.
     idle_collections: u64, Count, Total;
-    /// Idle collections withdrawn, because a thread neither stopped within a millisecond nor was in a blocking region.
+    /// Idle collections withdrawn: a thread neither stopped within a millisecond nor was in a blocking region.
     idle_withdrawn: u64, Count, Total;
-    /// The system's number of the thread for which the last was withdrawn; 0 if none was.
+    /// The system's number of that thread at the last; 0 if none was withdrawn.
     idle_withdrawn_thread: u32, Count, Level;
     /// Young collections.
     young_collections: u64, Count, Total;
-    /// The median pause of a young collection; these count among all pauses, too.
+    /// The median pause of a young collection; all pauses include these.
     young_pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The pause that 99 % of them do not exceed.
+    /// The 99th percentile.
     young_pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest of them.
+    /// The longest.
     young_pause_max_ns: u64, Nanoseconds, Maximum;
-    /// Their sum.
+    /// The sum.
     young_pause_total_ns: u64, Nanoseconds, Total;
-    /// Bytes that young collections promoted: found alive, or kept unmarked. They are old from then on.
+    /// Bytes that young collections promoted to old: found alive, or kept unmarked.
     promoted_bytes: u64, Bytes, Total;
     /// Young collections that took too long and ended early: all objects not yet marked were kept.
     promoted_en_masse: u64, Count, Total;
     /// Arenas that were opened.
     arenas: u64, Count, Total;
-    /// Bytes of pages of arenas that are open, or that something points into. Part of `in_use_bytes`, not of
-    /// `live_bytes`.
+    /// Bytes of pages of arenas that are open or referred to: part of `in_use_bytes`, not of `live_bytes`.
     arena_bytes: usize, Bytes, Level;
     /// Bytes of pages that arenas have released, for the next arenas or in quarantine.
     arena_free_bytes: usize, Bytes, Level;
