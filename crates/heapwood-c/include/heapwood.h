@@ -1,7 +1,6 @@
 /* heapwood.h - a garbage-collected heap for language implementers. C11 or C++11, Linux, 64 bits.
  *
- * This is the reference. docs/guide/promises.md says more of each rule below: exceptions, what happens if it is broken,
- * and how verify mode finds it.
+ * docs/guide/promises.md explains the rules below: exceptions, what happens if one is broken, how verify mode finds it.
  *
  * Conventions
  *
@@ -14,11 +13,11 @@
  *     HW_EINVAL where a status is returned. why may always be NULL.
  *   - A parameter slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
  *   - Structs begin with their size, so that programs and libraries of different versions work together.
- *   - No function exits or unwinds. Only verify mode, hw_options_env, the option trace, and a thread that does not answer a
- *     stop signal are reported on standard error. A corrupt heap is reported there, too, and aborts.
+ *   - No function exits or unwinds. Standard error gets only reports of verify mode, hw_options_env and the option trace, of
+ *     threads that do not answer a stop signal, and of a corrupt heap, which then aborts.
  *   - "May collect": when the function returns, an object that no root led to may be gone.
- *   - HW_ESTATE: the heap cannot be used here, which is so in trace functions, inside hw_call_blocking, on another thread
- *     than the mutator's, after hw_detach, and for collections on a stack that the heap does not know.
+ *   - HW_ESTATE: the heap cannot be used here: in a trace function, inside hw_call_blocking, on another thread than the
+ *     mutator's, after hw_detach; collections also not on a stack that the heap does not know.
  *
  * What a program promises (the numbers are those in messages and documents)
  *
@@ -28,7 +27,8 @@
  *   2. Pointer slots. Root slots, frame slots and the words that a type's mask names hold NULL, an address that an
  *      allocation returned, or one outside the heap. Handles hold NULL or an object's address.
  *   3. Stores. Pointers are stored into objects with hw_write, hw_copy or hw_cas, into handles with hw_handle_set. A new
- *      object may be filled with plain stores until its thread's next poll, blocking region or allocation.
+ *      object may be filled with plain stores until its thread's next poll, blocking region or allocation. This holds for
+ *      conservative types, too, and for what trace functions read.
  *   4. Polls. A loop that can go on for long with few allocations calls hw_safepoint. What waits (system calls, locks,
  *      sleep, pthread_join) is called inside hw_call_blocking.
  *   5. Stacks. A thread collects only on the stack that it was attached with, or on registered stacks that it announces
@@ -120,8 +120,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * collection might have made room. A program that then drops something and tries again may get a collection. hw_collect
  * always collects, and does not count. */
 
-/* Switches are 1 (on) or 0 (off), sizes bytes. The text between the marks is generated from the library's one list of
- * options, as docs/guide/options.md is. */
+/* Switches are 1 (on) or 0 (off), sizes bytes. docs/guide/options.md says more of each option: both are generated from
+ * the library's one list. */
 /* The option trace: reports of a heap. */
 #define HW_TRACE_COLLECTIONS 1u
 #define HW_TRACE_PHASES 2u
@@ -138,36 +138,30 @@ const hw_error *hw_last_error(const hw_mutator *m);
 typedef struct hw_options {
     /* Of this struct: set by hw_options_init. */
     size_t size;
-    /* No full collection is due while the heap is smaller than this. With bounded memory it is at most an eighth
-       of the bound. Default: 4 MiB. */
+    /* No full collection is due while the heap is smaller than this. Default: 4 MiB. */
     uint64_t min_heap;
-    /* The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it is
-       live, collections take at most half of the time, and allocation may fail although one might make room.
-       Range: at least 4 MiB. Default: 0, no limit of its own. */
+    /* The bytes that objects may occupy, in whole pages. Range: at least 4 MiB. Default: 0, no limit of its own. */
     uint64_t limit;
-    /* The address space to reserve for objects, rounded up to a power of two. It costs no memory, but ulimit -v
-       counts it. Range: 16 MiB to 16 TiB. Default: 0, twice the memory there is (at least 4 GiB), or twice the
-       limit and 64 MiB if that is less; a quarter of ulimit -v at most, and less if the kernel refuses. */
+    /* The address space to reserve for objects, rounded up to a power of two. Range: 16 MiB to 16 TiB. Default: 0,
+       twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of
+       ulimit -v at most, and less if the kernel refuses. */
     uint64_t address_space;
-    /* The most that may be allocated between full collections, in percent of the live bytes at the last one. It is
-       less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on. A small heap may
-       grow to 32 MiB. Range: 1 to 100000. Default: 150. */
+    /* The most that may be allocated between full collections, in percent of the live bytes at the last one.
+       Range: 1 to 100000. Default: 150. */
     uint32_t percent;
     /* Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first touch
-       is fast. If off, the heap gets none. Default: on. */
+       is fast. Default: on. */
     uint32_t huge_pages;
-    /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one. If
-       off, only precise roots keep objects alive: frames, handles, slots. The Rust interface always scans.
+    /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one.
        Default: on. */
     uint32_t conservative_stacks;
     /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier.
-       Report threads that keep a collection waiting for a second. Abort if the heap is corrupt. Slow. Default:
-       off. */
+       Default: off. */
     uint32_t verify;
-    /* Collect at every allocation. Very slow. Default: off. It is for tests and measurements of this library. */
+    /* Collect at every allocation. Default: off. It is for tests and measurements of this library. */
     uint32_t stress;
     /* Return unused memory to the kernel, in a thread of the heap that takes at most a hundredth of one CPU for
-       it. It also sweeps after collections, with at most a quarter. Default: on. */
+       it. Default: on. */
     uint32_t background_release;
     /* The most words of a type, given as a program or as text, that the heap stores as a mask, which is faster
        (docs/design/layout.md). Range: 0 to 256. Default: 256. It is for tests and measurements of this library. */
@@ -175,41 +169,34 @@ typedef struct hw_options {
     /* The edges that the mark stack holds before it overflows to a slower method. Range: 1 to 268435456. Default:
        0, by the size of the address space. It is for tests and measurements of this library. */
     uint32_t mark_stack;
-    /* The memory that the process may have, which bounds a heap without a limit. The heap tries to keep the
-       process a tenth below it; objects take up at most seven eighths. Range: at least 16 MiB. Default: 0, what
-       the memory control groups of the process allow, if that is less than the machine has. */
+    /* The memory that the process may have, which bounds a heap without a limit. Range: at least 16 MiB. Default:
+       0, what the memory control groups of the process allow, if that is less than the machine has. */
     uint64_t process_memory;
     /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; phases, the total
        times of their phases, when the heap or the process ends; 1+phases, both; off, nothing. In C they are
        HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off). Default: 0, what the
        variable HEAPWOOD says of it, and otherwise nothing. */
     uint32_t trace;
-    /* The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of them
-       mark in every full collection, however small the heap. Range: 1 to 128. Default: 0, as many as the processor
-       cores that the process may use, where marking takes long enough. */
+    /* The threads that mark: the collecting one, and helpers that sleep between collections. Range: 1 to 128.
+       Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */
     uint64_t mark_threads;
     /* Collect an idle heap, to return its garbage to the kernel: ten seconds after the last collection, while all
-       its threads are in blocking regions. It needs background_release. Default: on. */
+       its threads are in blocking regions. Default: on. */
     uint32_t idle_collection;
     /* Young collections, which look only at objects allocated since the last one: auto, while they are profitable;
-       off, never; always, for tests. With them each store of a pointer into an object takes the slow path of the
-       write barrier. Range: auto (1), off (0) or always (2). Default: auto. */
+       off, never; always, for tests. Range: auto (1), off (0) or always (2). Default: auto. */
     uint32_t generational;
     /* How collections stop threads: polls, where they allocate, poll or are in blocking regions; signals, by a
-       signal, anywhere. With signals there are no young collections and no write barrier, and stacks are scanned.
-       Range: polls (0) or signals (1). Default: polls. */
+       signal, anywhere. Range: polls (0) or signals (1). Default: polls. */
     uint32_t stop;
-    /* The signal that stops threads, by its number or name. Signals from elsewhere still have the effect that the
-       program set before it made the heap. Range: 1 to 64, or a name such as SIGUSR1. Default: 0, SIGURG, at which
-       nothing happens by default. */
+    /* The signal that stops threads, by its number or name. Range: 1 to 64, or a name such as SIGUSR1. Default: 0,
+       SIGURG, at which nothing happens by default. */
     uint32_t stop_signal;
     /* Treat every word in the writable data of the program and of all loaded libraries, but not thread-local
-       variables, as a pointer if it looks like one. Each collection reads all of it, while threads are stopped.
-       Default: off. */
+       variables, as a pointer if it looks like one. Default: off. */
     uint32_t library_roots;
     /* Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found no
-       pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md). verify does
-       this, too, and reports the arena. Default: off. */
+       pointer to it. Default: off. */
     uint32_t arena_faults;
 } hw_options;
 /* end: options */

@@ -61,9 +61,9 @@ fn comment(text: &str) -> String {
     lines.join("\n") + " */\n"
 }
 
-/// What an option does, its range and its default.
+/// What an option does, in one sentence, its range and its default. The guide has its whole help.
 fn in_c(option: &OptionInfo) -> String {
-    let mut text = option.help.to_string();
+    let mut text = format!("{}.", option.summary());
     if option.unit == OptionUnit::Trace {
         let word = |name, bits| format!("{name} ({})", option.show(bits));
         let [lines, totals, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
