@@ -703,7 +703,7 @@ typedef struct hw_stats {
     uint64_t committed_bytes;
     /* CPU time of collecting threads. */
     uint64_t collect_cpu_ns;
-    /* The median pause: from the first request to stop until the last thread may go on. */
+    /* Pauses, from the first request to stop until the last thread may go on: the median. */
     uint64_t pause_p50_ns;
     /* The 99th percentile. */
     uint64_t pause_p99_ns;
@@ -761,20 +761,20 @@ typedef struct hw_stats {
     uint64_t page_lock_acquisitions;
     /* Stops of the threads, including those that found all stopped. */
     uint64_t stops;
-    /* The median time to stop. */
+    /* The median. */
     uint64_t stop_p50_ns;
     /* Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes
        their runs. */
     uint64_t phase_prep_ns;
-    /* Its CPU time, of the collecting thread. */
+    /* CPU time of the collecting thread. */
     uint64_t phase_prep_cpu_ns;
     /* The part of prep until every other thread had stopped. */
     uint64_t phase_stop_ns;
-    /* Its CPU time, of the collecting thread. */
+    /* CPU time of the collecting thread. */
     uint64_t phase_stop_cpu_ns;
     /* Mark: until the threads go on. */
     uint64_t phase_mark_ns;
-    /* Its CPU time, of all marking threads. */
+    /* CPU time of all marking threads. */
     uint64_t phase_mark_cpu_ns;
     /* Sweep: the sum over all threads, which report it when they next take the lock of the span lists. */
     uint64_t phase_sweep_ns;
@@ -786,7 +786,7 @@ typedef struct hw_stats {
     uint64_t phase_recovery_cpu_ns;
     /* The sum of prep, mark, sweep and recovery. */
     uint64_t phase_total_ns;
-    /* Its CPU time. */
+    /* CPU time. */
     uint64_t phase_total_cpu_ns;
     /* The part of the sweeping by allocating threads. */
     uint64_t sweep_allocation_ns;
@@ -819,7 +819,7 @@ typedef struct hw_stats {
     uint64_t idle_withdrawn_thread;
     /* Young collections. */
     uint64_t young_collections;
-    /* The median pause of a young collection; all pauses include these. */
+    /* Pauses of young collections, which count among all pauses, too: the median. */
     uint64_t young_pause_p50_ns;
     /* The 99th percentile. */
     uint64_t young_pause_p99_ns;

@@ -5,7 +5,7 @@
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
 use heapwood_gc::options::{Audience, OptionUnit};
-use heapwood_gc::stats::{STATISTICS, StatKind, StatUnit};
+use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit};
 use heapwood_gc::{OPTIONS, OptionInfo};
 use std::fmt::Write;
 use std::path::Path;
@@ -139,26 +139,51 @@ fn kind_of_time(name: &str) -> StatKind {
     }
 }
 
+/// The name of a statistic without what tells it from others of one thing: `pause` of `pause_max_ns`.
+fn family(name: &str) -> &str {
+    let name = name.trim_end_matches("_ns").trim_end_matches("_cpu");
+    ["_p50", "_p99", "_max", "_total"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// A row of the guide: the names of a family, and their meanings but for what the names say.
+fn row(members: &[&StatInfo]) -> String {
+    let names: Vec<String> = members.iter().map(|s| format!("`{}`", s.name)).collect();
+    let said = ["The median.", "The 99th percentile.", "The longest.", "The sum.", "CPU time."];
+    let help = members[0].help;
+    let alone = help.strip_suffix(": the median.").or(help.strip_suffix(": the 99th percentile."));
+    let mut meaning = alone.map_or(help.to_string(), |family| format!("{family}."));
+    for other in members[1..].iter().filter(|s| !said.contains(&s.help)) {
+        write!(meaning, " {}", other.help).unwrap();
+    }
+    format!("| {} | {meaning} |\n", names.join(", "))
+}
+
 #[test]
 fn the_guide_has_the_statistics() {
     let mut block = String::new();
-    let any: &[StatKind] = &[StatKind::Total, StatKind::Quantile, StatKind::Maximum];
+    let times = [StatKind::Total, StatKind::Quantile, StatKind::Maximum];
     for (heading, unit, kinds) in [
         ("Levels in bytes", StatUnit::Bytes, &[StatKind::Level][..]),
         ("Totals in bytes", StatUnit::Bytes, &[StatKind::Total][..]),
-        ("Times in nanoseconds", StatUnit::Nanoseconds, any),
+        ("Times in nanoseconds", StatUnit::Nanoseconds, &times),
         ("Levels", StatUnit::Count, &[StatKind::Level][..]),
         ("Totals", StatUnit::Count, &[StatKind::Total][..]),
     ] {
         write!(block, "\n### {heading}\n\n| statistic | meaning |\n|---|---|\n").unwrap();
+        let mut rows: Vec<Vec<&StatInfo>> = Vec::new();
         for statistic in STATISTICS.iter().filter(|s| s.unit == unit && kinds.contains(&s.kind)) {
-            writeln!(block, "| `{}` | {} |", statistic.name, statistic.help).unwrap();
-            let is_plain = unit != StatUnit::Nanoseconds || statistic.kind == kind_of_time(statistic.name);
-            assert!(is_plain, "{}: its name says another kind", statistic.name);
+            let is_time = unit == StatUnit::Nanoseconds;
+            assert!(!is_time || statistic.kind == kind_of_time(statistic.name), "{}", statistic.name);
+            match rows.iter_mut().find(|row| is_time && family(row[0].name) == family(statistic.name)) {
+                Some(row) => row.push(statistic),
+                None => rows.push(vec![statistic]),
+            }
         }
+        block.extend(rows.iter().map(|members| row(members)));
     }
-    let rows = block.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, STATISTICS.len(), "a unit or a kind without a table");
+    for statistic in &STATISTICS {
+        assert!(block.contains(&format!("`{}`", statistic.name)), "{} is in no table", statistic.name);
+    }
     says(STATISTICS_GUIDE, "statistics", &(block + "\n"));
 }
 

@@ -85,7 +85,7 @@ stats! {
     committed_bytes: usize, Bytes, Level;
     /// CPU time of collecting threads.
     collect_cpu_ns: u64, Nanoseconds, Total;
-    /// The median pause: from the first request to stop until the last thread may go on.
+    /// Pauses, from the first request to stop until the last thread may go on: the median.
     pause_p50_ns: u64, Nanoseconds, Quantile;
     /// The 99th percentile.
     pause_p99_ns: u64, Nanoseconds, Quantile;
@@ -143,20 +143,20 @@ stats! {
     page_lock_acquisitions: u64, Count, Total;
     /// Stops of the threads, including those that found all stopped.
     stops: u64, Count, Total;
-    /// The median time to stop.
+    /// The median.
     stop_p50_ns: u64, Nanoseconds, Quantile;
     /// Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes their
     /// runs.
     phase_prep_ns: u64, Nanoseconds, Total;
-    /// Its CPU time, of the collecting thread.
+    /// CPU time of the collecting thread.
     phase_prep_cpu_ns: u64, Nanoseconds, Total;
     /// The part of prep until every other thread had stopped.
     phase_stop_ns: u64, Nanoseconds, Total;
-    /// Its CPU time, of the collecting thread.
+    /// CPU time of the collecting thread.
     phase_stop_cpu_ns: u64, Nanoseconds, Total;
     /// Mark: until the threads go on.
     phase_mark_ns: u64, Nanoseconds, Total;
-    /// Its CPU time, of all marking threads.
+    /// CPU time of all marking threads.
     phase_mark_cpu_ns: u64, Nanoseconds, Total;
     /// Sweep: the sum over all threads, which report it when they next take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
@@ -168,7 +168,7 @@ stats! {
     phase_recovery_cpu_ns: u64, Nanoseconds, Total;
     /// The sum of prep, mark, sweep and recovery.
     phase_total_ns: u64, Nanoseconds, Total;
-    /// Its CPU time.
+    /// CPU time.
     phase_total_cpu_ns: u64, Nanoseconds, Total;
     /// The part of the sweeping by allocating threads.
     sweep_allocation_ns: u64, Nanoseconds, Total;
@@ -201,7 +201,7 @@ stats! {
     idle_withdrawn_thread: u32, Count, Level;
     /// Young collections.
     young_collections: u64, Count, Total;
-    /// The median pause of a young collection; all pauses include these.
+    /// Pauses of young collections, which count among all pauses, too: the median.
     young_pause_p50_ns: u64, Nanoseconds, Quantile;
     /// The 99th percentile.
     young_pause_p99_ns: u64, Nanoseconds, Quantile;
