@@ -5,8 +5,8 @@
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
 use heapwood_gc::options::{Audience, OptionUnit};
-use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit};
-use heapwood_gc::{OPTIONS, OptionInfo};
+use heapwood_gc::stats::{STATISTICS, StatUnit};
+use heapwood_gc::{OPTIONS, OptionInfo, stats::StatInfo, stats::StatKind};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Mutex;
