@@ -682,7 +682,8 @@ hw_status hw_collect_young(hw_mutator *m);
  * Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
 hw_status hw_release_free_memory(hw_heap *heap, size_t *released);
 
-/* Times are nanoseconds, sizes bytes. docs/guide/statistics.md says how to read them. */
+/* Times are nanoseconds, sizes bytes; p50 is the median, p99 the 99th percentile, max the longest, total the sum.
+ * docs/guide/statistics.md says how to read them. */
 /* generated: statistics */
 typedef struct hw_stats {
     /* Of this struct: set by hw_stats_get's caller. */
@@ -705,11 +706,8 @@ typedef struct hw_stats {
     uint64_t collect_cpu_ns;
     /* Pauses, from the first request to stop until the last thread may go on: the median. */
     uint64_t pause_p50_ns;
-    /* The 99th percentile. */
     uint64_t pause_p99_ns;
-    /* The longest. */
     uint64_t pause_max_ns;
-    /* The sum. */
     uint64_t pause_total_ns;
     /* Overflows of the mark stack: objects had to be found a second time. */
     uint64_t mark_overflows;
@@ -721,21 +719,15 @@ typedef struct hw_stats {
     uint64_t threads;
     /* Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile. */
     uint64_t stop_p99_ns;
-    /* The longest. */
     uint64_t stop_max_ns;
-    /* The sum. */
     uint64_t stop_total_ns;
     /* Time of marking, the second part: the 99th percentile. */
     uint64_t mark_p99_ns;
-    /* The longest. */
     uint64_t mark_max_ns;
-    /* The sum. */
     uint64_t mark_total_ns;
     /* Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile. */
     uint64_t sweep_p99_ns;
-    /* The longest. */
     uint64_t sweep_max_ns;
-    /* The sum. */
     uint64_t sweep_total_ns;
     /* The longest hold of the lock of the span lists. */
     uint64_t hold_spans_max_ns;
@@ -761,7 +753,6 @@ typedef struct hw_stats {
     uint64_t page_lock_acquisitions;
     /* Stops of the threads, including those that found all stopped. */
     uint64_t stops;
-    /* The median. */
     uint64_t stop_p50_ns;
     /* Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes
        their runs. */
@@ -786,7 +777,6 @@ typedef struct hw_stats {
     uint64_t phase_recovery_cpu_ns;
     /* The sum of prep, mark, sweep and recovery. */
     uint64_t phase_total_ns;
-    /* CPU time. */
     uint64_t phase_total_cpu_ns;
     /* The part of the sweeping by allocating threads. */
     uint64_t sweep_allocation_ns;
@@ -821,11 +811,8 @@ typedef struct hw_stats {
     uint64_t young_collections;
     /* Pauses of young collections, which count among all pauses, too: the median. */
     uint64_t young_pause_p50_ns;
-    /* The 99th percentile. */
     uint64_t young_pause_p99_ns;
-    /* The longest. */
     uint64_t young_pause_max_ns;
-    /* The sum. */
     uint64_t young_pause_total_ns;
     /* Bytes that young collections promoted to old: found alive, or kept unmarked. */
     uint64_t promoted_bytes;

@@ -16,6 +16,8 @@ const OPTIONS_GUIDE: &str = "../../docs/guide/options.md";
 const STATISTICS_GUIDE: &str = "../../docs/guide/statistics.md";
 /// The longest line of the header.
 const WIDTH: usize = 118;
+/// Meanings of statistics that their names say, too.
+const SAID: [&str; 5] = ["The median.", "The 99th percentile.", "The longest.", "The sum.", "CPU time."];
 
 /// `text` with what stands between the lines that hold `generated: NAME` and `end: NAME` replaced by `block`.
 fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
@@ -100,7 +102,9 @@ fn the_header_has_the_statistics() {
         String::from("typedef struct hw_stats {\n    /* Of this struct: set by hw_stats_get's caller. */\n");
     block += "    size_t size;\n";
     for statistic in &STATISTICS {
-        block += &comment(statistic.help);
+        if !SAID.contains(&statistic.help) {
+            block += &comment(statistic.help);
+        }
         writeln!(block, "    uint64_t {};", statistic.name).unwrap();
     }
     says(HEADER, "statistics", &(block + "} hw_stats;\n"));
@@ -148,11 +152,10 @@ fn family(name: &str) -> &str {
 /// A row of the guide: the names of a family, and their meanings but for what the names say.
 fn row(members: &[&StatInfo]) -> String {
     let names: Vec<String> = members.iter().map(|s| format!("`{}`", s.name)).collect();
-    let said = ["The median.", "The 99th percentile.", "The longest.", "The sum.", "CPU time."];
     let help = members[0].help;
     let alone = help.strip_suffix(": the median.").or(help.strip_suffix(": the 99th percentile."));
     let mut meaning = alone.map_or(help.to_string(), |family| format!("{family}."));
-    for other in members[1..].iter().filter(|s| !said.contains(&s.help)) {
+    for other in members[1..].iter().filter(|s| !SAID.contains(&s.help)) {
         write!(meaning, " {}", other.help).unwrap();
     }
     format!("| {} | {meaning} |\n", names.join(", "))
