@@ -318,7 +318,7 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  *
  * - 262143 types;
  * - 4096 programs: fewer if they have more than 1 MiB together, or 131072 loops and parts of arrays;
- * - 16074 layouts. Types of one size class (hw_base tells its cells' length) with the same pointers have one layout;
+ * - 16074 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
  *   arrays of elements with the same pointers have one for each size class. Types without pointers, conservative ones,
  *   and masks of types of up to four words need none. */
 
@@ -409,7 +409,7 @@ void **hw_handle_new(hw_mutator *m, void *object);
  * NULL nor the address of an object or of something in an arena. It does not collect. */
 hw_status hw_handle_set(hw_mutator *m, void **handle, void *object);
 
-/* Frees a handle, whoever made it. HW_EINVAL if it is not held; NULL is HW_OK. */
+/* Frees a handle, on any attached thread. HW_EINVAL if it is not held; NULL is HW_OK. */
 hw_status hw_handle_free(hw_mutator *m, void **handle);
 
 /* A frame of the shadow stack: count pointer slots, usually local variables. Link it with hw_frame_push, and unlink it
@@ -531,7 +531,7 @@ static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
 
 /* A C array of n elements, the first at its first byte; n may be 0. A pointer in it is a slot of the array: hw_write(m,
  * array, &array[i].next, value). Its memory is zero if it may hold pointers. Room for further elements behind the last
- * (hw_base tells) holds only what elements hold. HW_EDESC for elements with a trace function, which know single objects
+ * (hw_base returns its size) holds only what elements hold. HW_EDESC for elements with a trace function, which know single objects
  * only. */
 void *hw_alloc_array(hw_mutator *m, hw_type element, size_t n);
 
@@ -571,7 +571,7 @@ static inline void hw_write(hw_mutator *m, void *object, void *slot, const void 
 /* Copies n pointers to the slots from slots on, in either direction if they overlap, each in one piece. */
 void hw_copy(hw_mutator *m, void *object, void *slots, const void *source, size_t n);
 
-/* Stores value if the slot holds expected, and tells whether it did. Acquire and release. */
+/* Stores value if the slot holds expected, and returns whether it did. Acquire and release. */
 bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const void *value);
 
 /* ------------------------------------------------------------------------------------------------------ arenas -- */
