@@ -317,7 +317,7 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  * however many there are. HW_EDESC says what is wrong with a description, HW_EFULL which table is full:
  *
  * - 262143 types;
- * - 4096 programs: fewer if they have more than 1 MiB together, or 131072 loops and parts of arrays;
+ * - 4096 programs, which together have at most 1 MiB, and 131072 loops and parts of arrays;
  * - 16074 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
  *   arrays of elements with the same pointers have one for each size class. Types without pointers, conservative ones,
  *   and masks of types of up to four words need none. */
@@ -531,8 +531,8 @@ static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
 
 /* A C array of n elements, the first at its first byte; n may be 0. A pointer in it is a slot of the array: hw_write(m,
  * array, &array[i].next, value). Its memory is zero if it may hold pointers. Room for further elements behind the last
- * (hw_base returns its size) holds only what elements hold. HW_EDESC for elements with a trace function, which know single objects
- * only. */
+ * (hw_base returns the size) holds only what elements hold. HW_EDESC for elements with a trace function, which know
+ * single objects only. */
 void *hw_alloc_array(hw_mutator *m, hw_type element, size_t n);
 
 /* The same, and zero in any case. */
