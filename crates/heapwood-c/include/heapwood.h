@@ -497,8 +497,8 @@ static inline void hw_safepoint(hw_mutator *m) {
 /* -------------------------------------------------------------------------------------------------- allocation -- */
 
 /* All of these may collect, and return NULL if there is no memory or an argument is wrong (hw_last_error). The result is
- * aligned to 16 bytes. It is safe until this thread's next poll or allocation, and after that only if a root leads to it
- * (with stops by signals: as soon as no register or stack word holds it). */
+ * aligned to 16 bytes. It is safe until this thread's next poll or allocation (with stops by signals: while a register or
+ * the stack holds it); after that only if a root leads to it. */
 
 /* Takes a cell: one store, which the compiler neither moves over what was stored before nor merges with the next. */
 static inline void hw_bump_commit(hw_bump *bump, uintptr_t cell) {
