@@ -252,7 +252,7 @@ macro_rules! config {
         ///
         /// Sizes are bytes. A value out of range is an error, with the option's name, when a heap is made. With the
         /// defaults binary trees take about as much memory as in Go, and a quarter of the CPU time or less
-        /// (docs/results/peers.md).
+        /// (docs/results/README.md).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Config {

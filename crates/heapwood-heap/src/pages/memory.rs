@@ -9,7 +9,7 @@ use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages; otherwise a hundred heaps of a few KiB would have a huge page each
-/// (docs/results/costs.md).
+/// (docs/results/2026-11/costs.tsv).
 const HUGE_FROM: PageIndex = PageIndex((8 << 20) / PAGE_SIZE);
 /// Objects from this size on may be sparse.
 const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
