@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_gc::{Described, Heap, ObjectType};
 use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::{Layout, TypeDescriptor};
-use heapwood_os::mapped_index::hash;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::mapped_index::hash;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// The header's `hw_type`; 0 is none.

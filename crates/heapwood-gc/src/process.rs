@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
 //! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
-//! (`environment.rs`, `observe/at_exit.rs`).
+//! (`settings/environment.rs`, `observe/at_exit.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
@@ -16,6 +16,8 @@
 //!
 //! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
 
+pub(crate) mod fork;
+
 use crate::error::{ArenaError, HeapError};
 use crate::mutator::Mutator;
 use crate::mutator::interrupt::mark;
@@ -26,12 +28,12 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::fork::at_fork;
-use heapwood_os::message::write_line;
-use heapwood_os::signal::{self, Action, Interrupted};
-use heapwood_os::thread::know_thread_locals;
-use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, futex, membarrier};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::process::fork::at_fork;
+use heapwood_os::threads::signal::{self, Action, Interrupted};
+use heapwood_os::threads::thread::know_thread_locals;
+use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, threads::futex, threads::membarrier};
 use std::thread::{sleep, yield_now};
 
 // SAFETY: the stored values are records of the storing thread, as `thread_ends` requires.
@@ -428,7 +430,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
 mod tests {
     use super::*;
     use crate::heap::Heap;
-    use crate::options::{Config, Stop};
+    use crate::settings::options::{Config, Stop};
     use heapwood_os::SYSTEM;
 
     /// A thread is stopped while it holds the list's lock; another that waits for the lock must stop, too.

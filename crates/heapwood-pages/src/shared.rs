@@ -13,7 +13,7 @@ use crate::long_cache::LongCache;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
@@ -138,7 +138,7 @@ impl<G: Geometry> SharedPages<G> {
         &self.locked
     }
 
-    /// The longest that the lock was held, in ticks ([`heapwood_os::timed_lock`]).
+    /// The longest that the lock was held, in ticks ([`heapwood_os::threads::timed_lock`]).
     pub fn longest_hold(&self) -> u64 {
         self.locked.longest_hold()
     }

@@ -12,17 +12,17 @@ use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
-use crate::options::Config;
 use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::Roots;
+use crate::settings::options::Config;
 use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
-use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{ForkLock, Lock, LockGuard, clock};
+use heapwood_os::threads::timed_lock::TickClock;
+use heapwood_os::{ForkLock, Lock, LockGuard, process::clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);

@@ -22,7 +22,7 @@
 //! under loom.
 
 use heapwood_os::Lock;
-use heapwood_os::sync::{self, AtomicU32, Futex, Ordering};
+use heapwood_os::threads::sync::{self, AtomicU32, Futex, Ordering};
 
 /// The most blocks of a pool.
 pub(super) const MOST_BLOCKS: usize = 512;

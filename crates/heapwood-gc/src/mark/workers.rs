@@ -17,9 +17,9 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwood_heap::Collection;
-use heapwood_os::clock::thread_cpu_ns;
-use heapwood_os::futex::{wait, wake};
-use heapwood_os::stack::thread_pointer;
+use heapwood_os::process::clock::thread_cpu_ns;
+use heapwood_os::threads::futex::{wait, wake};
+use heapwood_os::threads::stack::thread_pointer;
 use heapwood_os::{KernelRef, Lock, MappedBox, OsError, Pagemap, Thread};
 
 /// Bytes of a helper's stack, on which trace functions run.

@@ -9,7 +9,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_os::Lock;
-use heapwood_os::sync::{Futex, Ordering};
+use heapwood_os::threads::sync::{Futex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 

@@ -8,8 +8,8 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, TimedLock};
 
 /// The most spare mutators.

@@ -4,9 +4,9 @@
 
 use crate::error::ArenaError;
 use core::fmt;
-use heapwood_os::backtrace::{Callers, Place, callers};
-use heapwood_os::message::write_line;
-use heapwood_os::region::Zeroed;
+use heapwood_os::diagnose::backtrace::{Callers, Place, callers};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The arenas in the log.

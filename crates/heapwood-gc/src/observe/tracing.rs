@@ -5,10 +5,10 @@ use super::at_exit::Totals;
 use super::phases::{Phases, Times};
 use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
-use crate::options::GcTrace;
+use crate::settings::options::GcTrace;
 use heapwood_heap::{Collection, ReclaimTimes, Space, SpaceStats};
-use heapwood_os::clock::{monotonic_ns, process_cpu_ns};
-use heapwood_os::message::write_line;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::{ForkLock, Lock};
 
 /// Figures of a collection for its report, besides its times.

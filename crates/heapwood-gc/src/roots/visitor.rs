@@ -15,7 +15,7 @@ use core::time::Duration;
 use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::timed_lock::TimedGuard;
 
 /// The kind of a run of root words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

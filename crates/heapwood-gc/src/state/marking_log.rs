@@ -132,7 +132,7 @@ impl MarkingLog {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::faulty::Faulty;
+    use heapwood_os::testing::faulty::Faulty;
 
     #[test]
     fn what_is_shaded_comes_once_and_what_has_no_room_is_missed() {

@@ -6,7 +6,7 @@
 //! set has overflowed and the next collection is a full one.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.

@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
-use heapwood_os::message::corrupt;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The log of a heap.

@@ -7,8 +7,8 @@ use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
-use heapwood_os::mapped_index::hash;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::mapped_index::hash;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// Room for a value.

@@ -5,7 +5,7 @@
 use crate::pages::first_touch::FirstTouch;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, clock, round_up};
+use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, process::clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages; otherwise a hundred heaps of a few KiB would have a huge page each

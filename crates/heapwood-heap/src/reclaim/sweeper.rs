@@ -24,8 +24,8 @@ use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use core::sync::atomic::AtomicBool;
-use heapwood_os::sync::yield_now;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::sync::yield_now;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
