@@ -105,7 +105,7 @@ impl Memory {
     }
 
     /// Prepares a huge chunk of an arena for first use: it gets a huge page, touched at once, whatever the heap's size.
-    /// So it costs one fault instead of five hundred (docs/design/huge-page-diagnosis.md).
+    /// So it costs one fault instead of five hundred (docs/results/2026-11/first-touch.tsv).
     pub(crate) fn prepare_chunk(&self, first: PageIndex, count: PageCount) {
         if !self.huge_pages {
             return;
