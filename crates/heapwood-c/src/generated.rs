@@ -4,7 +4,7 @@
 
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
-use heapwood_gc::options::{Audience, OptionUnit};
+use heapwood_gc::settings::options::{Audience, OptionUnit};
 use heapwood_gc::stats::{STATISTICS, StatUnit};
 use heapwood_gc::{OPTIONS, OptionInfo, stats::StatInfo, stats::StatKind};
 use std::fmt::Write;

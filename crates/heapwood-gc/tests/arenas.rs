@@ -12,7 +12,7 @@ use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, FreeError, Heap, Mutator};
 use heapwood_heap::{Address, ArenaKind, MOST_IN_ARENA, ObjectRef};
 use rng::Rng;

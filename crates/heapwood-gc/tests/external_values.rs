@@ -8,7 +8,7 @@ mod common;
 use arena::{Arena, Values};
 use common::*;
 use core::ptr::NonNull;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_heap::ArenaKind;
 use heapwood_layout::program::Builder;

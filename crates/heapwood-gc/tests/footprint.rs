@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use heapwood_gc::Config;
-use heapwood_os::usage::resident_memory;
+use heapwood_os::process::usage::resident_memory;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;

@@ -9,7 +9,7 @@ mod common;
 use arena::{Arena, Values};
 use common::*;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator, Tracer};
 use heapwood_heap::ArenaKind;
 use heapwood_layout::{TraceContext, TypeDescriptor};

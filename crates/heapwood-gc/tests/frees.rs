@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_layout::{TraceContext, TypeDescriptor};
 

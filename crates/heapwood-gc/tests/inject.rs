@@ -12,7 +12,7 @@ mod shadow;
 use common::*;
 use core::ptr::NonNull;
 use heapwood_gc::inject::Fault;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_heap::Address;
 use shadow::program::play;
 use shadow::settings::{ALL, Settings};

@@ -8,7 +8,7 @@ mod shadow;
 
 use common::*;
 use heapwood_gc::{Config, Heap, HeapError};
-use heapwood_os::large_page_kernel::Coarse;
+use heapwood_os::testing::large_page_kernel::Coarse;
 use shadow::settings::{ALL, Settings};
 use shadow::world::World;
 

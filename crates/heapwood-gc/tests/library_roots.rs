@@ -6,9 +6,9 @@ mod common;
 mod library;
 
 use common::*;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, HeapError, Mutator, RootError};
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use library::{File, WORDS};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

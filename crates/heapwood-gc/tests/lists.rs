@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};

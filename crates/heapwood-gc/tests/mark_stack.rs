@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use heapwood_gc::Heap;
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{Kernel, OsError, SYSTEM};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

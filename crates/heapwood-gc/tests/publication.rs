@@ -8,7 +8,7 @@ mod common;
 
 use common::*;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType};
 use heapwood_heap::ObjectRef;
 use heapwood_layout::{TraceContext, TypeDescriptor, WORD};

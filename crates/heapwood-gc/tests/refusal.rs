@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
 
 /// What refused, if anything did.

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use core::time::Duration;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{AllocError, ArenaError, Mutator};
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout};
 

@@ -8,7 +8,7 @@ use arena::Arena;
 use common::*;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_heap::ArenaKind;
 
 #[test]

@@ -6,7 +6,7 @@
 mod stepped;
 
 use heapwood_gc::inject::Fault;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use stepped::driver::{Play, Program};
 
 /// Plays with an error planted until the program objects; returns in how many runs it struck, and in how many that was noticed.

@@ -7,7 +7,7 @@ mod stepped;
 use common::*;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, HeapBox, Mutator, Tracer, slice_scan};
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};

@@ -8,7 +8,7 @@ mod crowd;
 use crowd::World;
 use crowd::settings::{ALL, Settings};
 use crowd::worker::Done;
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

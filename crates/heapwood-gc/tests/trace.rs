@@ -4,11 +4,11 @@
 mod common;
 
 use common::*;
-use heapwood_gc::options::GcTrace;
+use heapwood_gc::settings::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
 use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;
-use heapwood_os::exit::at_exit;
+use heapwood_os::process::exit::at_exit;
 use regex::Regex;
 use std::sync::Mutex;
 

@@ -7,7 +7,7 @@ use common::*;
 use core::hint::black_box;
 use core::ptr::NonNull;
 use heapwood_gc::Config;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_heap::{Address, CLOBBER, ObjectRef};
 
 const VERIFY: Config = PRECISE.verify(true);

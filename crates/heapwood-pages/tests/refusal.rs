@@ -3,7 +3,7 @@
 mod common;
 
 use common::seen;
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{OsError, Request};
 use heapwood_pages::{
     AllocateError, Bits48, Effort, Geometry, GrowError, NewError, PageAllocator, PageCache, PageCount,

@@ -4,7 +4,7 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heapwood_gc::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Generational, Stop};
 use heapwood_gc::{
     Attached, Config, Frame, Handle, HandleError, Heap, HeapBox, Mutator, ObjectType, RootError, RootToken,
 };

@@ -7,7 +7,7 @@ use super::shadow::model::{Id, Masked};
 use super::shadow::settings::{ALL, Settings};
 use super::shadow::world::World;
 use heapwood_gc::Config;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_heap::Address;
 
 /// What is played.

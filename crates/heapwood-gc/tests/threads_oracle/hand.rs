@@ -5,7 +5,7 @@
 use super::cluster::Object;
 use super::kinds::WORD;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Heap, RootToken};
 
 /// Room for a whole cluster, and for the object that is being made.
