@@ -31,6 +31,7 @@ use crate::background::Background;
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, MisuseError};
 use crate::heap::room::{Room, hold_margin, window};
+use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
@@ -63,7 +64,7 @@ pub struct Heap {
     kernel: KernelRef,
     ticks: TickClock,
     /// A lock for data that its client shares among threads.
-    client: Lock<()>,
+    client: Lock<(), CLIENT>,
     forker: Forker,
 }
 
@@ -243,7 +244,7 @@ impl Heap {
         (self.client.lock(), no_preempt)
     }
 
-    pub(crate) fn client_lock(&self) -> &Lock<()> {
+    pub(crate) fn client_lock(&self) -> &Lock<(), CLIENT> {
         &self.client
     }
 

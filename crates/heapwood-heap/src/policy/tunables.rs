@@ -2,7 +2,7 @@
 //! nothing in an A/B is deleted. Those of collections are in `heapwood-gc/src/policy/tunables.rs`; sizes that the memory
 //! layout fixes stand beside the layout. Invariant: policies use no other numbers.
 
-/// The memory that mutators may cache, and take between two refills (docs/results/threads.md, docs/results/costs.md).
+/// The memory that mutators may cache, and take between two refills (docs/results/2026-11/threads.tsv, costs.tsv).
 pub(super) mod share {
     use heapwood_os::HUGE_PAGE;
     use heapwood_pages::PAGE_SIZE;
@@ -23,7 +23,7 @@ pub(super) mod share {
     pub(in crate::policy) const LARGE_OBJECTS: usize = 4;
 }
 
-/// The spans of a refill (docs/results/allocation-locks.md).
+/// The spans of a refill (docs/results/2026-11/allocation-locks.tsv).
 pub(super) mod refill {
     use heapwood_pages::PageCount;
 
@@ -44,7 +44,7 @@ pub(super) mod refill {
     pub(in crate::policy) const MOST_IGNORED_SPANS: usize = 16;
 }
 
-/// The sweeping of mutators for all (docs/results/threads.md).
+/// The sweeping of mutators for all (docs/results/2026-11/threads.tsv).
 pub(super) mod sweep {
     /// The most spans of a mutator's sweep batch.
     pub(in crate::policy) const MOST_SPANS: u32 = 512;
@@ -53,7 +53,7 @@ pub(super) mod sweep {
     pub(in crate::policy) const MOST_LEFT_SPANS: usize = 64;
 }
 
-/// The heap's size (docs/results/costs.md, docs/results/young.md).
+/// The heap's size (docs/results/2026-11/costs.tsv, first-touch.tsv).
 pub(super) mod growth {
     use heapwood_os::HUGE_PAGE;
     use heapwood_pages::PAGE_SIZE;
@@ -78,7 +78,7 @@ pub(super) mod growth {
     pub(in crate::policy) const FIRST_TOUCH_BACKOFF_PART: usize = 2;
 }
 
-/// Arenas in the account of a mutator (docs/results/arenas.md).
+/// Arenas in the account of a mutator (docs/results/2026-11/arenas.tsv).
 pub(crate) mod arenas {
     /// Bytes that arenas left to the collector are announced before the next refill once they reach this.
     pub(crate) const ANNOUNCED_BYTES: usize = 64 << 10;
