@@ -11,7 +11,9 @@ use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Stats, Verify};
 use crate::options::{Config, Stop};
 use crate::policy::GoalPacer;
-use crate::process::{Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, record};
+use crate::process::{
+    Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, protected_chunks, record,
+};
 use crate::room::{Room, hold_margin, window};
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
 use crate::state::barrier_bits::YOUNG;
@@ -123,7 +125,7 @@ impl Heap {
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
-                protect_arenas: config.verify || config.arena_faults,
+                protect_arenas: (config.verify || config.arena_faults).then(protected_chunks),
                 single_cells: config.stress,
             },
         )?;

@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
-//! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
-//! (`environment.rs`, `observe/at_exit.rs`).
+//! signal handlers, fork handlers, and the number of protected arena chunks. All other state belongs to a heap, except
+//! reports that are made once a process (`environment.rs`, `observe/at_exit.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
@@ -26,6 +26,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
+use heapwood_heap::ProtectedChunks;
 use heapwood_os::clock::monotonic_ns;
 use heapwood_os::fork::at_fork;
 use heapwood_os::message::write_line;
@@ -151,6 +152,14 @@ static HEAPS: Lock<Heaps> = Lock::new(Heaps::new());
 #[cfg(loom)]
 static HEAPS: std::sync::LazyLock<Lock<Heaps>> = std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
+
+/// The chunks of arenas that all heaps have protected: the process has a bounded number of mappings.
+static PROTECTED_CHUNKS: ProtectedChunks = ProtectedChunks::none();
+
+/// The number of protected chunks.
+pub(crate) fn protected_chunks() -> &'static ProtectedChunks {
+    &PROTECTED_CHUNKS
+}
 
 /// The word that is not 0 during a fork.
 pub(crate) fn forking() -> &'static AtomicU32 {

@@ -59,6 +59,7 @@ pub use arenas::find::{ArenaPlace, MarkedArenaChunk};
 pub use arenas::header::{ArenaHeader, ArenaKind, ArenaState};
 pub use arenas::layout::ArenaLayout;
 pub use arenas::open::Closing;
+pub use arenas::protected::ProtectedChunks;
 pub use arenas::visit::ArenaWords;
 pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};

@@ -80,7 +80,7 @@ impl World {
             limit: None,
             huge_pages: false,
             clobber: false,
-            protect_arenas: false,
+            protect_arenas: None,
             single_cells: false,
         };
         Arc::new(World {

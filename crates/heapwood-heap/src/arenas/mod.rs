@@ -31,6 +31,6 @@ pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod lists;
 pub(crate) mod open;
-mod protected;
+pub(crate) mod protected;
 mod supply;
 pub(crate) mod visit;
