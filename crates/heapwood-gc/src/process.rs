@@ -211,7 +211,7 @@ pub(crate) fn keep_addresses(of: Reservation, used: usize) {
     // SAFETY: only the ended heap used them; its committed bytes lie at the beginning.
     unsafe {
         let _ = of.decommit(0..used);
-        of.protect(0..of.len());
+        let _ = of.protect(0..of.len());
     }
     let mut heaps = HEAPS.lock();
     heaps.ended.rotate_right(1);

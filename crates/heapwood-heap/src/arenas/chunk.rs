@@ -12,6 +12,7 @@
 //! Invariants: a chunk in use is in one ring, and exists as an object; any other does not exist. Its pages keep the
 //! arena kind until a full marking has met no pointer into it, so a dangling pointer always leads to an arena chunk.
 
+use crate::pages::memory::Quarantined;
 use crate::spans::span::Span;
 use core::sync::atomic::Ordering;
 use heapwood_os::HUGE_PAGE;
@@ -172,8 +173,10 @@ impl<'s> ArenaChunk<'s> {
         self.set_flag(PROTECTED);
     }
 
-    pub(super) fn is_protected(self) -> bool {
-        self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0
+    /// The state of its memory while it is quarantined.
+    pub(super) fn quarantined(self) -> Quarantined {
+        let protected = self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0;
+        Quarantined { protected, empty: self.0.is_fresh() }
     }
 
     pub(super) fn take_protected(self) -> bool {
