@@ -84,7 +84,7 @@ typedef enum hw_status {
     HW_EFULL = -10  /* a table of the heap is full: types, layouts, programs, roots, stacks, handles */
 } hw_status;
 
-/* Why something was refused. The text is a sentence without its full stop. */
+/* Why something was refused. The text is a sentence without its full stop; one that is too long ends in "..". */
 typedef struct hw_error {
     hw_status status;
     char text[252];

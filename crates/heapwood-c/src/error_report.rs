@@ -1,5 +1,5 @@
 //! What C is told of a refusal: a status and a sentence, in a buffer of fixed size, since there may be no memory for another.
-//! Invariant: the text ends with a zero byte.
+//! Invariant: the text ends with a zero byte. A text that is too long ends with its last whole word and `..`.
 
 use crate::error::Error;
 use crate::status::Status;
@@ -38,9 +38,11 @@ impl ErrorReport {
             }
         }
         let mut report = ErrorReport { status, ..ErrorReport::NONE };
-        // The last byte stays zero. A text that is too long is cut.
+        // The last byte stays zero.
         let end = report.text.len() - 1;
-        let _ = write!(Writer { to: &mut report.text[..end], len: 0 }, "{text}");
+        if write!(Writer { to: &mut report.text[..end], len: 0 }, "{text}").is_err() {
+            shorten(&mut report.text[..end]);
+        }
         report
     }
 
@@ -62,15 +64,66 @@ impl ErrorReport {
     }
 }
 
+/// What ends a text that was cut.
+const CUT: &[u8] = b"..";
+
+/// Ends a text that was cut with its last whole word, if it has spaces, and [`CUT`].
+fn shorten(text: &mut [u8]) {
+    let most = text.len() - CUT.len();
+    let is_boundary = |&at: &usize| text[at] & 0xC0 != 0x80;
+    let word = (1..=most).rev().find(|&at| text[at] == b' ');
+    let mut end = word.or_else(|| (0..=most).rev().find(is_boundary)).unwrap_or(0);
+    while end > 0 && matches!(text[end - 1], b' ' | b',' | b';' | b':') {
+        end -= 1;
+    }
+    text[end..].fill(0);
+    text[end..end + CUT.len()].copy_from_slice(CUT);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use core::ffi::CStr;
+    use heapwood_gc::AllocError;
+    use heapwood_heap::ArenaBytes;
+
+    fn shown(text: impl fmt::Display) -> String {
+        let report = ErrorReport::new(Status::EINVAL, text);
+        CStr::from_bytes_until_nul(&report.text).unwrap().to_str().unwrap().to_owned()
+    }
 
     #[test]
-    fn long_texts_are_cut_between_characters() {
-        let f = ErrorReport::new(Status::EINVAL, format_args!("{}{}", "é".repeat(100), "é".repeat(100)));
-        let text = CStr::from_bytes_until_nul(&f.text).unwrap().to_str().unwrap();
-        assert_eq!(text, "é".repeat(125));
+    fn long_texts_are_cut_between_words() {
+        assert_eq!(shown("a".repeat(251)), "a".repeat(251));
+        assert_eq!(shown("a".repeat(252)), "a".repeat(249) + "..");
+        assert_eq!(shown("é".repeat(126)), "é".repeat(124) + "..");
+        assert_eq!(shown(format_args!("{}, {}", "é".repeat(100), "é".repeat(100))), "é".repeat(100) + "..");
+        assert_eq!(shown("word ".repeat(60)), "word ".repeat(49) + "word..");
+        for len in 240..260 {
+            let text = shown("a bé, ".repeat(40).get(..len).unwrap_or(&"x".repeat(len)));
+            assert!(text.len() <= 251 && text.starts_with(['a', 'x']), "{text}");
+        }
+    }
+
+    /// The longest texts: no room, where arenas have much of it. What is cut is the advice on freed arenas.
+    #[test]
+    fn the_longest_refusal_has_its_next_step() {
+        let number = 123 << 32;
+        let arenas = ArenaBytes { in_use: number, quarantined: number, ..ArenaBytes::default() };
+        let limit =
+            |put_off, arenas| AllocError::Limit { bytes: 64, limit: number, live: number, put_off, arenas };
+        let memory = |arenas| AllocError::Memory { bytes: 64, most: number, live: number, arenas };
+        let none = ArenaBytes::default();
+        for error in
+            [limit(false, none), limit(true, none), memory(none), limit(true, arenas), memory(arenas)]
+        {
+            let (whole, text) = (error.to_string(), shown(error));
+            println!("{} bytes: {text}", whole.len());
+            assert!(text.contains(" or keep less alive"), "{text}");
+            match text.strip_suffix("..") {
+                None => assert_eq!(text, whole),
+                Some(start) => assert!(whole[start.len()..].starts_with([' ', ',', ';', ':']), "{text}"),
+            }
+        }
     }
 }

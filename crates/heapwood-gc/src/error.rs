@@ -104,20 +104,22 @@ impl fmt::Display for ArenaError {
 
 impl core::error::Error for ArenaError {}
 
-/// Adds the arenas' part, which `live` does not include, and the next step.
+/// Adds the arenas' part, which `live` does not include, and the next step. What is said of the quarantine comes last: C
+/// has no room for all of a text.
 fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt::Result {
     let ArenaBytes { in_use, quarantined, .. } = arenas;
     if in_use > 0 {
         write!(f, ", and arenas have {in_use}")?;
     }
+    write!(f, "; {raise} or keep less alive")?;
     if quarantined > 0 {
         write!(
             f,
-            ", and {quarantined} are addresses of freed arenas, in quarantine until a full collection finds no pointer to \
-             them; clear such pointers, or free arenas with the promise that there are none (HW_ARENA_RECYCLE)"
+            "; {quarantined} are addresses of freed arenas, in quarantine until a full collection finds no pointer to them: \
+             clear such pointers, or free arenas with the promise that there are none (HW_ARENA_RECYCLE)"
         )?;
     }
-    write!(f, "; {raise} or keep less alive")
+    Ok(())
 }
 
 impl fmt::Display for AllocError {

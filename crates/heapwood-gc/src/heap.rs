@@ -37,7 +37,9 @@ use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Verify};
 use crate::policy::GoalPacer;
-use crate::process::{Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, record};
+use crate::process::{
+    Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, protected_chunks, record,
+};
 use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
@@ -139,7 +141,7 @@ impl Heap {
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
-                protect_arenas: config.verify || config.arena_faults,
+                protect_arenas: (config.verify || config.arena_faults).then(protected_chunks),
                 single_cells: config.stress,
             },
         )?;

@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
-//! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
-//! (`settings/environment.rs`, `observe/at_exit.rs`).
+//! signal handlers, fork handlers, and the number of protected arena chunks. All other state belongs to a heap, except
+//! reports that are made once a process (`settings/environment.rs`, `observe/at_exit.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
@@ -29,6 +29,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
+use heapwood_heap::ProtectedChunks;
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::fork::at_fork;
@@ -156,6 +157,14 @@ static HEAPS: std::sync::LazyLock<Lock<Heaps, { lock_order::HEAPS }>> =
     std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
+/// The chunks of arenas that all heaps have protected: the process has a bounded number of mappings.
+static PROTECTED_CHUNKS: ProtectedChunks = ProtectedChunks::none();
+
+/// The number of protected chunks.
+pub(crate) fn protected_chunks() -> &'static ProtectedChunks {
+    &PROTECTED_CHUNKS
+}
+
 /// The word that is not 0 during a fork.
 pub(crate) fn forking() -> &'static AtomicU32 {
     &FORKING
@@ -206,7 +215,7 @@ pub(crate) fn keep_addresses(of: Reservation, used: usize) {
     // SAFETY: only the ended heap used them; its committed bytes lie at the beginning.
     unsafe {
         let _ = of.decommit(0..used);
-        of.protect(0..of.len());
+        let _ = of.protect(0..of.len());
     }
     let mut heaps = HEAPS.lock();
     heaps.ended.rotate_right(1);

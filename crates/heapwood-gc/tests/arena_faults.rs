@@ -9,6 +9,7 @@ use arena::{Arena, Values};
 use common::*;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_heap::{ArenaKind, MOST_IN_ARENA};
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_pages::PAGE_SIZE;
 
 const ON: Config = FULL.arena_faults(true);
@@ -173,6 +174,28 @@ fn the_kernels_records_do_not_run_out() {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
+}
+
+/// The memory of a chunk that nobody could write to goes back once: the end of its quarantine is one request to the kernel.
+#[test]
+fn protected_memory_is_given_back_once() {
+    const CHUNKS: usize = 100;
+    let kernel: &Faulty = Box::leak(Box::default());
+    let heap = Heap::create(kernel, ON.background_release(false)).unwrap();
+    let m = attach(&heap);
+    let requests = || {
+        let before = kernel.requests();
+        (0..2).for_each(|_| m.collect().unwrap());
+        kernel.requests() - before
+    };
+    requests();
+    let open: Vec<_> = (0..CHUNKS).map(|_| Arena::open(&m, ArenaKind::Escaping)).collect();
+    let values: Vec<_> = open.iter().map(|arena| arena.value(&m, cells(), &[1; 8])).collect();
+    open.into_iter().for_each(|arena| arena.close(&m));
+    let made = requests();
+    assert!((CHUNKS..CHUNKS + CHUNKS / 2).contains(&made), "{made} requests for {CHUNKS} chunks");
+    // SAFETY: the memory is the heap's, and no other thread uses it.
+    assert!(values.iter().all(|&value| unsafe { (value as *const usize).read() } == 0));
 }
 
 /// All heaps of a process have one bound, and those that have ended count no more.

@@ -37,7 +37,7 @@ unsafe impl Kernel for Counting {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.advise_huge(addr, len) }
     }
-    unsafe fn protect(&self, addr: usize, len: usize) {
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.protect(addr, len) }
     }

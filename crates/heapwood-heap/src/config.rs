@@ -1,5 +1,7 @@
 //! The configuration of a space.
 
+use crate::arenas::protected::ProtectedChunks;
+
 /// The smallest reservation of a heap, in bytes.
 pub const MIN_WINDOW: usize = 16 << 20;
 /// The largest: page numbers have 32 bits here.
@@ -23,8 +25,9 @@ pub struct SpaceConfig {
     pub huge_pages: bool,
     /// Fill freed cells with [`CLOBBER`].
     pub clobber: bool,
-    /// Protect the chunks that arenas have given up against all access.
-    pub protect_arenas: bool,
+    /// Protect the chunks that arenas have given up against all access, and count them here, with those of the process's
+    /// other heaps.
+    pub protect_arenas: Option<&'static ProtectedChunks>,
     /// Make runs of one cell, so that every allocation takes the slow path.
     pub single_cells: bool,
 }

@@ -61,6 +61,7 @@ pub use arenas::chunk_pool::ArenaBytes;
 pub use arenas::find::{ArenaPlace, MarkedArenaChunk};
 pub use arenas::header::{ArenaHeader, ArenaKind};
 pub use arenas::layout::ArenaLayout;
+pub use arenas::protected::ProtectedChunks;
 pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
 pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};

@@ -81,7 +81,7 @@ impl World {
             limit: None,
             huge_pages: false,
             clobber: false,
-            protect_arenas: false,
+            protect_arenas: None,
             single_cells: false,
         };
         Arc::new(World {

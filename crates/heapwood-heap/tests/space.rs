@@ -19,7 +19,7 @@ const CONFIG: SpaceConfig = SpaceConfig {
     limit: None,
     huge_pages: false,
     clobber: false,
-    protect_arenas: false,
+    protect_arenas: None,
     single_cells: false,
 };
 

@@ -159,7 +159,7 @@ mod tests {
             limit: None,
             huge_pages: false,
             clobber: false,
-            protect_arenas: false,
+            protect_arenas: None,
             single_cells: false,
         };
         let space = Space::new(&SYSTEM, config).unwrap();

@@ -1,8 +1,13 @@
 //! The central refill. One lock acquisition settles the mutator's account, returns used spans, takes spans of the shape
 //! in need and of shapes that soon will be, and grants credit for new spans and a share of the sweeping. The mutator
 //! sweeps its spans afterwards, without the lock. Each shape gets spans by its recent demand and what it has left, so
-//! that shapes with little demand do not fill the mutator's share. Invariant: the memory that a mutator caches stays
-//! within the share that its last refill set, plus one span. Demand-driven batches come from tcmalloc.
+//! that shapes with little demand do not fill the mutator's share. Demand-driven batches come from tcmalloc.
+//!
+//! Invariant: the memory that a mutator caches stays within the share that its last refill set, plus one span. Each
+//! refill, new span and batch of pages checks this. Cells that die in the spans of its buffers come on top when a
+//! collection ends. They are at most the share and one span again, unless a signal has stopped the mutator
+//! (`Owner::begin_cycle`). The next refill counts those in the buffers' spans against the share. Nobody can use the
+//! ones below a span's fresh range before the next collection.
 
 use super::owner::{Owner, RefillRequest};
 use crate::error::SpaceError;

@@ -1,9 +1,9 @@
 //! A mutator's spans at a stop, at the end of a cycle, and at a flush. At a stop the buffers publish their cursors as
 //! frontiers and keep their spans. When a cycle ends, cached spans return to the central lists in batches; a span that
-//! its buffer has allocated from stays, and its fresh range begins anew. A mutator that leaves, is idle or exceeds its
-//! share returns everything. A mutator stopped by a signal keeps its runs as they are, and any cell that waits for its
-//! object. Invariant: the cost of a stop depends on the number of active buffers, not on that of shapes, nor on the
-//! heap's size. HotSpot retires its TLABs in the same way.
+//! its buffer has allocated from stays if the share allows it, and its fresh range begins anew. A mutator that leaves,
+//! is idle or exceeds its share returns everything. A mutator stopped by a signal keeps its runs as they are, and any
+//! cell that waits for its object. Invariant: the cost of a stop depends on the number of active buffers, not on that
+//! of shapes, nor on the heap's size. HotSpot retires its TLABs in the same way.
 
 use super::owner::Owner;
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -76,7 +76,7 @@ impl Owner<'_> {
             waiting.append(self.heap().spans(), cached.used.take());
             self.sweeper().add_unswept(central, id, waiting);
             match buffer.span() {
-                Some(page) if self.keeps_runs() || self.is_in_use(buffer.cursor(), page) => {
+                Some(page) if self.keeps_runs() || self.may_keep(buffer, page) => {
                     self.sweeper().keep_own_spans(central, id);
                     self.begin_window(buffer, page);
                     self.measure_buffer(id);
@@ -122,6 +122,12 @@ impl Owner<'_> {
     /// Whether it has cells of a shape that the program freed.
     fn has_freed(&self, id: ShapeId) -> bool {
         self.cache().cached(id).freed.get().len(self.full_cycle()) != 0
+    }
+
+    /// Whether the buffer keeps its span in the next cycle. Cells that died in kept spans stay unused, so these spans
+    /// hold no more than the share, and one span.
+    fn may_keep(&self, buffer: &AllocBuffer, page: PageIndex) -> bool {
+        self.is_in_use(buffer.cursor(), page) && self.cache().open_bytes() <= self.cache().share().bytes
     }
 
     /// Whether the buffer has allocated from its span in this cycle.

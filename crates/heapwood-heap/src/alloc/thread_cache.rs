@@ -75,6 +75,11 @@ impl ThreadCache {
         self.pages.count().bytes() + self.cached_bytes.get() + self.open_bytes.get() + swept
     }
 
+    /// Bytes in the buffers' spans that hold no object, as last measured.
+    pub(super) fn open_bytes(&self) -> usize {
+        self.open_bytes.get()
+    }
+
     /// Pages of the spans that buffers got recently.
     pub(super) fn demand(&self) -> PageCount {
         self.demand.get()

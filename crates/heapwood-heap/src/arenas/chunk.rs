@@ -8,6 +8,7 @@
 //! arena kind until a full marking has met no pointer into it, so a dangling pointer always leads to an arena chunk.
 
 use super::state::{ArenaState, transition};
+use crate::pages::memory::Quarantined;
 use crate::spans::span::Span;
 use core::sync::atomic::Ordering;
 use heapwood_os::HUGE_PAGE;
@@ -159,8 +160,10 @@ impl<'s> ArenaChunk<'s> {
         self.set_flag(PROTECTED);
     }
 
-    pub(super) fn is_protected(self) -> bool {
-        self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0
+    /// The state of its memory while it is quarantined.
+    pub(super) fn quarantined(self) -> Quarantined {
+        let protected = self.0.flags().load(Ordering::Relaxed) & PROTECTED != 0;
+        Quarantined { protected, empty: self.0.is_fresh() }
     }
 
     pub(super) fn take_protected(self) -> bool {

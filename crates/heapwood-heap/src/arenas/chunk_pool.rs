@@ -4,7 +4,7 @@
 //! both sides, except where a marking has met and noted a dangling pointer.
 
 use super::chunk::{ArenaChunk, SIZES, pages_of};
-use super::protected::ProtectedChunks;
+use super::protected::{HeapProtectedChunks, ProtectedChunks};
 use super::state::ArenaState;
 use crate::spans::lookup::Spans;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -25,7 +25,7 @@ pub(crate) struct ArenaChunkPool {
     /// The full marking after which what rested was last looked at.
     pub(crate) trimmed_in: u32,
     /// Quarantined chunks that cannot be read or written.
-    pub(super) protected: ProtectedChunks,
+    pub(super) protected: HeapProtectedChunks,
 }
 
 /// A stack of chunks, the last first.
@@ -95,7 +95,8 @@ impl Stack {
 }
 
 impl ArenaChunkPool {
-    pub(crate) const fn new() -> Self {
+    /// Without a count of the process's protected chunks none is protected.
+    pub(crate) const fn new(protected: Option<&'static ProtectedChunks>) -> Self {
         ArenaChunkPool {
             free: [Stack::EMPTY; SIZES],
             quarantined: Stack::EMPTY,
@@ -105,7 +106,7 @@ impl ArenaChunkPool {
             all: 0,
             wanted: false,
             trimmed_in: 0,
-            protected: ProtectedChunks::NONE,
+            protected: HeapProtectedChunks::new(protected),
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod lists;
 pub(crate) mod open;
-mod protected;
+pub(crate) mod protected;
 pub(crate) mod state;
 mod supply;
 pub(crate) mod visit;

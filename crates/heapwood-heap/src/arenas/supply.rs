@@ -156,18 +156,24 @@ impl Sweeper {
     /// Puts a chunk that is no object any more into quarantine, or into the pool.
     fn quarantine_chunk(&self, page: PageIndex, quarantines: bool) {
         let (heap, span) = (self.heap(), self.heap().spans().at(page));
-        let protects = quarantines && self.protects() && self.chunks().lock().protected.add();
-        if protects {
-            ArenaChunk::of(span).note_protected();
+        if !quarantines {
+            return self.put_chunk(page, false);
         }
-        if quarantines && heap.memory().rest(page, span.pages(), protects) {
+        let protects = self.protects() && self.chunks().lock().protected.add();
+        let is = heap.memory().rest(page, span.pages(), protects);
+        if is.protected {
+            ArenaChunk::of(span).note_protected();
+        } else if protects {
+            self.chunks().lock().protected.remove();
+        }
+        if is.empty {
             span.set_fresh();
             if span.pages() == pages_of(HUGE_CHUNK) {
                 // SAFETY: no arena and no stack has the chunk yet; no marking is under way that writes there.
                 unsafe { heap.give_tables_back(page, span.pages()) };
             }
         }
-        self.put_chunk(page, quarantines);
+        self.put_chunk(page, true);
     }
 
     /// Clears the marks that a marking made through pointers into chunks without an arena. The marking is over, and the
@@ -235,8 +241,9 @@ impl Sweeper {
             let chunk = ArenaChunk::of(spans.at(page));
             match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
-                // If the kernel declines, the chunk stays in quarantine.
-                false if !heap.memory().wake(page, chunk.pages(), chunk.is_protected()) => {
+                // If the kernel declines, the chunk stays in quarantine, and a part of it may be written.
+                false if !heap.memory().wake(page, chunk.pages(), chunk.quarantined()) => {
+                    spans.at(page).clear_fresh();
                     kept.push(spans, page);
                 }
                 false => {

@@ -26,6 +26,15 @@ fn bytes_of(first: PageIndex, count: PageCount) -> Range<usize> {
     first.byte_offset()..first.byte_offset() + count.bytes()
 }
 
+/// The state of a quarantined chunk's memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Quarantined {
+    /// Nobody can read or write it.
+    pub(crate) protected: bool,
+    /// The kernel had it back when the quarantine began: it read as zeros.
+    pub(crate) empty: bool,
+}
+
 impl Memory {
     /// Reserves `bytes` bytes, with huge pages or not.
     pub(crate) fn new(kernel: KernelRef, bytes: usize, huge_pages: bool) -> Result<Self, OsError> {
@@ -116,25 +125,25 @@ impl Memory {
         unsafe { byte.write_volatile(0) };
     }
 
-    /// Puts the addresses of an arena chunk into quarantine and releases its memory. With `protected` nobody can read
-    /// there. Returns whether it reads as zeros afterwards: the kernel may decline.
-    pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+    /// Puts the addresses of an arena chunk into quarantine and releases its memory. If it `protects`, nobody can read
+    /// there. The protection comes first, so that nothing is written behind the release. The kernel may decline both.
+    pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protects: bool) -> Quarantined {
         // SAFETY: no arena has the chunk.
         unsafe {
-            let given = self.give_back(first, count);
-            if protected {
-                self.reserved.protect(bytes_of(first, count));
-            }
-            given
+            let protected = protects && self.reserved.protect(bytes_of(first, count));
+            Quarantined { protected, empty: self.give_back(first, count) }
         }
     }
 
-    /// Ends the quarantine. Releases the memory once more, since a thread with a dangling pointer may have written
-    /// there; false if the kernel declines this, or denies access.
-    pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+    /// Ends the quarantine. Releases the memory once more if a thread with a dangling pointer may have written there;
+    /// false if the kernel declines this, or denies access.
+    pub(crate) fn wake(&self, first: PageIndex, count: PageCount, was: Quarantined) -> bool {
+        let bytes = bytes_of(first, count);
+        // Parts of the kernel's pages at both ends were not protected.
+        let is_untouched = was.protected && was.empty && self.reserved.is_whole_pages(&bytes);
         // SAFETY: the chunk is nobody's.
-        let given = unsafe { self.give_back(first, count) };
-        given && (!protected || self.reserved.commit(bytes_of(first, count)).is_ok())
+        let is_empty = is_untouched || unsafe { self.give_back(first, count) };
+        is_empty && (!was.protected || self.reserved.commit(bytes).is_ok())
     }
 
     /// Gives the pages to an object that may be sparse.

@@ -8,6 +8,6 @@
 //! | `page_heap` | the page allocator over the reservation, the tables beside it, growth, the limit |
 
 mod first_touch;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod page_blocks;
 pub(crate) mod page_heap;

@@ -62,10 +62,10 @@ impl Sweeper {
             available: CachePadded(Available::none()),
             freed: Available::none(),
             clock: CachePadded(ReclaimClock::new()),
-            chunks: CachePadded(Lock::new(ArenaChunkPool::new())),
+            chunks: CachePadded(Lock::new(ArenaChunkPool::new(config.protect_arenas))),
             dangling_marks: AtomicBool::new(false),
             clobber: config.clobber,
-            protect: config.protect_arenas,
+            protect: config.protect_arenas.is_some(),
         })
     }
 

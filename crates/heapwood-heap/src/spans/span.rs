@@ -299,6 +299,11 @@ impl Span {
         self.fresh.store(1, Ordering::Relaxed);
     }
 
+    /// Notes that it may not.
+    pub(crate) fn clear_fresh(&self) {
+        self.fresh.store(0, Ordering::Relaxed);
+    }
+
     /// The state of an arena chunk (`arenas/chunk.rs`).
     pub(crate) fn held_bits(&self) -> &AtomicU8 {
         &self.held

@@ -46,11 +46,12 @@ pub unsafe trait Kernel: Send + Sync {
     /// 1. The range lies in one reservation of this kernel.
     unsafe fn advise_small(&self, addr: usize, len: usize);
 
-    /// Takes all access from the range, until it is committed again: who touches it faults. A wish, too.
+    /// Takes all access from the range, until it is committed again: who touches it faults. A wish, too; returns whether
+    /// it is granted.
     ///
     /// # Safety
     /// 1. The range lies in one reservation of this kernel, and nobody uses it.
-    unsafe fn protect(&self, addr: usize, len: usize);
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool;
 
     /// Ends a reservation.
     ///

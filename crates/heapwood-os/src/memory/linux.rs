@@ -83,9 +83,9 @@ unsafe impl Kernel for System {
         unsafe { libc::madvise(addr as *mut _, len, libc::MADV_NOHUGEPAGE) };
     }
 
-    unsafe fn protect(&self, addr: usize, len: usize) {
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
         // SAFETY: nobody uses the caller's range (contract 1).
-        unsafe { libc::mprotect(addr as *mut _, len, libc::PROT_NONE) };
+        unsafe { libc::mprotect(addr as *mut _, len, libc::PROT_NONE) == 0 }
     }
 
     unsafe fn release(&self, addr: usize, len: usize) {

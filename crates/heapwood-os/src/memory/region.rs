@@ -99,17 +99,21 @@ impl Reservation {
         }
     }
 
-    /// Takes all access from the kernel pages that lie wholly in the bytes `range` (offsets), until they are committed again.
+    /// Takes all access from the kernel pages that lie wholly in the bytes `range` (offsets), until they are committed
+    /// again. Returns whether the kernel does so, and there are such pages.
     ///
     /// # Safety
     /// 1. Nobody uses the range.
-    pub unsafe fn protect(&self, range: Range<usize>) {
+    pub unsafe fn protect(&self, range: Range<usize>) -> bool {
         self.check(&range);
         let (first, end) = (range.start.next_multiple_of(self.page), range.end & !(self.page - 1));
-        if first < end {
-            // SAFETY: a part of the range (contract 1), which lies in this live reservation.
-            unsafe { self.kernel.protect(self.start + first, end - first) }
-        }
+        // SAFETY: a part of the range (contract 1), which lies in this live reservation.
+        first < end && unsafe { self.kernel.protect(self.start + first, end - first) }
+    }
+
+    /// Whether the bytes `range` (offsets) are whole pages of the kernel.
+    pub fn is_whole_pages(&self, range: &Range<usize>) -> bool {
+        range.start.is_multiple_of(self.page) && range.end.is_multiple_of(self.page)
     }
 
     fn whole_pages(&self, range: Range<usize>) -> Option<(usize, usize)> {

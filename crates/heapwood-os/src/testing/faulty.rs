@@ -93,7 +93,7 @@ unsafe impl Kernel for Faulty {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.advise_small(addr, len) }
     }
-    unsafe fn protect(&self, addr: usize, len: usize) {
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.protect(addr, len) }
     }

@@ -72,11 +72,9 @@ unsafe impl Kernel for Coarse {
             unsafe { SYSTEM.advise_small(addr, len) }
         }
     }
-    unsafe fn protect(&self, addr: usize, len: usize) {
-        if self.is_whole(addr, len) {
-            // SAFETY: the caller's contract is passed on.
-            unsafe { SYSTEM.protect(addr, len) }
-        }
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
+        // SAFETY: the caller's contract is passed on.
+        self.is_whole(addr, len) && unsafe { SYSTEM.protect(addr, len) }
     }
     unsafe fn release(&self, addr: usize, len: usize) {
         if self.is_whole(addr, len) {
