@@ -8,7 +8,7 @@ pub(crate) mod types;
 use crate::background::Background;
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
-use crate::heap::room::{Room, hold_margin, window};
+use crate::heap::room::{Room, hold_margin, reservation};
 use crate::heap::types::{Described, ObjectType};
 use crate::mark::Marking;
 use crate::mutator::Mutator;
@@ -28,8 +28,8 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering;
 use heapwood_heap::ValidationError;
 use heapwood_heap::{
-    Address, Collection, MIN_WINDOW, Object, ObjectRef, ProgramId, Space, SpaceConfig, Sweeping, publication,
-    rounded_window,
+    Address, Collection, MIN_RESERVATION, Object, ObjectRef, ProgramId, Space, SpaceConfig, Sweeping,
+    publication, rounded_reservation,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_os::process::clock;
@@ -39,7 +39,7 @@ use heapwood_pages::Effort;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
 /// A small heap has room for fewer handles: one for each N bytes of its reservation.
-const WINDOW_BYTES_A_HANDLE: usize = 256;
+const RESERVATION_BYTES_A_HANDLE: usize = 256;
 
 /// A garbage-collected heap.
 #[repr(C)]
@@ -104,11 +104,11 @@ impl Heap {
             explain_faults()?;
         }
         let room = Room::find(&config)?;
-        let mut window = rounded_window(window(&config));
+        let mut reservation = rounded_reservation(reservation(&config));
         loop {
-            match Self::in_window(kernel, config, room, window) {
+            match Self::in_reservation(kernel, config, room, reservation) {
                 Err(HeapError::Kernel(_)) if forget_ended() => {}
-                Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
+                Err(HeapError::Kernel(_)) if reservation > MIN_RESERVATION => reservation /= 2,
                 done => return done,
             }
         }
@@ -116,12 +116,17 @@ impl Heap {
 
     /// Makes a heap with a reservation of this size. It makes all other reservations too, or fails, and leaves a margin
     /// of addresses for the program.
-    fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
+    fn in_reservation(
+        kernel: KernelRef,
+        config: Config,
+        room: Room,
+        reservation: usize,
+    ) -> Result<HeapBox, HeapError> {
         let margin = hold_margin(kernel)?;
         let space = Space::new(
             kernel,
             SpaceConfig {
-                window,
+                reservation,
                 most: room.most(),
                 limit: config.limit,
                 huge_pages: config.huge_pages,
@@ -130,16 +135,16 @@ impl Heap {
                 single_cells: config.stress,
             },
         )?;
-        let window = space.window_bytes();
+        let reservation = space.reservation_bytes();
         let pacer = GoalPacer::new(&config, room, clock::monotonic_ns());
         let goal = pacer.goal(0, 0, pacer.bounds(0));
-        let mut work = Work::new(Marking::new(kernel, &config, window)?, &config);
+        let mut work = Work::new(Marking::new(kernel, &config, reservation)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
-        let remembered = RememberedSet::new(kernel, window)?;
+        let remembered = RememberedSet::new(kernel, reservation)?;
         remembered.allow_stores(stores);
         space.set_budget(budget);
         space.set_goal(goal);
-        let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        let roots = Roots::new(kernel, MAX_HANDLES.min(reservation / RESERVATION_BYTES_A_HANDLE))?;
         if config.library_roots {
             roots.use_libraries(kernel, true)?;
         }
@@ -495,18 +500,18 @@ impl Heap {
     pub fn peak_page_snapshot(&self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().before_marking(self.space());
-        self.collector.snapshots().peak(self.window_pages())
+        self.collector.snapshots().peak(self.reservation_pages())
     }
 
     /// The pages after the collection that freed most, as if all dead objects had been swept at once; `None` if none
     /// are kept, or there was no collection, or no memory for them.
     pub fn collected_page_snapshot(&self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
-        self.collector.snapshots().collected(self.window_pages())
+        self.collector.snapshots().collected(self.reservation_pages())
     }
 
-    fn window_pages(&self) -> PageCount {
-        PageCount(self.space().window_bytes() / PAGE_SIZE)
+    fn reservation_pages(&self) -> PageCount {
+        PageCount(self.space().reservation_bytes() / PAGE_SIZE)
     }
 
     /// Whether the heap's tables, lists and bits agree.

@@ -29,7 +29,7 @@ pub enum SpaceError {
         most: usize,
     },
     /// The reservation has no room of this size left.
-    Window(NoRoom),
+    ReservationFull(NoRoom),
     /// The kernel gave no memory.
     Kernel(OsError),
 }
@@ -40,22 +40,26 @@ pub struct NoRoom {
     /// The bytes requested.
     pub bytes: usize,
     /// The size of the reservation.
-    pub window: usize,
+    pub reservation: usize,
     /// The process's `ulimit -v`, if it is set.
     pub ulimit: Option<u64>,
 }
 
 impl NoRoom {
-    /// No room for `bytes` bytes in a reservation of `window` bytes; also asks the system for `ulimit -v`.
+    /// No room for `bytes` bytes in a reservation of `reservation` bytes; also asks the system for `ulimit -v`.
     #[cold]
-    pub fn new(bytes: usize, window: usize) -> Self {
-        NoRoom { bytes, window, ulimit: heapwood_os::process::usage::address_space_limit() }
+    pub fn new(bytes: usize, reservation: usize) -> Self {
+        NoRoom { bytes, reservation, ulimit: heapwood_os::process::usage::address_space_limit() }
     }
 }
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no room for {} bytes in the heap's address range of {} bytes: ", self.bytes, self.window)?;
+        write!(
+            f,
+            "no room for {} bytes in the heap's address range of {} bytes: ",
+            self.bytes, self.reservation
+        )?;
         match self.ulimit {
             Some(most) => write!(f, "raise `ulimit -v`, which is {most} bytes, or reserve a larger one"),
             None => write!(f, "reserve a larger one"),
@@ -77,7 +81,7 @@ impl fmt::Display for SpaceError {
                     "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
                 )
             }
-            SpaceError::Window(e) => e.fmt(f),
+            SpaceError::ReservationFull(e) => e.fmt(f),
             SpaceError::Kernel(e) => e.fmt(f),
         }
     }

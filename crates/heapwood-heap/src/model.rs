@@ -12,7 +12,7 @@ use crate::alloc::allocator::Allocator;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
-use crate::config::{MIN_WINDOW, SpaceConfig};
+use crate::config::{MIN_RESERVATION, SpaceConfig};
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
 use crate::marks::Collection;
@@ -75,7 +75,7 @@ unsafe impl Send for World {}
 impl World {
     fn new() -> Arc<Self> {
         let config = SpaceConfig {
-            window: MIN_WINDOW,
+            reservation: MIN_RESERVATION,
             most: Some(PAGES * PAGE_SIZE),
             limit: None,
             huge_pages: false,

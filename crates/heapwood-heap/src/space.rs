@@ -127,8 +127,8 @@ impl Space {
     }
 
     /// The size of the reserved range in bytes.
-    pub fn window_bytes(&self) -> usize {
-        self.heap().window_bytes()
+    pub fn reservation_bytes(&self) -> usize {
+        self.heap().reservation_bytes()
     }
 
     /// How many of them the heap may take up.

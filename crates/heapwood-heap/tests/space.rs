@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const CONFIG: SpaceConfig = SpaceConfig {
-    window: 64 << 20,
+    reservation: 64 << 20,
     most: None,
     limit: None,
     huge_pages: false,
@@ -305,7 +305,7 @@ fn the_budget_and_the_limit_refuse() {
     assert!((50..63).contains(&made), "{made}");
     heap.cycle(core::iter::empty());
     assert!(heap.allocate(shape, 8 << 20).is_ok(), "sweeping made room");
-    let too_large = SpaceError::Window(NoRoom::new(65 << 20, 64 << 20));
+    let too_large = SpaceError::ReservationFull(NoRoom::new(65 << 20, 64 << 20));
     assert_eq!(heap.allocate(shape, 65 << 20), Err(too_large));
 }
 
@@ -589,7 +589,7 @@ fn shapes_that_use_up_little_leave_room_for_the_others() {
 /// Nobody is refused pages that the mutator has set aside itself: those for spans serve a large object in the end.
 #[test]
 fn what_is_set_aside_is_used_before_an_object_is_refused() {
-    let heap = Heap::new(SpaceConfig { window: 16 << 20, ..CONFIG });
+    let heap = Heap::new(SpaceConfig { reservation: 16 << 20, ..CONFIG });
     heap.space.set_goal(16 << 20);
     let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
     // The first visit tells the share, which the pages of the next span are set aside by.

@@ -38,7 +38,7 @@ pub struct PageAllocator<G: Geometry> {
     /// Of the free pages, how many are scavenged.
     pub(crate) scavenged: usize,
     pub(crate) grown: usize,
-    window: usize,
+    reservation: usize,
 }
 
 /// The parts of a range by chunk: the chunk, its first page in the range, and how many.
@@ -56,31 +56,31 @@ pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<It
 impl<G: Geometry> PageAllocator<G> {
     const CHUNK_PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
-    /// Reserves the tables for a window of `window` pages, of which none exists yet.
+    /// Reserves the tables for a window of `reservation` pages, of which none exists yet.
     ///
     /// # Errors
     /// The window is larger than the geometry allows, or the kernel refuses address space.
-    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
         const { TreeShape::<G>::CHECK };
         let most = PageCount(TreeShape::<G>::ALL_PAGES);
-        if window > most {
-            return Err(NewError::WindowTooLarge { window, most });
+        if reservation > most {
+            return Err(NewError::ReservationTooLarge { reservation, most });
         }
-        let chunks = window.0.div_ceil(Self::CHUNK_PAGES).max(1);
+        let chunks = reservation.0.div_ceil(Self::CHUNK_PAGES).max(1);
         Ok(PageAllocator {
             chunks: LazyArray::new(kernel, chunks).map_err(NewError::Refused)?,
-            tree: Tree::new(kernel, window.0).map_err(NewError::Refused)?,
-            hint: window.0,
+            tree: Tree::new(kernel, reservation.0).map_err(NewError::Refused)?,
+            hint: reservation.0,
             free: 0,
             scavenged: 0,
             grown: 0,
-            window: window.0,
+            reservation: reservation.0,
         })
     }
 
     /// The pages the window has room for.
-    pub fn window(&self) -> PageCount {
-        PageCount(self.window)
+    pub fn reservation(&self) -> PageCount {
+        PageCount(self.reservation)
     }
 
     /// The pages that exist.
@@ -151,7 +151,7 @@ impl<G: Geometry> PageAllocator<G> {
             return Err(GrowError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(GrowError::BeyondWindow { page });
+            return Err(GrowError::BeyondReservation { page });
         }
         for (chunk, from, len) in parts::<G>(first.0, count.0) {
             if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
@@ -373,8 +373,8 @@ impl<G: Geometry> PageAllocator<G> {
     #[inline]
     pub(crate) fn outside(&self, first: PageIndex, count: PageCount) -> Option<PageIndex> {
         match first.0.checked_add(count.0) {
-            Some(end) if end <= self.window => None,
-            _ => Some(PageIndex(first.0.max(self.window))),
+            Some(end) if end <= self.reservation => None,
+            _ => Some(PageIndex(first.0.max(self.reservation))),
         }
     }
 
@@ -396,8 +396,8 @@ impl<G: Geometry> PageAllocator<G> {
     fn no_run(&self, asked: PageCount) -> AllocateError {
         if asked.0 == 0 {
             AllocateError::Zero
-        } else if asked.0 > self.window {
-            AllocateError::BeyondWindow { asked, window: self.window() }
+        } else if asked.0 > self.reservation {
+            AllocateError::BeyondReservation { asked, reservation: self.reservation() }
         } else {
             AllocateError::NoRun { asked, free: self.free_pages() }
         }
@@ -407,7 +407,7 @@ impl<G: Geometry> PageAllocator<G> {
 impl<G: Geometry> fmt::Debug for PageAllocator<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageAllocator")
-            .field("window", &self.window)
+            .field("window", &self.reservation)
             .field("grown", &self.grown)
             .field("free", &self.free)
             .field("scavenged", &self.scavenged)

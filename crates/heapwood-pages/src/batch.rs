@@ -44,7 +44,7 @@ impl<G: Geometry> PageAllocator<G> {
             return Err(FreeError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(FreeError::BeyondWindow { page });
+            return Err(FreeError::BeyondReservation { page });
         }
         match self.obstacle(first.0, count.0, true) {
             None => Ok(()),

@@ -156,7 +156,7 @@ impl<G: Geometry> PageAllocator<G> {
         cache: &mut PageCache,
         count: PageCount,
     ) -> Result<PageRun, AllocateError> {
-        if !cache.is_empty() && count.0 > 0 && count.0 <= self.window().0 {
+        if !cache.is_empty() && count.0 > 0 && count.0 <= self.reservation().0 {
             self.flush(cache);
         }
         self.allocate(count)

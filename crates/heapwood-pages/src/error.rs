@@ -12,9 +12,9 @@ use heapwood_os::OsError;
 #[non_exhaustive]
 pub enum NewError {
     /// The window is larger than the geometry's address space.
-    WindowTooLarge {
+    ReservationTooLarge {
         /// The window asked for.
-        window: PageCount,
+        reservation: PageCount,
         /// The largest possible.
         most: PageCount,
     },
@@ -25,8 +25,8 @@ pub enum NewError {
 impl fmt::Display for NewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NewError::WindowTooLarge { window, most } => {
-                write!(f, "a window of {window} is larger than the geometry's {most}")
+            NewError::ReservationTooLarge { reservation, most } => {
+                write!(f, "a window of {reservation} is larger than the geometry's {most}")
             }
             NewError::Refused(cause) => write!(f, "no address space for the page tables: {cause}"),
         }
@@ -42,11 +42,11 @@ pub enum AllocateError {
     /// Zero pages were asked for.
     Zero,
     /// More pages were asked for than the window has.
-    BeyondWindow {
+    BeyondReservation {
         /// The pages asked for.
         asked: PageCount,
         /// The window.
-        window: PageCount,
+        reservation: PageCount,
     },
     /// No run of free pages is long enough; growing may help.
     NoRun {
@@ -61,8 +61,8 @@ impl fmt::Display for AllocateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AllocateError::Zero => write!(f, "zero pages were asked for"),
-            AllocateError::BeyondWindow { asked, window } => {
-                write!(f, "{asked} were asked for in a window of {window}")
+            AllocateError::BeyondReservation { asked, reservation } => {
+                write!(f, "{asked} were asked for in a window of {reservation}")
             }
             AllocateError::NoRun { asked, free } => {
                 write!(f, "no run of {asked} is free ({free} free in all)")
@@ -80,7 +80,7 @@ pub enum GrowError {
     /// Zero pages were to be added.
     Zero,
     /// The range leaves the window.
-    BeyondWindow {
+    BeyondReservation {
         /// The first page that is not in the window.
         page: PageIndex,
     },
@@ -102,7 +102,7 @@ impl fmt::Display for GrowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GrowError::Zero => write!(f, "zero pages were to be added"),
-            GrowError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            GrowError::BeyondReservation { page } => write!(f, "{page} is not in the window"),
             GrowError::AlreadyGrown { page } => write!(f, "{page} was added before"),
             GrowError::Refused { page, cause } => {
                 write!(f, "no tables for the pages from {page} on: {cause}")
@@ -120,7 +120,7 @@ pub enum FreeError {
     /// Zero pages were to be freed.
     Zero,
     /// The range leaves the window.
-    BeyondWindow {
+    BeyondReservation {
         /// The first page that is not in the window.
         page: PageIndex,
     },
@@ -140,7 +140,7 @@ impl fmt::Display for FreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FreeError::Zero => write!(f, "zero pages were to be freed"),
-            FreeError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            FreeError::BeyondReservation { page } => write!(f, "{page} is not in the window"),
             FreeError::NotGrown { page } => write!(f, "{page} was never added"),
             FreeError::AlreadyFree { page } => write!(f, "{page} is free already"),
         }
@@ -156,7 +156,7 @@ pub enum ClaimError {
     /// Zero pages were to be claimed.
     Zero,
     /// The range leaves the window.
-    BeyondWindow {
+    BeyondReservation {
         /// The first page that is not in the window.
         page: PageIndex,
     },
@@ -176,7 +176,7 @@ impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClaimError::Zero => write!(f, "zero pages were to be claimed"),
-            ClaimError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
+            ClaimError::BeyondReservation { page } => write!(f, "{page} is not in the window"),
             ClaimError::NotGrown { page } => write!(f, "{page} was never added"),
             ClaimError::InUse { page } => write!(f, "{page} is in use"),
         }
@@ -282,7 +282,7 @@ pub enum ValidationError {
         page: PageIndex,
     },
     /// A page outside the window exists.
-    BeyondWindow {
+    BeyondReservation {
         /// The page.
         page: PageIndex,
     },
@@ -311,7 +311,7 @@ impl fmt::Display for ValidationError {
             ValidationError::NotNoted { page } => {
                 write!(f, "the chunk of {page} has pages to release, but the index does not say so")
             }
-            ValidationError::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
+            ValidationError::BeyondReservation { page } => write!(f, "{page} exists outside the window"),
         }
     }
 }

@@ -47,8 +47,8 @@ pub(crate) struct ScavengeIndex<G> {
 
 impl<G: Geometry> ScavengeIndex<G> {
     /// Reserves the words for a window of N pages. None exists yet.
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        let chunks = window.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        let chunks = reservation.0.div_ceil(TreeShape::<G>::CHUNK_PAGES).max(1);
         let granule = chunks.div_ceil(GRANULES).next_power_of_two().max(LEAST_GRANULE);
         Ok(ScavengeIndex {
             words: AtomicArray::new(kernel, chunks.next_multiple_of(granule))?,

@@ -32,7 +32,7 @@ impl<G: Geometry> PageAllocator<G> {
             return Err(ClaimError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(ClaimError::BeyondWindow { page });
+            return Err(ClaimError::BeyondReservation { page });
         }
         match self.obstacle(first.0, count.0, false) {
             Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),

@@ -103,8 +103,8 @@ impl<G: Geometry> SharedPages<G> {
     ///
     /// # Errors
     /// As [`PageAllocator::new`].
-    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
-        Self::over(kernel, PageAllocator::new(kernel, window)?).map_err(NewError::Refused)
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
+        Self::over(kernel, PageAllocator::new(kernel, reservation)?).map_err(NewError::Refused)
     }
 
     /// Shares an allocator, whatever it holds.
@@ -112,7 +112,7 @@ impl<G: Geometry> SharedPages<G> {
     /// # Errors
     /// The kernel refuses memory for the index.
     pub fn over(kernel: KernelRef, pages: PageAllocator<G>) -> Result<Self, OsError> {
-        let index = ScavengeIndex::new(kernel, pages.window())?;
+        let index = ScavengeIndex::new(kernel, pages.reservation())?;
         let chunk_pages = PageCount(TreeShape::<G>::CHUNK_PAGES);
         for chunk in pages.chunks_with_tables() {
             index.grow(chunk.first_page::<G>(), chunk_pages)?;

@@ -28,7 +28,7 @@ pub struct ChunkSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The pages the window has room for.
-    pub window: PageCount,
+    pub reservation: PageCount,
     /// The chunks of which some page exists, in order.
     pub chunks: Vec<ChunkSnapshot>,
 }
@@ -92,7 +92,7 @@ impl<G: Geometry> PageAllocator<G> {
             let (in_use, scavenged) = (in_use.to_vec(), scavenged.to_vec());
             chunks.push(ChunkSnapshot { chunk, in_use, scavenged });
         });
-        Snapshot { window: self.window(), chunks }
+        Snapshot { reservation: self.reservation(), chunks }
     }
 
     /// An allocator whose pages are those of a snapshot.
@@ -100,7 +100,7 @@ impl<G: Geometry> PageAllocator<G> {
     /// # Errors
     /// The snapshot contradicts itself or the geometry, or the kernel refuses memory for the tables.
     pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
-        let mut pages = PageAllocator::new(kernel, snapshot.window).map_err(SnapshotError::New)?;
+        let mut pages = PageAllocator::new(kernel, snapshot.reservation).map_err(SnapshotError::New)?;
         for ChunkSnapshot { chunk, in_use, scavenged } in &snapshot.chunks {
             let expected = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
             if in_use.len() != expected || scavenged.len() != expected {

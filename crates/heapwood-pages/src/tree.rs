@@ -34,12 +34,13 @@ pub(crate) enum Place {
 
 impl<G: Geometry> Tree<G> {
     /// Reserves the levels for a window of N pages; every page is full.
-    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
         let mut levels = [const { LazyArray::NONE }; MAX_LEVELS];
         for (level, array) in levels.iter_mut().enumerate().take(G::LEVELS) {
             // Blocks are whole; only the root ends where the window does.
             let block = if level == 0 { 1 } else { 1 << TreeShape::<G>::BITS[level] };
-            let len = window.div_ceil(1 << TreeShape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
+            let len =
+                reservation.div_ceil(1 << TreeShape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
             *array = LazyArray::new(kernel, len)?;
         }
         Ok(Tree { levels, hull: 0..0, top: TreeShape::<G>::LEAF, geometry: PhantomData })

@@ -74,7 +74,9 @@ impl<G: Geometry> PageAllocator<G> {
                 let page = PageIndex(base.0 + place);
                 match (chunk.is_set(place), chunk.is_scavenged(place)) {
                     (true, true) => continue,
-                    _ if page.0 >= self.window().0 => return Err(ValidationError::BeyondWindow { page }),
+                    _ if page.0 >= self.reservation().0 => {
+                        return Err(ValidationError::BeyondReservation { page });
+                    }
                     (true, false) => {}
                     (false, without) => {
                         free += 1;

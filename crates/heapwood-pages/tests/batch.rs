@@ -17,8 +17,8 @@ fn runs(of: &[(usize, usize)]) -> Runs {
 }
 
 /// Pages of which all are in use, in these regions.
-fn used(window: usize, regions: &[(usize, usize)]) -> PageAllocator<Bits48> {
-    let mut pages = new::<Bits48>(window);
+fn used(reservation: usize, regions: &[(usize, usize)]) -> PageAllocator<Bits48> {
+    let mut pages = new::<Bits48>(reservation);
     for (first, count) in runs(regions) {
         pages.grow(first, count).unwrap();
         pages.claim(first, count).unwrap();
@@ -28,11 +28,11 @@ fn used(window: usize, regions: &[(usize, usize)]) -> PageAllocator<Bits48> {
 
 /// Frees the same runs in a batch and one by one, and compares.
 fn as_one_by_one(
-    window: usize,
+    reservation: usize,
     regions: &[(usize, usize)],
     batch: &[(usize, usize)],
 ) -> PageAllocator<Bits48> {
-    let (mut together, mut single) = (used(window, regions), used(window, regions));
+    let (mut together, mut single) = (used(reservation, regions), used(reservation, regions));
     together.free_batch(&runs(batch)).unwrap();
     together.is_valid().unwrap_or_else(|e| panic!("{batch:?}: {e}"));
     for (first, count) in runs(batch) {
@@ -96,11 +96,11 @@ fn runs_across_the_boundary_of_every_level() {
 #[test]
 fn whole_huge_regions() {
     // Two whole entries of the root and some of a third, in one run among small ones.
-    const WINDOW: usize = 4 << 21;
-    let mut pages = fresh::<Bits48>(WINDOW);
-    pages.claim(PageIndex(0), PageCount(WINDOW)).unwrap();
+    const RESERVATION: usize = 4 << 21;
+    let mut pages = fresh::<Bits48>(RESERVATION);
+    pages.claim(PageIndex(0), PageCount(RESERVATION)).unwrap();
     let long = (5, (2 << 21) + 100);
-    pages.free_batch(&runs(&[(1, 1), long, (WINDOW - 1, 1), (3, 1)])).unwrap();
+    pages.free_batch(&runs(&[(1, 1), long, (RESERVATION - 1, 1), (3, 1)])).unwrap();
     pages.is_valid().unwrap();
     assert_eq!((pages.free_pages().0, pages.hint()), (long.1 + 3, PageIndex(1)));
     assert!(pages.is_in_use(PageIndex(4)) && pages.is_in_use(PageIndex(5 + long.1)));
@@ -109,10 +109,10 @@ fn whole_huge_regions() {
     // The rest, so that all is free again, by entries of the root in an order of their own.
     pages.free_batch(&runs(&[(5, long.1)])).unwrap();
     pages.claim(PageIndex(0), PageCount(1)).unwrap_err();
-    let rest = [(5 + long.1, WINDOW - 1 - 5 - long.1), (0, 1), (4, 1), (2, 1)];
+    let rest = [(5 + long.1, RESERVATION - 1 - 5 - long.1), (0, 1), (4, 1), (2, 1)];
     pages.free_batch(&runs(&rest)).unwrap();
     pages.is_valid().unwrap();
-    assert_eq!(pages.allocate(PageCount(WINDOW)).map(|run| run.first.0), Ok(0));
+    assert_eq!(pages.allocate(PageCount(RESERVATION)).map(|run| run.first.0), Ok(0));
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn a_page_never_grown_changes_nothing() {
 
 #[test]
 fn a_run_beyond_the_window_changes_nothing() {
-    refused((7990, 11), FreeError::BeyondWindow { page: PageIndex(8000) });
-    refused((8001, 1), FreeError::BeyondWindow { page: PageIndex(8001) });
-    refused((usize::MAX, 1), FreeError::BeyondWindow { page: PageIndex(usize::MAX) });
-    refused((1, usize::MAX), FreeError::BeyondWindow { page: PageIndex(8000) });
+    refused((7990, 11), FreeError::BeyondReservation { page: PageIndex(8000) });
+    refused((8001, 1), FreeError::BeyondReservation { page: PageIndex(8001) });
+    refused((usize::MAX, 1), FreeError::BeyondReservation { page: PageIndex(usize::MAX) });
+    refused((1, usize::MAX), FreeError::BeyondReservation { page: PageIndex(8000) });
 }
 
 #[test]

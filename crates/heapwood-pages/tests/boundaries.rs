@@ -10,10 +10,10 @@ use heapwood_pages::{
 
 /// The run of `before + after` pages around `at` is found whole, among runs that are one page too short, and can be
 /// given back.
-fn finds_around(window: usize, at: usize, before: usize, after: usize) {
+fn finds_around(reservation: usize, at: usize, before: usize, after: usize) {
     let (first, count) = (at - before, before + after);
     let decoys = [(first - count - 2, count - 1), (first + count + 2, count - 1)];
-    let mut pages = only_free(window, &[decoys[0], (first, count), decoys[1]]);
+    let mut pages = only_free(reservation, &[decoys[0], (first, count), decoys[1]]);
     let state = seen(&pages);
     assert_eq!(pages.allocate(PageCount(count)).map(|run| run.first), Ok(PageIndex(first)));
     pages.is_valid().unwrap();
@@ -121,7 +121,7 @@ fn first_and_last_page_of_the_address_space() {
     assert_eq!(pages.hint(), PageIndex(ALL - 1));
     assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(ALL - 1)));
     pages.is_valid().unwrap();
-    let beyond = Err(FreeError::BeyondWindow { page: PageIndex(ALL) });
+    let beyond = Err(FreeError::BeyondReservation { page: PageIndex(ALL) });
     assert_eq!(pages.free(PageIndex(ALL - 1), PageCount(2)), beyond);
     assert_eq!(pages.free(PageIndex(usize::MAX), PageCount(usize::MAX)).ok(), None);
     assert_eq!(pages.grow(PageIndex(usize::MAX), PageCount(1)).ok(), None);
@@ -141,25 +141,25 @@ fn the_whole_of_32_bits() {
 
 #[test]
 fn windows_end_anywhere() {
-    for window in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
-        let mut pages = fresh::<Bits48>(window);
+    for reservation in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
+        let mut pages = fresh::<Bits48>(reservation);
         pages.is_valid().unwrap();
-        assert_eq!(pages.allocate(PageCount(window)).map(|run| run.first), Ok(PageIndex(0)));
-        pages.free(PageIndex(window - 1), PageCount(1)).unwrap();
-        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(window - 1)));
-        let beyond = Err(GrowError::BeyondWindow { page: PageIndex(window) });
-        assert_eq!(pages.grow(PageIndex(window), PageCount(1)), beyond);
+        assert_eq!(pages.allocate(PageCount(reservation)).map(|run| run.first), Ok(PageIndex(0)));
+        pages.free(PageIndex(reservation - 1), PageCount(1)).unwrap();
+        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(reservation - 1)));
+        let beyond = Err(GrowError::BeyondReservation { page: PageIndex(reservation) });
+        assert_eq!(pages.grow(PageIndex(reservation), PageCount(1)), beyond);
         pages.is_valid().unwrap();
     }
     let mut nothing = new::<Bits48>(0);
-    assert!(matches!(nothing.allocate(PageCount(1)), Err(AllocateError::BeyondWindow { .. })));
+    assert!(matches!(nothing.allocate(PageCount(1)), Err(AllocateError::BeyondReservation { .. })));
     nothing.is_valid().unwrap();
 }
 
 #[test]
 fn a_window_larger_than_the_geometry_is_refused() {
     let refused = PageAllocator::<Tiny>::new(&heapwood_os::SYSTEM, PageCount(33)).unwrap_err();
-    assert_eq!(refused, NewError::WindowTooLarge { window: PageCount(33), most: PageCount(32) });
+    assert_eq!(refused, NewError::ReservationTooLarge { reservation: PageCount(33), most: PageCount(32) });
     assert!(refused.to_string().contains("33 pages"), "{refused}");
 }
 
@@ -247,7 +247,8 @@ fn exhaustion_leaves_everything_as_it_was() {
         assert_eq!(pages.allocate(PageCount(count)), Err(none));
     }
     assert_eq!(pages.allocate(PageCount(0)), Err(AllocateError::Zero));
-    let beyond = AllocateError::BeyondWindow { asked: PageCount(10_001), window: PageCount(10_000) };
+    let beyond =
+        AllocateError::BeyondReservation { asked: PageCount(10_001), reservation: PageCount(10_000) };
     assert_eq!(pages.allocate(PageCount(10_001)), Err(beyond));
     assert_eq!(seen(&pages), state);
     pages.is_valid().unwrap();

@@ -279,7 +279,7 @@ fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
             assert_eq!(pages.allocate(&mut cache, asked), Err(none));
         }
         assert_eq!(pages.allocate(&mut cache, PageCount(0)), Err(AllocateError::Zero));
-        let beyond = AllocateError::BeyondWindow { asked: PageCount(131), window: PageCount(130) };
+        let beyond = AllocateError::BeyondReservation { asked: PageCount(131), reservation: PageCount(130) };
         assert_eq!(pages.allocate(&mut cache, PageCount(131)), Err(beyond));
         assert_eq!((pages.with(seen), cache), (before, held));
         pages.is_valid().unwrap();

@@ -49,8 +49,8 @@ fn flip<G: Geometry>(pages: &mut PageAllocator<G>, model: &mut Model, page: usiz
 
 /// Tries every size in the present state and puts everything back.
 fn every_request<G: Geometry>(pages: &mut PageAllocator<G>, model: &Model, walk: bool) {
-    let (free, window) = (pages.free_pages(), pages.window());
-    for count in 1..=window.0 {
+    let (free, reservation) = (pages.free_pages(), pages.reservation());
+    for count in 1..=reservation.0 {
         let hint = pages.hint();
         match (pages.allocate(PageCount(count)), model.find(count)) {
             (Ok(run), Some(expected)) => {
@@ -70,13 +70,13 @@ fn every_request<G: Geometry>(pages: &mut PageAllocator<G>, model: &Model, walk:
     }
 }
 
-fn every_state<G: Geometry>(window: usize, walk_every: usize) {
-    let mut pages = fresh::<G>(window);
-    let mut model = Model(vec![State::Free; window]);
-    for state in 1usize..=1 << window {
+fn every_state<G: Geometry>(reservation: usize, walk_every: usize) {
+    let mut pages = fresh::<G>(reservation);
+    let mut model = Model(vec![State::Free; reservation]);
+    for state in 1usize..=1 << reservation {
         every_request(&mut pages, &model, state % walk_every == 0);
         pages.is_valid().unwrap_or_else(|e| panic!("{model:?}: {e}"));
-        flip(&mut pages, &mut model, state.trailing_zeros() as usize % window);
+        flip(&mut pages, &mut model, state.trailing_zeros() as usize % reservation);
     }
 }
 
@@ -135,17 +135,17 @@ fn every_range_freed_from_every_state() {
 #[test]
 fn every_set_of_grown_pages_in_every_state() {
     // Each page absent, free or used; the window ends inside a chunk.
-    const WINDOW: usize = 7;
-    for grown in 0usize..1 << WINDOW {
-        let mut pages = new::<Pairs>(WINDOW);
-        let mut model = Model::new(WINDOW);
+    const RESERVATION: usize = 7;
+    for grown in 0usize..1 << RESERVATION {
+        let mut pages = new::<Pairs>(RESERVATION);
+        let mut model = Model::new(RESERVATION);
         // Grown from the top, so that pieces meet in both directions and the hint moves down.
-        for page in (0..WINDOW).rev().filter(|p| grown >> p & 1 == 1) {
+        for page in (0..RESERVATION).rev().filter(|p| grown >> p & 1 == 1) {
             pages.grow(PageIndex(page), PageCount(1)).unwrap();
             model.0[page] = State::Free;
         }
         check(&pages, &model);
-        let there: Vec<usize> = (0..WINDOW).filter(|p| grown >> p & 1 == 1).collect();
+        let there: Vec<usize> = (0..RESERVATION).filter(|p| grown >> p & 1 == 1).collect();
         for state in 1usize..=1 << there.len() {
             every_request(&mut pages, &model, true);
             if !there.is_empty() {

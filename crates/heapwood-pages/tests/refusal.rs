@@ -14,20 +14,20 @@ fn faulty() -> &'static Faulty {
     Box::leak(Box::default())
 }
 
-fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
+fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
     // How many requests it takes when all are granted.
-    let mut plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let mut plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests();
     assert!(of_new >= G::LEVELS, "each level has an array");
     for turn in 0..of_new {
         kernel.refuse(turn);
-        let refused = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap_err();
+        let refused = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap_err();
         assert!(matches!(refused, NewError::Refused(OsError { request: Request::Reserve, .. })), "{refused}");
     }
     kernel.relent();
 
-    let mut pages = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let mut pages = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     for &(first, count) in regions {
         let before = kernel.requests();
         plain.grow(PageIndex(first), PageCount(count)).unwrap();
@@ -104,18 +104,18 @@ fn the_error_says_what_was_refused() {
 }
 
 /// The same with an index beside the allocator, which asks for memory of its own, before the allocator does.
-fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
+fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
     let before = kernel.requests();
-    let plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_plain = kernel.requests() - before;
     drop(plain);
-    SharedPages::<G>::new(kernel, PageCount(window)).unwrap();
+    SharedPages::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests() - before - of_plain;
     assert_eq!(of_new, of_plain + 1, "the index is an array");
     for turn in 0..of_new {
         kernel.refuse(turn);
-        let refused = SharedPages::<G>::new(kernel, PageCount(window)).err();
+        let refused = SharedPages::<G>::new(kernel, PageCount(reservation)).err();
         let of_reserve = |cause: OsError| cause.request == Request::Reserve;
         assert!(matches!(refused, Some(NewError::Refused(cause)) if of_reserve(cause)), "{refused:?}");
     }
@@ -126,7 +126,7 @@ fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) 
         let (first, count) = (PageIndex(first), PageCount(count));
         let mut turn = 0;
         loop {
-            let pages = SharedPages::<G>::new(kernel, PageCount(window)).unwrap();
+            let pages = SharedPages::<G>::new(kernel, PageCount(reservation)).unwrap();
             for &(first, count) in &regions[..region] {
                 pages.grow(PageIndex(first), PageCount(count)).unwrap();
             }
@@ -168,11 +168,11 @@ fn what_cannot_be_added_asks_the_kernel_for_nothing() {
     pages.grow(PageIndex(100), PageCount(10)).unwrap();
     let asked = kernel.requests();
     kernel.refuse_from(0);
-    let window = PageIndex(1 << 20);
+    let reservation = PageIndex(1 << 20);
     assert_eq!(pages.grow(PageIndex(1 << 19), PageCount(0)), Err(GrowError::Zero));
-    let beyond = GrowError::BeyondWindow { page: window };
+    let beyond = GrowError::BeyondReservation { page: reservation };
     assert_eq!(pages.grow(PageIndex(5), PageCount(usize::MAX)), Err(beyond));
-    assert_eq!(pages.grow(window, PageCount(1)), Err(beyond));
+    assert_eq!(pages.grow(reservation, PageCount(1)), Err(beyond));
     let grown = GrowError::AlreadyGrown { page: PageIndex(100) };
     assert_eq!(pages.grow(PageIndex(1), PageCount(1 << 19)), Err(grown));
     kernel.relent();

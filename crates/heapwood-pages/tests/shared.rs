@@ -47,14 +47,14 @@ enum Step {
     Cycle,
 }
 
-fn steps(window: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
-    let count = prop_oneof![8 => 0..6usize, 4 => 6..20usize, 2 => 1..70usize, 1 => 1..window + 2];
+fn steps(reservation: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
+    let count = prop_oneof![8 => 0..6usize, 4 => 6..20usize, 2 => 1..70usize, 1 => 1..reservation + 2];
     let effort = prop_oneof![Just(Effort::Gentle), Just(Effort::Full)];
     let step = prop_oneof![
-        2 => (0..window + 1, count.clone()).prop_map(|(p, n)| Step::Grow(p, n)),
+        2 => (0..reservation + 1, count.clone()).prop_map(|(p, n)| Step::Grow(p, n)),
         8 => (0..CACHES, count.clone()).prop_map(|(c, n)| Step::Allocate(c, n)),
-        3 => (0..window + 1, count.clone()).prop_map(|(p, n)| Step::Free(p, n)),
-        2 => (0..window, 1..window, 1..4usize, any::<bool>()).prop_map(|(p, n, s, r)| Step::Batch(p, n, s, r)),
+        3 => (0..reservation + 1, count.clone()).prop_map(|(p, n)| Step::Free(p, n)),
+        2 => (0..reservation, 1..reservation, 1..4usize, any::<bool>()).prop_map(|(p, n, s, r)| Step::Batch(p, n, s, r)),
         1 => (0..CACHES).prop_map(Step::Flush),
         3 => (effort, 1..300usize, any::<bool>(), any::<bool>())
             .prop_map(|(e, n, h, t)| Step::Scavenge(e, n, h, t)),
@@ -67,9 +67,9 @@ impl<G: Geometry> Both<G> {
     /// The pages a cache takes at once.
     const BLOCK: usize = if G::LOG_CHUNK_PAGES < 6 { 1 << G::LOG_CHUNK_PAGES } else { 64 };
 
-    fn new(window: usize) -> Self {
-        let pages = SharedPages::new(&SYSTEM, PageCount(window)).unwrap();
-        Both { pages, caches: [PageCache::EMPTY; CACHES], model: vec![Absent; window] }
+    fn new(reservation: usize) -> Self {
+        let pages = SharedPages::new(&SYSTEM, PageCount(reservation)).unwrap();
+        Both { pages, caches: [PageCache::EMPTY; CACHES], model: vec![Absent; reservation] }
     }
 
     /// The naive first fit.
@@ -88,10 +88,10 @@ impl<G: Geometry> Both<G> {
     }
 
     fn step(&mut self, step: Step) {
-        let window = self.model.len();
+        let reservation = self.model.len();
         match step {
             Step::Grow(first, count) => {
-                let fits = count > 0 && first + count <= window;
+                let fits = count > 0 && first + count <= reservation;
                 let absent = fits && self.model[first..first + count].iter().all(|&s| s == Absent);
                 assert_eq!(self.pages.grow(PageIndex(first), PageCount(count)).is_ok(), absent);
                 if absent {
@@ -100,7 +100,7 @@ impl<G: Geometry> Both<G> {
             }
             Step::Allocate(cache, count) => self.allocate(cache, count),
             Step::Free(first, count) => {
-                let fits = count > 0 && first + count <= window;
+                let fits = count > 0 && first + count <= reservation;
                 // The allocator cannot tell what a cache holds from what is in use; nor may this test free it.
                 if fits && self.model[first..first + count].iter().any(|s| matches!(s, Cached(..))) {
                     return;
@@ -112,7 +112,7 @@ impl<G: Geometry> Both<G> {
                 }
             }
             Step::Batch(first, count, stride, backwards) => {
-                let end = (first + count).min(window);
+                let end = (first + count).min(reservation);
                 let used = (first..end).step_by(stride).filter(|&p| self.model[p] == Used);
                 let mut runs: Vec<(PageIndex, PageCount)> =
                     used.map(|p| (PageIndex(p), PageCount(1))).collect();
@@ -193,7 +193,7 @@ impl<G: Geometry> Both<G> {
                 });
             }
             Err(AllocateError::Zero) => assert_eq!(count, 0),
-            Err(AllocateError::BeyondWindow { .. }) => assert!(count > self.model.len()),
+            Err(AllocateError::BeyondReservation { .. }) => assert!(count > self.model.len()),
             Err(AllocateError::NoRun { .. }) => {
                 assert!(!by_cache && self.caches[cache].is_empty());
                 self.forget(cache);
@@ -258,8 +258,8 @@ impl<G: Geometry> Both<G> {
     }
 }
 
-fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
-    let mut both = Both::<G>::new(window);
+fn run<G: Geometry>(reservation: usize, steps: Vec<Step>) {
+    let mut both = Both::<G>::new(reservation);
     for step in steps {
         both.step(step);
         both.check();
@@ -270,8 +270,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn tiny(window in 1usize..33, steps in steps(32, 150)) {
-        run::<Tiny>(window, steps);
+    fn tiny(reservation in 1usize..33, steps in steps(32, 150)) {
+        run::<Tiny>(reservation, steps);
     }
 }
 
@@ -388,12 +388,12 @@ fn caches_are_filled_together() {
 fn two_mutators_and_a_scavenger() {
     let steps =
         std::env::var("HEAPWOOD_PAGE_STEPS").map_or(400_000, |n| n.parse().expect("a number of steps"));
-    const WINDOW: usize = 12_000;
+    const RESERVATION: usize = 12_000;
     let pages = &SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
     // Two regions, apart.
     pages.grow(PageIndex(5), PageCount(5_000)).unwrap();
-    pages.grow(PageIndex(7_000), PageCount(WINDOW - 7_000)).unwrap();
-    let marks: &Vec<AtomicBool> = &(0..WINDOW).map(|_| AtomicBool::new(false)).collect();
+    pages.grow(PageIndex(7_000), PageCount(RESERVATION - 7_000)).unwrap();
+    let marks: &Vec<AtomicBool> = &(0..RESERVATION).map(|_| AtomicBool::new(false)).collect();
     let ended = &AtomicBool::new(false);
     let released = std::thread::scope(|scope| {
         let scavenger = scope.spawn(move || {

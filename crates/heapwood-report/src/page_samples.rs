@@ -31,7 +31,8 @@ pub struct SampleFile {
 #[derive(Serialize, Deserialize)]
 struct Moment {
     moment: String,
-    window_pages: usize,
+    #[serde(rename = "window_pages")]
+    reservation_pages: usize,
     chunks: Vec<Chunk>,
 }
 
@@ -48,7 +49,7 @@ impl SampleFile {
     fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
         let moments = moments.into_iter().map(|(moment, sample)| Moment {
             moment: moment.into(),
-            window_pages: sample.window.0,
+            reservation_pages: sample.reservation.0,
             chunks: sample.chunks.iter().map(Chunk::new).collect(),
         });
         SampleFile { format: FORMAT.into(), program, page_bytes: PAGE_SIZE, moments: moments.collect() }
@@ -98,7 +99,7 @@ impl SampleFile {
         }
         let sample = |moment: Moment| {
             let chunks = moment.chunks.iter().map(Chunk::read).collect::<Result<_, _>>()?;
-            Ok((moment.moment, Snapshot { window: PageCount(moment.window_pages), chunks }))
+            Ok((moment.moment, Snapshot { reservation: PageCount(moment.reservation_pages), chunks }))
         };
         let moments = file.moments.into_iter().map(sample).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         if moments.is_empty() {
@@ -144,8 +145,8 @@ mod tests {
         };
         let chunks =
             vec![chunk(0, 1, 1 << 63), chunk(77, u64::MAX, 0), chunk(1 << 20, 0x0123_4567_89ab_cdef, 16)];
-        let sample = Snapshot { window: PageCount(1 << 31), chunks };
-        let empty = Snapshot { window: PageCount(5), chunks: vec![] };
+        let sample = Snapshot { reservation: PageCount(1 << 31), chunks };
+        let empty = Snapshot { reservation: PageCount(5), chunks: vec![] };
         let path = std::env::temp_dir().join(format!("heapwood-sample-{}", std::process::id()));
         let moments = vec![("peak", sample.clone()), ("exit", empty.clone())];
         SampleFile::new("trees 7".into(), moments).write(&path).unwrap();

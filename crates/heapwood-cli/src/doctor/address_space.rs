@@ -12,29 +12,29 @@ pub(crate) const MAPPINGS: &str = "/proc/self/maps";
 pub(crate) const TRIED: usize = 4 << 30;
 
 const USUAL_MAPPINGS: u64 = 65_530;
-const SMALLEST_WINDOW: u64 = 16 << 20;
+const SMALLEST_RESERVATION: u64 = 16 << 20;
 /// The window a heap asks for.
-fn window(limit: Option<u64>, physical: u64) -> u64 {
-    heapwood::Config::usual_window(limit, physical) as u64
+fn reservation(limit: Option<u64>, physical: u64) -> u64 {
+    heapwood::Config::usual_reservation(limit, physical) as u64
 }
 
 pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
-    let usual = window(None, physical);
+    let usual = reservation(None, physical);
     let Some(bytes) = limit else {
         return Finding::ok(NAME, "none", format!("A heap reserves a window of {}.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
-    let window = window(limit, physical);
-    if window >= usual {
+    let reservation = reservation(limit, physical);
+    if reservation >= usual {
         return Finding::ok(NAME, found, format!("A heap still reserves a window of {}.", show(usual)));
     }
-    let consequence = if bytes <= SMALLEST_WINDOW {
-        format!("No heap can be made: the smallest window has {}.", show(SMALLEST_WINDOW))
+    let consequence = if bytes <= SMALLEST_RESERVATION {
+        format!("No heap can be made: the smallest window has {}.", show(SMALLEST_RESERVATION))
     } else {
         format!(
             "A heap reserves a window of {} at most instead of {}, and cannot grow beyond it.",
-            show(window),
+            show(reservation),
             show(usual)
         )
     };

@@ -221,7 +221,7 @@ impl Mutator {
         match refused {
             SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
-            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::ReservationFull(e) => AllocError::ReservationFull(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),
             SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
         }

@@ -21,8 +21,8 @@ pub(crate) struct RescanSet {
 
 impl RescanSet {
     /// An empty set for a reservation of N bytes.
-    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
+    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        let bits = MappedArray::new(kernel, (reservation / PAGE_SIZE).div_ceil(WORD_PAGES))?;
         Ok(RescanSet { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 

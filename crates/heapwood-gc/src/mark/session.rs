@@ -29,11 +29,11 @@ pub(crate) struct MarkSession {
 impl MarkSession {
     /// Allocates the stacks and the list of objects that mutators shade, with N entries each if the option is set.
     pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
-        let window = state.space().window_bytes();
+        let reservation = state.space().reservation_bytes();
         state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
         Ok(MarkSession {
-            stacks: MarkStacks::sized(kernel, edges, window)?,
-            rescan: RescanSet::new(kernel, window)?,
+            stacks: MarkStacks::sized(kernel, edges, reservation)?,
+            rescan: RescanSet::new(kernel, reservation)?,
             totals: MarkTotals::default(),
         })
     }

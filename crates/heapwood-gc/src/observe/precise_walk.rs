@@ -20,7 +20,7 @@ pub(super) struct PreciseWalk {
 
 impl PreciseWalk {
     pub(super) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
-        let granules = space.window_bytes() / GRANULE;
+        let granules = space.reservation_bytes() / GRANULE;
         Ok(PreciseWalk {
             seen: MappedArray::new(kernel, granules.div_ceil(BITS))?,
             waiting: MappedArray::new(kernel, granules)?,

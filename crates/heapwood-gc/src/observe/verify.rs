@@ -46,7 +46,7 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(Verify {
-            copy: MappedArray::new(kernel, space.window_bytes() / WORD)?,
+            copy: MappedArray::new(kernel, space.reservation_bytes() / WORD)?,
             walk: PreciseWalk::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),

@@ -18,7 +18,7 @@ pub(crate) struct StoreLog {
 impl StoreLog {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(StoreLog {
-            bits: MappedArray::new(kernel, space.window_bytes() / WORD / 64)?,
+            bits: MappedArray::new(kernel, space.reservation_bytes() / WORD / 64)?,
             committed: Lock::new(0),
         })
     }

@@ -97,7 +97,7 @@ impl<'m> Owner<'m> {
 /// The pages that an object of a shape needs.
 fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> Result<PageCount, SpaceError> {
     assert!(shape.class().is_none(), "objects of shape {} have cells, not pages of their own", id.index());
-    if bytes > heap.window_bytes() {
+    if bytes > heap.reservation_bytes() {
         return Err(heap.no_room(bytes));
     }
     Ok(PageCount(bytes.max(1).div_ceil(PAGE_SIZE)))

@@ -5,7 +5,7 @@
 
 use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
-use crate::config::{SpaceConfig, rounded_window};
+use crate::config::{SpaceConfig, rounded_reservation};
 use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
@@ -40,7 +40,7 @@ const LEAST_AT_LIMIT: usize = 4;
 
 /// The pages of a heap, and the tables by which their addresses are looked up.
 pub(crate) struct PageHeap {
-    window: PageCount,
+    reservation: PageCount,
     /// The most pages that the heap may grow to.
     most: PageCount,
     /// The bytes that spans may have.
@@ -71,20 +71,20 @@ pub struct Object {
 impl PageHeap {
     /// Reserves and prepares a heap. Nothing of it is committed yet.
     pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, Growth), OsError> {
-        let bytes = rounded_window(config.window);
-        let window = PageCount(bytes / PAGE_SIZE);
+        let bytes = rounded_reservation(config.reservation);
+        let reservation = PageCount(bytes / PAGE_SIZE);
         let memory = Memory::new(kernel, bytes, config.huge_pages)?;
         let base = memory.start();
         let heap = PageHeap {
-            window,
-            most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
+            reservation,
+            most: PageCount(config.most.map_or(reservation.0, |most| (most / PAGE_SIZE).min(reservation.0))),
             limit: config.limit,
             memory,
-            spans: Spans::new(kernel, base, window)?,
+            spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
             freed: FreedBits::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
-            pages: match SharedPages::new(kernel, window) {
+            pages: match SharedPages::new(kernel, reservation) {
                 Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
                 Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
@@ -142,8 +142,8 @@ impl PageHeap {
     }
 
     /// The size of the reservation in bytes.
-    pub(crate) fn window_bytes(&self) -> usize {
-        self.window.bytes()
+    pub(crate) fn reservation_bytes(&self) -> usize {
+        self.reservation.bytes()
     }
 
     /// The bytes of it that the heap may take up.
@@ -221,7 +221,7 @@ impl PageHeap {
     /// The reason why there are no `count` more pages.
     fn full(&self, count: PageCount) -> SpaceError {
         let (bytes, most) = (count.bytes(), self.most.bytes());
-        match self.most < self.window {
+        match self.most < self.reservation {
             true => SpaceError::Memory { bytes, most },
             false => self.no_room(bytes),
         }
@@ -229,7 +229,7 @@ impl PageHeap {
 
     /// The error that the reservation has no room for `bytes` bytes.
     pub(crate) fn no_room(&self, bytes: usize) -> SpaceError {
-        SpaceError::Window(NoRoom::new(bytes, self.window_bytes()))
+        SpaceError::ReservationFull(NoRoom::new(bytes, self.reservation_bytes()))
     }
 
     fn commit(&self, growth: &mut Growth, from: PageIndex, to: PageIndex) -> Result<(), OsError> {

@@ -454,7 +454,7 @@ impl Sweeper {
 
     fn make_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
-        if count.bytes() > heap.window_bytes() {
+        if count.bytes() > heap.reservation_bytes() {
             return Err(heap.no_room(count.bytes()));
         }
         let mut patience = RELEASE_PATIENCE;

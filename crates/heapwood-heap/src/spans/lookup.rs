@@ -27,14 +27,14 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    pub(crate) fn new(kernel: KernelRef, base: usize, window: PageCount) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: PageCount) -> Result<Self, OsError> {
         Ok(Spans {
             base,
             extent: AtomicUsize::new(0),
-            table: PageTable::new(kernel, window)?,
-            descriptors: MappedArray::new(kernel, window.0)?,
-            ages: YoungPages::new(kernel, window)?,
-            large: LargeObjects::new(kernel, window)?,
+            table: PageTable::new(kernel, reservation)?,
+            descriptors: MappedArray::new(kernel, reservation.0)?,
+            ages: YoungPages::new(kernel, reservation)?,
+            large: LargeObjects::new(kernel, reservation)?,
             witness: Witness::new(),
         })
     }

@@ -69,9 +69,9 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        let chunks = MappedArray::new(kernel, window.0.div_ceil(CHUNK))?;
-        Ok(PageTable { entries: MappedArray::new(kernel, window.0)?, chunks })
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        let chunks = MappedArray::new(kernel, reservation.0.div_ceil(CHUNK))?;
+        Ok(PageTable { entries: MappedArray::new(kernel, reservation.0)?, chunks })
     }
 
     pub(crate) fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {

@@ -27,8 +27,8 @@ pub(crate) fn age_in(cycle: u32) -> u8 {
 }
 
 impl YoungPages {
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        Ok(YoungPages(MappedArray::new(kernel, window.0)?))
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        Ok(YoungPages(MappedArray::new(kernel, reservation.0)?))
     }
 
     pub(crate) fn commit(&self, pages: core::ops::Range<usize>) -> Result<(), OsError> {

@@ -18,8 +18,8 @@ pub(crate) enum State {
 pub(crate) struct Model(pub(crate) Vec<State>);
 
 impl Model {
-    pub(crate) fn new(window: usize) -> Self {
-        Model(vec![State::Absent; window])
+    pub(crate) fn new(reservation: usize) -> Self {
+        Model(vec![State::Absent; reservation])
     }
 
     /// The naive first fit.
@@ -75,18 +75,18 @@ pub(crate) fn seen<G: Geometry>(
     pages: &PageAllocator<G>,
 ) -> (PageCount, PageCount, PageIndex, Vec<(bool, bool)>) {
     let state = |page| (pages.is_grown(PageIndex(page)), pages.is_in_use(PageIndex(page)));
-    let states = (0..pages.window().0.min(1 << 14)).map(state).collect();
+    let states = (0..pages.reservation().0.min(1 << 14)).map(state).collect();
     (pages.grown_pages(), pages.free_pages(), pages.hint(), states)
 }
 
-pub(crate) fn new<G: Geometry>(window: usize) -> PageAllocator<G> {
-    PageAllocator::new(&SYSTEM, PageCount(window)).unwrap()
+pub(crate) fn new<G: Geometry>(reservation: usize) -> PageAllocator<G> {
+    PageAllocator::new(&SYSTEM, PageCount(reservation)).unwrap()
 }
 
 /// With every page of the window free.
-pub(crate) fn fresh<G: Geometry>(window: usize) -> PageAllocator<G> {
-    let mut pages = new(window);
-    pages.grow(PageIndex(0), PageCount(window)).unwrap();
+pub(crate) fn fresh<G: Geometry>(reservation: usize) -> PageAllocator<G> {
+    let mut pages = new(reservation);
+    pages.grow(PageIndex(0), PageCount(reservation)).unwrap();
     pages
 }
 
@@ -97,9 +97,9 @@ pub(crate) const ALL: usize = 1 << 35;
 pub(crate) const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
 
 /// A heap in which only the given ranges are free; they may have memory.
-pub(crate) fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
-    let mut pages = fresh::<Bits48>(window);
-    pages.claim(PageIndex(0), PageCount(window)).unwrap();
+pub(crate) fn only_free(reservation: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
+    let mut pages = fresh::<Bits48>(reservation);
+    pages.claim(PageIndex(0), PageCount(reservation)).unwrap();
     for &(first, count) in ranges {
         pages.free(PageIndex(first), PageCount(count)).unwrap();
     }

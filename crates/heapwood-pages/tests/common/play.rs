@@ -21,9 +21,9 @@ pub(crate) enum Step {
 }
 
 /// Does the steps to an allocator and to the model, and compares both after each.
-pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = Step>) {
-    let mut pages = new::<G>(window);
-    let mut model = Model::new(window);
+pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Item = Step>) {
+    let mut pages = new::<G>(reservation);
+    let mut model = Model::new(reservation);
     for step in steps {
         let before = seen(&pages);
         let failed = match step {
@@ -34,7 +34,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(AllocateError::Zero) => count == 0,
-                Err(AllocateError::BeyondWindow { .. }) => count > window,
+                Err(AllocateError::BeyondReservation { .. }) => count > reservation,
                 Err(AllocateError::NoRun { .. }) => count > 0 && model.find(count).is_none(),
                 Err(e) => panic!("{step:?}: {e}"),
             },
@@ -56,8 +56,8 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     model.first_not(first, count, State::Absent) == Some(page.0)
                 }
                 Err(GrowError::Zero) => count == 0,
-                Err(GrowError::BeyondWindow { page }) => {
-                    first + count > window && page.0 == first.max(window)
+                Err(GrowError::BeyondReservation { page }) => {
+                    first + count > reservation && page.0 == first.max(reservation)
                 }
                 Err(e) => panic!("{step:?}: {e}"),
             },
@@ -68,7 +68,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(ClaimError::Zero) => count == 0,
-                Err(ClaimError::BeyondWindow { .. }) => first + count > window,
+                Err(ClaimError::BeyondReservation { .. }) => first + count > reservation,
                 Err(ClaimError::NotGrown { page }) => {
                     model.first_not(first, count, State::Free) == Some(page.0)
                         && model.0[page.0] == State::Absent
@@ -86,7 +86,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(FreeError::Zero) => count == 0,
-                Err(FreeError::BeyondWindow { .. }) => first + count > window,
+                Err(FreeError::BeyondReservation { .. }) => first + count > reservation,
                 Err(FreeError::NotGrown { page }) => {
                     model.first_not(first, count, State::Used) == Some(page.0)
                         && model.0[page.0] == State::Absent
@@ -97,9 +97,10 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                 }
                 Err(e) => panic!("{step:?}: {e}"),
             },
-            Step::FreeRun(page) if page < window && model.0[page] == State::Used => {
+            Step::FreeRun(page) if page < reservation && model.0[page] == State::Used => {
                 let first = (0..=page).rev().take_while(|&p| model.0[p] == State::Used).last().unwrap();
-                let count = (page..window).take_while(|&p| model.0[p] == State::Used).count() + page - first;
+                let count =
+                    (page..reservation).take_while(|&p| model.0[p] == State::Used).count() + page - first;
                 pages.free(PageIndex(first), PageCount(count)).unwrap();
                 model.set(first, count, State::Free);
                 false
@@ -119,11 +120,11 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]) as usize;
-    let steps = |window: usize| {
+    let steps = |reservation: usize| {
         // Most sizes are small; the top bits of a size make it larger, and one step in a window's reach too large.
-        let count = move |n: usize| if n >> 14 == 3 { n % (window + 2) } else { (n & 63) >> (n >> 14) };
+        let count = move |n: usize| if n >> 14 == 3 { n % (reservation + 2) } else { (n & 63) >> (n >> 14) };
         data.chunks_exact(5).map(move |bytes| {
-            let (page, count) = (number(&bytes[1..]) % (window + 2), count(number(&bytes[3..])));
+            let (page, count) = (number(&bytes[1..]) % (reservation + 2), count(number(&bytes[3..])));
             match bytes[0] % 8 {
                 0 | 1 => Step::Grow(page, count),
                 2 | 3 => Step::Allocate(count),
