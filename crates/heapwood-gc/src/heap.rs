@@ -80,7 +80,7 @@ impl Drop for HeapBox {
         if self.heap.mutators() != 0 {
             return;
         }
-        let (verifies, used) = (self.heap.state.verifies(), self.heap.space().extent());
+        let (verifies, used) = (self.heap.state.verifies(), self.heap.space().committed_end());
         // SAFETY: the result is dropped after the heap.
         let addresses = verifies.then(|| unsafe { self.heap.space().give_addresses_away() });
         // SAFETY: nobody uses the heap any more, and nothing below uses it.

@@ -122,8 +122,8 @@ impl Space {
 
     /// How many bytes from the base on can be looked up.
     #[inline(always)]
-    pub fn extent(&self) -> usize {
-        self.heap().spans().extent()
+    pub fn committed_end(&self) -> usize {
+        self.heap().spans().committed_end()
     }
 
     /// The size of the reserved range in bytes.
@@ -289,7 +289,7 @@ impl Space {
     pub unsafe fn forget_marks(&self) {
         let (marks, base) = (self.heap().marks(), self.base().get());
         // SAFETY: contract 1; the marks of the extent are committed.
-        unsafe { marks.clear_marks(base, base + self.extent()) };
+        unsafe { marks.clear_marks(base, base + self.committed_end()) };
     }
 
     /// Sets how many bytes may be handed out before the next collection is due.
@@ -323,6 +323,6 @@ impl Space {
 
     /// The figures of the space at this moment.
     pub fn stats(&self) -> SpaceStats {
-        SpaceStats::of(&self.allocator, self.extent())
+        SpaceStats::of(&self.allocator, self.committed_end())
     }
 }

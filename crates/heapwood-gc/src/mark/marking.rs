@@ -139,6 +139,6 @@ impl Marking {
 }
 
 fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>) -> Graph<'h> {
-    rescan.commit(pause.space().extent());
+    rescan.commit(pause.space().committed_end());
     Graph { state: pause.state(), world: pause.world(), rescan }
 }

@@ -27,8 +27,8 @@ impl RescanSet {
     }
 
     /// Commits the bits for N bytes of heap, if the kernel grants them.
-    pub(crate) fn commit(&mut self, extent: usize) {
-        let words = (extent / PAGE_SIZE).div_ceil(WORD_PAGES);
+    pub(crate) fn commit(&mut self, committed_end: usize) {
+        let words = (committed_end / PAGE_SIZE).div_ceil(WORD_PAGES);
         if self.bits.commit(self.words..words).is_ok() {
             self.words = self.words.max(words);
         }

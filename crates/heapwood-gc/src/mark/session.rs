@@ -64,7 +64,7 @@ impl MarkSession {
         (state, world): (&State, &Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
     ) -> R {
-        self.rescan.commit(state.space().extent());
+        self.rescan.commit(state.space().committed_end());
         let graph = Graph { state, world, rescan: &self.rescan };
         let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);

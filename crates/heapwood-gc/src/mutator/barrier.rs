@@ -234,19 +234,19 @@ impl Mutator {
             return self.end_remembering();
         }
         let (ages, space) = (self.ages.get(), self.shared().space());
-        let extent = space.extent();
+        let committed_end = space.committed_end();
         let (at, target) = (ages.offset(slot), ages.offset(value));
         // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
         // view is of this cycle.
         unsafe {
-            if at >= extent || ages.is_young_page(at) {
+            if at >= committed_end || ages.is_young_page(at) {
                 return false;
             }
             self.stores.count_long();
             // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
             // those with new objects, in any case.
             let is_known = || {
-                (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
+                (target >= committed_end || ages.is_old(target) || ages.is_in_arena(target))
                     && !space.layouts().has_trace_functions()
             };
             let is_new = || {
@@ -338,10 +338,10 @@ impl Mutator {
     /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
     #[inline(always)]
     fn is_remembered(&self, slot: usize) -> bool {
-        let (ages, extent) = (self.ages.get(), self.shared().space().extent());
+        let (ages, committed_end) = (self.ages.get(), self.shared().space().committed_end());
         let offset = ages.offset(slot);
         // SAFETY: the slot lies below the extent, and the view is of this cycle.
-        offset < extent && !unsafe { ages.is_young_page(offset) }
+        offset < committed_end && !unsafe { ages.is_young_page(offset) }
     }
 
     /// Remembers a slot that is about to hold `value`, if the value is young and the slot's object is old. Of an object

@@ -39,7 +39,7 @@ impl PreciseWalk {
         roots: impl FnOnce(&mut dyn FnMut(usize)),
         mut slot: impl FnMut(usize, (usize, usize), usize),
     ) -> Result<(), OsError> {
-        let granules = space.extent() / GRANULE;
+        let granules = space.committed_end() / GRANULE;
         let (words, mut len) = (granules.div_ceil(BITS), 0);
         self.seen.commit(0..words)?;
         self.waiting.commit(0..granules)?;

@@ -161,7 +161,7 @@ impl PageBits {
     /// Takes the pages as they are now; false if the kernel gives no memory for all.
     fn take(&mut self, space: &Space) -> bool {
         self.used = 0;
-        let mut complete = self.commit(space.extent() / PAGE_SIZE / WORD_PAGES);
+        let mut complete = self.commit(space.committed_end() / PAGE_SIZE / WORD_PAGES);
         space.memory().for_each_chunk(|chunk, in_use, scavenged| {
             let (from, start) = (self.used, chunk.0 * in_use.len());
             complete = complete && self.commit(start + in_use.len());

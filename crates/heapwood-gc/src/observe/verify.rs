@@ -66,9 +66,9 @@ impl Verify {
 
     /// Makes room for the heap as it is now; one thread collects.
     fn commit(&self, space: &Space) {
-        let extent = space.extent();
-        let committed = self.committed.swap(extent, Ordering::Relaxed);
-        if let Err(e) = self.copy.commit(committed / WORD..extent / WORD) {
+        let committed_end = space.committed_end();
+        let committed = self.committed.swap(committed_end, Ordering::Relaxed);
+        if let Err(e) = self.copy.commit(committed / WORD..committed_end / WORD) {
             no_memory(e);
         }
     }

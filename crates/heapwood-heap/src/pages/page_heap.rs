@@ -118,7 +118,7 @@ impl PageHeap {
     #[cold]
     pub(crate) fn begin_freeing(&self, _: &mut Growth) -> Result<(), OsError> {
         if !self.freed.are_in_use() {
-            self.freed.commit(0, self.spans.extent())?;
+            self.freed.commit(0, self.spans.committed_end())?;
             self.freed.begin_use();
         }
         Ok(())

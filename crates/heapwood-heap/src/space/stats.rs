@@ -5,7 +5,7 @@ use crate::alloc::allocator::Allocator;
 
 impl SpaceStats {
     /// The figures of the space at this moment.
-    pub(super) fn of(allocator: &Allocator, extent: usize) -> SpaceStats {
+    pub(super) fn of(allocator: &Allocator, committed_end: usize) -> SpaceStats {
         let central = allocator.sweeper().lock();
         let (counts, pages) = (central.counts(), allocator.sweeper().heap().pages());
         let [swept_by_allocation, swept_by_background, swept_by_collector] =
@@ -16,7 +16,7 @@ impl SpaceStats {
             small_allocated: counts.total.saturating_sub(counts.large),
             allocated_in_cycle: counts.in_cycle,
             in_use: pages.in_use().bytes(),
-            grown: extent,
+            grown: committed_end,
             resident: PageMemory(allocator).resident_bytes(),
             spans: counts.spans,
             span_lock_acquisitions: counts.lock_acquisitions,

@@ -1,5 +1,5 @@
 //! The lookup from an address to its span: a range test, one load from the page table, and arithmetic; and the walk
-//! over all spans in order of address. Invariant: an address below the committed end (`extent`) can be looked up in
+//! over all spans in order of address. Invariant: an address below the committed end (`committed_end`) can be looked up in
 //! every table of the heap, whatever lies there; the committed end only grows.
 
 use crate::address::Address;
@@ -18,7 +18,7 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 pub(crate) struct Spans {
     base: usize,
     /// The committed end: one past the last byte that may be looked up, relative to the base.
-    extent: AtomicUsize,
+    committed_end: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
     ages: YoungPages,
@@ -30,7 +30,7 @@ impl Spans {
     pub(crate) fn new(kernel: KernelRef, base: usize, reservation: PageCount) -> Result<Self, OsError> {
         Ok(Spans {
             base,
-            extent: AtomicUsize::new(0),
+            committed_end: AtomicUsize::new(0),
             table: PageTable::new(kernel, reservation)?,
             descriptors: MappedArray::new(kernel, reservation.0)?,
             ages: YoungPages::new(kernel, reservation)?,
@@ -67,7 +67,7 @@ impl Spans {
     /// 1. All tables of the heap, these included, are committed up to there.
     pub(crate) unsafe fn extend(&self, end: PageIndex) {
         self.witness.grow();
-        self.extent.store(end.byte_offset(), Ordering::Release);
+        self.committed_end.store(end.byte_offset(), Ordering::Release);
     }
 
     /// The address that the reservation starts at.
@@ -80,14 +80,14 @@ impl Spans {
     /// observes it first (`publication::observe`). Otherwise it may see an older end, and take a new object for an
     /// address outside the heap.
     #[inline(always)]
-    pub(crate) fn extent(&self) -> usize {
-        self.extent.load(Ordering::Relaxed)
+    pub(crate) fn committed_end(&self) -> usize {
+        self.committed_end.load(Ordering::Relaxed)
     }
 
     /// The first page that cannot be looked up.
     #[inline(always)]
     pub(crate) fn end(&self) -> PageIndex {
-        PageIndex(self.extent() / PAGE_SIZE)
+        PageIndex(self.committed_end() / PAGE_SIZE)
     }
 
     /// The young pages.
@@ -104,7 +104,7 @@ impl Spans {
     /// Whether an address can be looked up.
     #[inline(always)]
     pub(crate) fn contains(&self, address: Address) -> bool {
-        address.offset_from(Address::new(self.base)) < self.extent()
+        address.offset_from(Address::new(self.base)) < self.committed_end()
     }
 
     /// The page of an address in the reservation.
