@@ -24,7 +24,7 @@ use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use crate::stopped::Stopped;
 use crate::young_pages_view::YoungPagesView;
 use core::ptr::NonNull;
@@ -219,13 +219,13 @@ impl Space {
     }
 
     /// What a write barrier asks at each store, in this cycle.
-    pub fn ages(&self) -> YoungPagesView {
+    pub fn young_pages(&self) -> YoungPagesView {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
         YoungPagesView {
             base: spans.base(),
-            ages: spans.ages().as_ptr(),
+            entries: spans.young_pages().as_ptr(),
             allocated: marks.allocation_words(),
-            young: age_in(marks.cycle()),
+            epoch: epoch_of(marks.cycle()),
         }
     }
 

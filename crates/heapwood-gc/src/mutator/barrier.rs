@@ -135,7 +135,7 @@ impl Mutator {
     /// attached.
     pub(crate) fn update_barrier(&self) {
         let state = self.shared();
-        self.ages.set(state.space().ages());
+        self.young_pages.set(state.space().young_pages());
         self.stores.allow(state.remembered().most_stores());
         self.barrier.store(state.barrier(), Ordering::Relaxed);
     }
@@ -233,25 +233,25 @@ impl Mutator {
         if !self.stores.count() {
             return self.end_remembering();
         }
-        let (ages, space) = (self.ages.get(), self.shared().space());
+        let (young_pages, space) = (self.young_pages.get(), self.shared().space());
         let committed_end = space.committed_end();
-        let (at, target) = (ages.offset(slot), ages.offset(value));
+        let (at, target) = (young_pages.offset(slot), young_pages.offset(value));
         // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
         // view is of this cycle.
         unsafe {
-            if at >= committed_end || ages.is_young_page(at) {
+            if at >= committed_end || young_pages.is_young_page(at) {
                 return false;
             }
             self.stores.count_long();
             // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
             // those with new objects, in any case.
             let is_known = || {
-                (target >= committed_end || ages.is_old(target) || ages.is_in_arena(target))
+                (target >= committed_end || young_pages.is_old(target) || young_pages.is_in_arena(target))
                     && !space.layouts().has_trace_functions()
             };
             let is_new = || {
-                let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
-                !ages.is_in_arena(at) && object.is_some_and(is_new)
+                let is_new = |object: ObjectRef| !young_pages.is_old(young_pages.offset(object.get()));
+                !young_pages.is_in_arena(at) && object.is_some_and(is_new)
             };
             !(value == 0 || is_known() || is_new() || self.stores.has_slot(slot))
         }
@@ -338,10 +338,10 @@ impl Mutator {
     /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
     #[inline(always)]
     fn is_remembered(&self, slot: usize) -> bool {
-        let (ages, committed_end) = (self.ages.get(), self.shared().space().committed_end());
-        let offset = ages.offset(slot);
+        let (young_pages, committed_end) = (self.young_pages.get(), self.shared().space().committed_end());
+        let offset = young_pages.offset(slot);
         // SAFETY: the slot lies below the extent, and the view is of this cycle.
-        offset < committed_end && !unsafe { ages.is_young_page(offset) }
+        offset < committed_end && !unsafe { young_pages.is_young_page(offset) }
     }
 
     /// Remembers a slot that is about to hold `value`, if the value is young and the slot's object is old. Of an object

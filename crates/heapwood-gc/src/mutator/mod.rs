@@ -88,7 +88,7 @@ pub struct Mutator {
     regions: Regions,
     stores: StoreBuffer,
     /// The table of young pages in this cycle, which the barrier reads.
-    ages: Cell<YoungPagesView>,
+    young_pages: Cell<YoungPagesView>,
     /// The client writes values of masked types whole before it commits them.
     whole: Cell<bool>,
     recent: RecentShapes,
@@ -158,7 +158,7 @@ impl Mutator {
             (&raw mut (*place).place).write(Place::new());
             (&raw mut (*place).regions).write(Regions::new());
             (&raw mut (*place).stores).write(StoreBuffer::new());
-            (&raw mut (*place).ages).write(Cell::new((*place).heap.as_ref().space().ages()));
+            (&raw mut (*place).young_pages).write(Cell::new((*place).heap.as_ref().space().young_pages()));
             (&raw mut (*place).whole).write(Cell::new(false));
             (&raw mut (*place).client).write_bytes(0, 1);
         }

@@ -19,7 +19,7 @@ use crate::publication;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
@@ -166,7 +166,7 @@ impl<'s> LargePages<'s> {
         let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
-        spans.ages().set(first, self.run.count, age_in(cycle));
+        spans.young_pages().set(first, self.run.count, epoch_of(cycle));
         spans.large().add_new(first);
         if self.zero {
             self.sweeper.lock_for_large().finish_large(self.run.count);

@@ -18,7 +18,7 @@ use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -301,7 +301,7 @@ impl<'m> Owner<'m> {
         cached.note_room(free);
         self.cache.opened(request.span_pages(), true, free * span.object_bytes());
         if free == span.cells() {
-            heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
+            heap.spans().young_pages().set(page, span.pages(), epoch_of(self.cycle()));
         }
         self.open(request, page, free * span.object_bytes());
         true
@@ -317,7 +317,7 @@ impl<'m> Owner<'m> {
         self.cache.opened(request.span_pages(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { heap.spans().add(run.first, span, request.shape.kind()) };
-        heap.spans().ages().set(run.first, run.count, age_in(self.cycle()));
+        heap.spans().young_pages().set(run.first, run.count, epoch_of(self.cycle()));
         let span = heap.spans().own(run.first);
         self.open(request, run.first, span.cells() * cell);
     }

@@ -147,7 +147,7 @@ impl Owner<'_> {
             // SAFETY: the marking has ended, and the span belongs to this mutator, which is stopped.
             unsafe { marks.clear_marks(start, end) };
         }
-        heap.spans().ages().clear(page, span.pages());
+        heap.spans().young_pages().clear(page, span.pages());
         heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.sweeper().clobber_dead(span, cursor);
         span.begin_window(cursor);

@@ -13,7 +13,7 @@ use crate::pages::page_blocks::Aside;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::{IN_ARENA, age_in};
+use crate::spans::young_pages::{IN_ARENA, epoch_of};
 use core::sync::atomic::Ordering;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -52,7 +52,7 @@ impl Sweeper {
         let chunk = ArenaChunk::of(spans.at(page));
         chunk.set_state(ArenaChunkState::InUse);
         chunk.set_next(page.0 as u32);
-        spans.ages().set(page, count, age_in(cycle) | IN_ARENA);
+        spans.young_pages().set(page, count, epoch_of(cycle) | IN_ARENA);
         spans.large().add_new(page);
         let mut chunks = self.chunks().lock();
         chunks.in_use += count.0;
@@ -82,7 +82,7 @@ impl Sweeper {
                 spans.at(page).set_fresh();
             }
             chunk.set_state(ArenaChunkState::Free);
-            spans.ages().set(page, count, IN_ARENA);
+            spans.young_pages().set(page, count, IN_ARENA);
             chunks.free[QUARTER].push(spans, page);
         }
         Ok(())
@@ -205,7 +205,7 @@ impl Sweeper {
                 (start as *mut u8).write_bytes(CLOBBER, end - start);
             }
         }
-        spans.ages().clear(page, chunk.pages());
+        spans.young_pages().clear(page, chunk.pages());
         spans.at(page).end_chunk(marks.full_cycle());
     }
 

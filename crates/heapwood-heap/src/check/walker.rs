@@ -12,7 +12,7 @@ use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
-use crate::spans::young_pages::{AGE, age_in};
+use crate::spans::young_pages::{EPOCH, epoch_of};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), ValidationError> {
@@ -221,7 +221,7 @@ impl<'h> Walker<'h> {
             }
         }
         let swept = span.is_swept_in(marks.cycle());
-        let is_young = spans.ages().get(page) & AGE == age_in(marks.cycle());
+        let is_young = spans.young_pages().get(page) & EPOCH == epoch_of(marks.cycle());
         // An object in a freed cell gets its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;

@@ -66,7 +66,7 @@ impl Sweeper {
             self.clear_old_mark(span, start);
             span.set_survived();
             span.set_swept_in(cycle);
-            spans.ages().clear(page, span.pages());
+            spans.young_pages().clear(page, span.pages());
         }
         dead
     }
@@ -128,7 +128,7 @@ impl Sweeper {
             unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
         }
         let pages = span.pages();
-        spans.ages().clear(page, pages);
+        spans.young_pages().clear(page, pages);
         spans.remove(page);
         self.heap().end_sparse(page, pages);
         pages

@@ -423,7 +423,7 @@ impl Sweeper {
             }
             marks.count_allocated_large(cells.start, cells.end, bytes)
         };
-        self.heap.spans().ages().clear(page, span.pages());
+        self.heap.spans().young_pages().clear(page, span.pages());
         self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.clobber_dead(span, span.cells_end());
         span.reset();

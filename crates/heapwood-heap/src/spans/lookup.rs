@@ -21,7 +21,7 @@ pub(crate) struct Spans {
     committed_end: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
-    ages: YoungPages,
+    young_pages: YoungPages,
     large: LargeObjects,
     witness: Witness,
 }
@@ -33,7 +33,7 @@ impl Spans {
             committed_end: AtomicUsize::new(0),
             table: PageTable::new(kernel, reservation)?,
             descriptors: MappedArray::new(kernel, reservation.0)?,
-            ages: YoungPages::new(kernel, reservation)?,
+            young_pages: YoungPages::new(kernel, reservation)?,
             large: LargeObjects::new(kernel, reservation)?,
             witness: Witness::new(),
         })
@@ -43,7 +43,7 @@ impl Spans {
     pub(crate) fn commit(&self, pages: Range<PageIndex>, huge: bool) -> Result<(), OsError> {
         let descriptors = pages.start.0..pages.end.0;
         self.large.commit(descriptors.clone())?;
-        self.ages.commit(descriptors.clone())?;
+        self.young_pages.commit(descriptors.clone())?;
         if huge {
             self.table.commit_huge(pages.start, pages.end)?;
             return self.descriptors.commit_huge(descriptors);
@@ -92,8 +92,8 @@ impl Spans {
 
     /// The young pages.
     #[inline(always)]
-    pub(crate) fn ages(&self) -> &YoungPages {
-        &self.ages
+    pub(crate) fn young_pages(&self) -> &YoungPages {
+        &self.young_pages
     }
 
     /// The start pages of large objects.
@@ -216,7 +216,7 @@ impl Spans {
 
     /// Ends an arena chunk that the caller owns: its pages have no span any more.
     pub(crate) fn remove_chunk(&self, page: PageIndex) {
-        self.ages.set(page, self.at(page).pages(), 0);
+        self.young_pages.set(page, self.at(page).pages(), 0);
         self.remove(page);
     }
 

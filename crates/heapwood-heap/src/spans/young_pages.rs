@@ -18,11 +18,11 @@ pub(crate) struct YoungPages(MappedArray<AtomicU8>);
 /// The bit of arena pages: not every old object there has its allocation bit.
 pub(crate) const IN_ARENA: u8 = 4;
 /// The bits of the age itself.
-pub(crate) const AGE: u8 = 3;
+pub(crate) const EPOCH: u8 = 3;
 
 /// The age of young pages in a cycle.
 #[inline(always)]
-pub(crate) fn age_in(cycle: u32) -> u8 {
+pub(crate) fn epoch_of(cycle: u32) -> u8 {
     1 + (cycle & 1) as u8
 }
 
@@ -48,11 +48,11 @@ impl YoungPages {
 
     /// Sets the age of the pages of a span that the caller owns.
     #[inline]
-    pub(crate) fn set(&self, first: PageIndex, count: PageCount, age: u8) {
+    pub(crate) fn set(&self, first: PageIndex, count: PageCount, entry: u8) {
         if count.0 <= MOST {
             for page in first.0..first.0 + count.0 {
                 // SAFETY: spans lie below the committed end.
-                unsafe { &*self.0.at(page) }.store(age, Ordering::Relaxed);
+                unsafe { &*self.0.at(page) }.store(entry, Ordering::Relaxed);
             }
         }
     }
@@ -60,9 +60,9 @@ impl YoungPages {
     /// Makes the pages of a span old. Most are old already, and their line is not written.
     #[inline]
     pub(crate) fn clear(&self, first: PageIndex, count: PageCount) {
-        let age = self.get(first);
-        if age & AGE != 0 {
-            self.set(first, count, age & IN_ARENA);
+        let entry = self.get(first);
+        if entry & EPOCH != 0 {
+            self.set(first, count, entry & IN_ARENA);
         }
     }
 }
