@@ -82,7 +82,7 @@ impl Drop for HeapBox {
         }
         let (verifies, used) = (self.heap.state.verifies(), self.heap.space().committed_end());
         // SAFETY: the result is dropped after the heap.
-        let addresses = verifies.then(|| unsafe { self.heap.space().give_addresses_away() });
+        let addresses = verifies.then(|| unsafe { self.heap.space().detach_reservation() });
         // SAFETY: nobody uses the heap any more, and nothing below uses it.
         unsafe { ManuallyDrop::drop(&mut self.heap) };
         if let Some(addresses) = addresses {
@@ -577,8 +577,8 @@ impl Heap {
             hold_types_max_ns: held(figures.hold_types),
             ..Stats::default()
         };
-        self.collector.tell(self.space(), &mut stats, &self.ticks);
-        self.background.figures().tell(&mut stats);
+        self.collector.add_to_stats(self.space(), &mut stats, &self.ticks);
+        self.background.figures().add_to_stats(&mut stats);
         stats
     }
 }

@@ -140,9 +140,9 @@ impl Space {
     ///
     /// # Safety
     /// 1. What is returned is not dropped before this.
-    pub unsafe fn give_addresses_away(&self) -> Reservation {
+    pub unsafe fn detach_reservation(&self) -> Reservation {
         // SAFETY: contract 1.
-        unsafe { self.heap().memory().give_away() }
+        unsafe { self.heap().memory().detach() }
     }
 
     /// The object that `address` points to or into, if it exists. Exact when all mutators are stopped and flushed; otherwise
@@ -278,7 +278,7 @@ impl Space {
     }
 
     /// In a forked child: a thread that had stopped the space is no more, and nobody sweeps.
-    pub fn go_on_after_fork(&self) {
+    pub fn resume_after_fork(&self) {
         self.sweeper().resume();
     }
 

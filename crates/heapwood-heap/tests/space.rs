@@ -439,20 +439,20 @@ fn large_objects_are_charged_exactly() {
         for round in 0..3 {
             heap.space.set_budget(budget);
             heap.space.set_goal(64 << 20);
-            let (mut handed_out, mut objects) = (0, 0);
+            let (mut allocated, mut objects) = (0, 0);
             let before = heap.space.stats().total_allocated;
             let refused = loop {
                 let bytes = MAX_SMALL + 1 + random(&mut state) % (200 << 10);
                 match heap.allocate(shape, bytes) {
-                    Ok(_) => (handed_out, objects) = (handed_out + bytes.next_multiple_of(8192), objects + 1),
+                    Ok(_) => (allocated, objects) = (allocated + bytes.next_multiple_of(8192), objects + 1),
                     Err(SpaceError::CollectionDue) => break bytes.next_multiple_of(8192),
                     Err(e) => panic!("{e:?}"),
                 }
             };
-            assert!(handed_out <= budget && handed_out + refused > budget, "{handed_out} of {budget}");
+            assert!(allocated <= budget && allocated + refused > budget, "{allocated} of {budget}");
             let stats = heap.space.stats();
-            assert_eq!(stats.allocated_in_cycle, handed_out, "who is refused has told all, round {round}");
-            assert_eq!((stats.total_allocated - before) as usize, handed_out);
+            assert_eq!(stats.allocated_in_cycle, allocated, "who is refused has told all, round {round}");
+            assert_eq!((stats.total_allocated - before) as usize, allocated);
             assert_eq!(stats.small_allocated, 0);
             let locks = stats.page_lock_acquisitions as usize;
             assert!(round > 0 || objects < 40 || locks * 3 < objects, "{locks} locks for {objects} objects");

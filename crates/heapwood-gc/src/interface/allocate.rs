@@ -200,9 +200,8 @@ impl Mutator {
         // All that is asked here takes locks: no signal stops the thread while it holds one.
         let _no_preempt = self.record().no_preempt();
         let was_taken = || {
-            let handed_out = space.stats().allocated_in_cycle;
-            mine < MOST_COLLECTIONS
-                && pacer.was_used_up(space.most_bytes(), state.cycles().live(), handed_out)
+            let allocated = space.stats().allocated_in_cycle;
+            mine < MOST_COLLECTIONS && pacer.was_used_up(space.most_bytes(), state.cycles().live(), allocated)
         };
         let arenas = || {
             let arenas = space.arenas();

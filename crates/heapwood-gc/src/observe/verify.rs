@@ -137,10 +137,10 @@ impl Verify {
                 .contains(Address::new(addr))
                 .then(|| space.arenas().marked_as(Address::new(addr)))
                 .flatten();
-            let is_given_up =
-                || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
+            let is_abandoned =
+                || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_abandoned);
             marked_as.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
-                && !is_given_up()
+                && !is_abandoned()
         };
         for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {

@@ -107,7 +107,7 @@ impl<'m> Owner<'m> {
     }
 
     /// Whether its runs have one cell only.
-    pub(crate) fn hands_out_single_cells(&self) -> bool {
+    pub(crate) fn has_single_cell_runs(&self) -> bool {
         self.allocator.has_single_cells()
     }
 

@@ -101,8 +101,8 @@ impl Owner<'_> {
     /// Calls `f` with the words that cells in the buffers keep alive. The mutator's thread, stopped between two
     /// instructions, may be writing them. A cell of the buffer's own span does not exist yet, and its contents are
     /// roots. A cell of a shared span exists and waits in the buffer, so there the cursor is the root.
-    pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
-        self.for_each_arena_cell_in_hand(&mut f);
+    pub fn for_each_cell_at_cursor(&self, mut f: impl FnMut(Range<usize>)) {
+        self.for_each_arena_cell_at_cursor(&mut f);
         self.cache().for_each_active(|id| {
             let buffer = self.buffer(id);
             if buffer.room() == 0 {
@@ -251,7 +251,7 @@ impl Owner<'_> {
     }
 
     /// The number of cached pages.
-    pub(crate) fn pages_aside(&self) -> PageCount {
+    pub(crate) fn cached_pages(&self) -> PageCount {
         self.cache().pages().count()
     }
 }

@@ -159,11 +159,11 @@ impl<'s> ArenaChunk<'s> {
     }
 
     /// Notes that its arena was closed or emptied during a marking that began before the chunk was made.
-    pub(super) fn note_given_up(self) {
+    pub(super) fn note_abandoned(self) {
         self.set_flag(GIVEN_UP);
     }
 
-    pub(super) fn is_given_up(self) -> bool {
+    pub(super) fn is_abandoned(self) -> bool {
         self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
     }
 

@@ -62,8 +62,8 @@ impl<'s> MarkedArenaChunk<'s> {
     }
 
     /// Whether its arena gave it up during a marking that does not look for pointers into it, so that some may be left.
-    pub fn is_given_up(self) -> bool {
-        self.0.is_given_up()
+    pub fn is_abandoned(self) -> bool {
+        self.0.is_abandoned()
     }
 
     /// Notes that it gets a mark inside.

@@ -123,7 +123,7 @@ impl Sweeper {
     pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let quarantines =
-            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
+            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_abandoned();
         self.unmake_arena_chunk(page);
         if quarantines || !self.chunks().lock().wanted {
             self.quarantine_chunk(page, quarantines);

@@ -42,7 +42,7 @@ impl<'h> Walker<'h> {
         let mut aside = central.unfinished().0;
         for owner in owners {
             self.owner(&owner)?;
-            aside += owner.pages_aside().0;
+            aside += owner.cached_pages().0;
         }
         self.large_objects()?;
         self.chunks()?;

@@ -41,13 +41,13 @@ impl Memory {
         self.reserved.start()
     }
 
-    /// As [`Reservation::give_away`].
+    /// As [`Reservation::detach`].
     ///
     /// # Safety
     /// 1. As there.
-    pub(crate) unsafe fn give_away(&self) -> Reservation {
+    pub(crate) unsafe fn detach(&self) -> Reservation {
         // SAFETY: contract 1.
-        unsafe { self.reserved.give_away() }
+        unsafe { self.reserved.detach() }
     }
 
     /// Whether huge pages may be used at all.

@@ -318,7 +318,7 @@ impl PageHeap {
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
         let swept = span.is_swept_in(self.marks.cycle());
-        (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell))
+        (swept && span.is_in_fresh_range(cell) || self.marks.is_allocated(cell))
             && !self.freed.is_freed(cell)
             && (span.shape() != ShapeId::ARENA || ArenaChunk::of(span).state() == ArenaChunkState::InUse)
     }

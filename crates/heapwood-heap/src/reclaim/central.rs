@@ -548,8 +548,8 @@ impl Central {
     /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
     /// allocated since the last collection, so that another may help.
     pub(crate) fn collection_due(&self, bytes: usize) -> bool {
-        let handed_out = self.counts.in_cycle;
-        handed_out > 0 && handed_out.saturating_add(bytes) > self.budget
+        let allocated = self.counts.in_cycle;
+        allocated > 0 && allocated.saturating_add(bytes) > self.budget
     }
 
     /// Adds a mutator's account to the counters.

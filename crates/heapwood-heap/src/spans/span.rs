@@ -159,7 +159,7 @@ impl Span {
 
     /// Whether a cell lies in the fresh range. Meaningless for a span that was swept in another cycle.
     #[inline]
-    pub(crate) fn has_handed_out(&self, cell: usize) -> bool {
+    pub(crate) fn is_in_fresh_range(&self, cell: usize) -> bool {
         let (window, at) = (self.window.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
         window as u32 as u64 <= at && at < window >> 32
     }

@@ -46,16 +46,16 @@ pub fn callers() -> Callers {
 
 /// Where code lies.
 #[derive(Clone, Copy)]
-pub struct Place(usize);
+pub struct CodeLocation(usize);
 
-impl Place {
+impl CodeLocation {
     /// Of an instruction.
     pub fn of(address: usize) -> Self {
-        Place(address)
+        CodeLocation(address)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CodeLocation {
     /// The function if the loader knows its name, and the file with the offset in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: all-zero bytes are such a structure.
@@ -87,8 +87,8 @@ mod tests {
         let (first, second) = (inner(), core::hint::black_box(inner()));
         assert!(first[0] != 0 && first[1] != 0 && first[0] == second[0], "{first:x?}");
         let here = std::env::current_exe().unwrap();
-        let told = Place::of(first[1]).to_string();
+        let told = CodeLocation::of(first[1]).to_string();
         assert!(told.contains(here.file_name().unwrap().to_str().unwrap()) && told.contains("+0x"), "{told}");
-        assert_eq!(Place::of(1).to_string(), "0x1");
+        assert_eq!(CodeLocation::of(1).to_string(), "0x1");
     }
 }

@@ -34,7 +34,7 @@ impl Reservation {
     ///
     /// # Safety
     /// 1. What is returned is not dropped before this.
-    pub unsafe fn give_away(&self) -> Reservation {
+    pub unsafe fn detach(&self) -> Reservation {
         self.is_given_away.store(true, Ordering::Relaxed);
         Reservation { is_given_away: AtomicBool::new(false), ..*self }
     }
