@@ -82,7 +82,7 @@ impl Marks {
     ///
     /// # Safety
     /// 1. The pages are free, and no thread takes them meanwhile.
-    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+    pub(crate) unsafe fn release(&self, from: usize, bytes: usize) {
         let words = from >> WORD_BYTES_LOG..(from + bytes) >> WORD_BYTES_LOG;
         for side in &self.sides {
             // SAFETY: the bits of free pages are zeros (contract 1). The kernel may decline.

@@ -13,7 +13,7 @@ use super::owner::Owner;
 use crate::error::SpaceError;
 use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::PageHeap;
 use crate::publication;
 use crate::reclaim::central::{Account, Central};
@@ -90,7 +90,7 @@ impl<'m> Owner<'m> {
         // A cache for fewer than a few objects like it does not pay for itself.
         let most = if room.0 < WORTH * pages.0 { PageCount(0) } else { room };
         self.cache().note_large_page_lock();
-        self.take_pages_aside(Aside::Long(self.cache().pages(), most), pages)
+        self.take_and_cache_pages(CacheTarget::Long(self.cache().pages(), most), pages)
     }
 }
 
@@ -115,7 +115,7 @@ impl<'s> LargePages<'s> {
         if sweeper.lock_for_large().collection_due(pages.bytes()) {
             return Err(SpaceError::CollectionDue);
         }
-        let run = sweeper.take_pages(Aside::Nothing, pages)?;
+        let run = sweeper.take_pages(CacheTarget::Uncached, pages)?;
         let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
         sweeper.lock_for_large().settle(charge);
         Ok(Self::new(sweeper, run, (id, shape), bytes, zeroed))

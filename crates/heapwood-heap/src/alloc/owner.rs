@@ -14,7 +14,7 @@ use crate::error::SpaceError;
 use crate::layout::per_object;
 use crate::layout::shape::{ScanKind, Shape, SmallShape};
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
@@ -259,7 +259,7 @@ impl<'m> Owner<'m> {
                 // No page is cached now.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
-                let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
+                let run = self.sweeper().take_pages(CacheTarget::Uncached, pages)?;
                 self.make_span(request, run);
                 return Ok(TakenSpan::Span);
             }
@@ -268,17 +268,21 @@ impl<'m> Owner<'m> {
 
     /// Takes pages, and caches more pages with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        self.take_pages_aside(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
+        self.take_and_cache_pages(CacheTarget::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
     /// Takes pages. If there are none, flushes the cached pages and tries again: they may be the missing ones.
-    pub(super) fn take_pages_aside(&self, aside: Aside<'_>, pages: PageCount) -> Result<PageRun, SpaceError> {
-        let taken = self.sweeper().take_pages(aside, pages);
+    pub(super) fn take_and_cache_pages(
+        &self,
+        target: CacheTarget<'_>,
+        pages: PageCount,
+    ) -> Result<PageRun, SpaceError> {
+        let taken = self.sweeper().take_pages(target, pages);
         if taken.is_ok() || self.cache.pages().is_empty() {
             return taken;
         }
         self.cache.pages().flush(self.heap().pages());
-        self.sweeper().take_pages(Aside::Nothing, pages)
+        self.sweeper().take_pages(CacheTarget::Uncached, pages)
     }
 
     /// The pages to cache ahead: the credit for new spans, as far as the mutator's share allows.

@@ -78,7 +78,7 @@ impl Owner<'_> {
             match buffer.span() {
                 Some(page) if self.keeps_runs() || self.is_in_use(buffer.cursor(), page) => {
                     self.sweeper().keep_own_spans(central, id);
-                    self.begin_window(buffer, page);
+                    self.begin_fresh_range(buffer, page);
                     self.measure_buffer(id);
                     true
                 }
@@ -126,7 +126,7 @@ impl Owner<'_> {
 
     /// Whether the buffer has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
-        self.heap().spans().own(page).start_of_window() != cursor
+        self.heap().spans().own(page).fresh_range_start() != cursor
     }
 
     /// Takes the span from the buffer.
@@ -138,7 +138,7 @@ impl Owner<'_> {
     }
 
     /// Lets the buffer go on in its span. Unmarked cells below the cursor are free, but only after the span is swept.
-    fn begin_window(&self, buffer: &AllocBuffer, page: PageIndex) {
+    fn begin_fresh_range(&self, buffer: &AllocBuffer, page: PageIndex) {
         let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
@@ -150,7 +150,7 @@ impl Owner<'_> {
         heap.spans().young_pages().clear(page, span.pages());
         heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.sweeper().clobber_dead(span, cursor);
-        span.begin_window(cursor);
+        span.begin_fresh_range(cursor);
         span.set_swept_in(marks.cycle());
         buffer.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
     }

@@ -10,8 +10,8 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// Free chunks by size, and quarantined chunks.
 pub(crate) struct ArenaChunkPool {
-    pub(super) free: [Stack; SIZES],
-    pub(super) quarantined: Stack,
+    pub(super) free: [ChunkStack; SIZES],
+    pub(super) quarantined: ChunkStack,
     /// The number of arenas so far.
     arenas: u64,
     /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
@@ -29,7 +29,7 @@ pub(crate) struct ArenaChunkPool {
 
 /// A stack of chunks, the last first.
 #[derive(Clone, Copy)]
-pub(super) struct Stack {
+pub(super) struct ChunkStack {
     head: u32,
     pub(super) len: u32,
     /// The lowest length since the last look: the number of idle chunks.
@@ -56,8 +56,8 @@ fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
     if span.is_fresh() { span.pages().0 } else { 0 }
 }
 
-impl Stack {
-    pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0, without_memory: 0 };
+impl ChunkStack {
+    pub(super) const EMPTY: ChunkStack = ChunkStack { head: 0, len: 0, idle: 0, without_memory: 0 };
 
     pub(super) fn push(&mut self, spans: &Spans, page: PageIndex) {
         ArenaChunk::of(spans.at(page)).set_next(self.head);
@@ -77,8 +77,8 @@ impl Stack {
         })
     }
 
-    pub(super) fn take_all(&mut self) -> Stack {
-        core::mem::replace(self, Stack { idle: self.idle, ..Stack::EMPTY })
+    pub(super) fn take_all(&mut self) -> ChunkStack {
+        core::mem::replace(self, ChunkStack { idle: self.idle, ..ChunkStack::EMPTY })
     }
 
     pub(super) fn pages<'s>(&self, spans: &'s Spans) -> impl Iterator<Item = PageIndex> + use<'s> {
@@ -96,8 +96,8 @@ impl Stack {
 impl ArenaChunkPool {
     pub(crate) const fn new() -> Self {
         ArenaChunkPool {
-            free: [Stack::EMPTY; SIZES],
-            quarantined: Stack::EMPTY,
+            free: [ChunkStack::EMPTY; SIZES],
+            quarantined: ChunkStack::EMPTY,
             arenas: 0,
             promised: false,
             in_use: 0,

@@ -4,12 +4,12 @@
 //! pages keep the arena kind.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
-use super::chunk_pool::Stack;
+use super::chunk_pool::ChunkStack;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
@@ -92,7 +92,7 @@ impl Sweeper {
     fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
         let (heap, count) = (self.heap(), pages_of(size));
         if size != HUGE_CHUNK {
-            return self.take_pages(Aside::Nothing, count);
+            return self.take_pages(CacheTarget::Uncached, count);
         }
         let aligned = || heap.pages().allocate_aligned(count).ok();
         loop {
@@ -111,7 +111,7 @@ impl Sweeper {
             }
             // Under a limit sweeping makes room; if the heap may not grow, any pages will do.
             if !self.sweep_some(Sweeping::Allocation) {
-                return self.take_pages(Aside::Nothing, count);
+                return self.take_pages(CacheTarget::Uncached, count);
             }
         }
     }
@@ -120,7 +120,7 @@ impl Sweeper {
     /// goes to the next arena, or its pages are returned for the sweeper to free. A young collection does not visit old
     /// objects, and a concurrent marking may miss a pointer into a chunk that was made and given up meanwhile; after
     /// these the chunk is quarantined.
-    pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
+    pub(crate) fn free_dead_chunk(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let quarantines =
             self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_abandoned();
@@ -158,11 +158,11 @@ impl Sweeper {
         if protects {
             ArenaChunk::of(span).note_protected();
         }
-        if quarantines && heap.memory().rest(page, span.pages(), protects) {
+        if quarantines && heap.memory().quarantine(page, span.pages(), protects) {
             span.set_fresh();
             if span.pages() == pages_of(HUGE_CHUNK) {
                 // SAFETY: no arena and no stack has the chunk yet; no marking is under way that writes there.
-                unsafe { heap.give_tables_back(page, span.pages()) };
+                unsafe { heap.release_tables(page, span.pages()) };
             }
         }
         self.put_chunk(page, quarantines);
@@ -228,13 +228,13 @@ impl Sweeper {
         let now = heap.marks().full_cycle();
         let mut chunks = self.chunks().lock();
         (chunks.wanted, chunks.trimmed_in) = (wanted, now);
-        let mut kept = Stack::EMPTY;
+        let mut kept = ChunkStack::EMPTY;
         while let Some(page) = chunks.quarantined.pop(spans) {
             let chunk = ArenaChunk::of(spans.at(page));
             match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
                 // If the kernel declines, the chunk stays in quarantine.
-                false if !heap.memory().wake(page, chunk.pages(), chunk.is_protected()) => {
+                false if !heap.memory().end_quarantine(page, chunk.pages(), chunk.is_protected()) => {
                     kept.push(spans, page);
                 }
                 false => {
@@ -253,7 +253,7 @@ impl Sweeper {
             let goes = if wanted { stack.len } else { stack.idle.min(stack.len) };
             let mut all = stack.take_all();
             // The last chunks of the stack, unused for longest, go.
-            let mut stays = Stack::EMPTY;
+            let mut stays = ChunkStack::EMPTY;
             let mut keep = all.len - goes;
             while let Some(page) = all.pop(spans) {
                 let chunk = ArenaChunk::of(spans.at(page));
@@ -279,7 +279,7 @@ impl Sweeper {
 
     /// Releases the memory of free chunks that were not needed since the last call, if `releases`; returns the bytes
     /// that may have been resident.
-    pub(crate) fn release_idle_pieces(&self, releases: bool) -> usize {
+    pub(crate) fn release_idle_chunks(&self, releases: bool) -> usize {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let (mut chunks, mut released) = (self.chunks().lock(), 0);
         for size in 0..SIZES {
@@ -288,7 +288,7 @@ impl Sweeper {
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
                 // SAFETY: no arena has the chunk as long as the lock is held.
-                if !spans.at(page).is_fresh() && unsafe { heap.memory().give_back(page, pages_of(size)) } {
+                if !spans.at(page).is_fresh() && unsafe { heap.memory().release(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
                     stack.without_memory += pages_of(size).0;
                     released += pages_of(size).bytes();
@@ -314,7 +314,7 @@ impl Sweeper {
     }
 
     /// Whether free chunks have memory.
-    pub(crate) fn has_free_pieces(&self) -> bool {
+    pub(crate) fn has_free_chunks(&self) -> bool {
         let (spans, chunks) = (self.heap().spans(), self.chunks().lock());
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }

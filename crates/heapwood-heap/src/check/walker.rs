@@ -39,10 +39,10 @@ impl<'h> Walker<'h> {
         let pages_agree = heap.pages().is_valid().is_ok();
         check(pages_agree, PageIndex(0), "the page allocator's summaries disagree with its bits")?;
         self.lists(&mut central)?;
-        let mut aside = central.unfinished().0;
+        let mut cached = central.unfinished().0;
         for owner in owners {
             self.owner(&owner)?;
-            aside += owner.cached_pages().0;
+            cached += owner.cached_pages().0;
         }
         self.large_objects()?;
         self.chunks()?;
@@ -58,7 +58,7 @@ impl<'h> Walker<'h> {
             }
         }
         check(spans == self.listed, end, "a span is on no list, or on two")?;
-        let in_use = in_use + aside;
+        let in_use = in_use + cached;
         check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
     }
 
@@ -74,7 +74,7 @@ impl<'h> Walker<'h> {
                     let agrees = swept.is_none_or(|swept| in_cycle == swept);
                     check(agrees, page, "a span's sweep cycle disagrees with its list")?;
                     check(
-                        !untouched || span.has_empty_window(),
+                        !untouched || span.has_empty_fresh_range(),
                         page,
                         "an untouched span was allocated from",
                     )?;
@@ -92,7 +92,7 @@ impl<'h> Walker<'h> {
         let heap = self.sweeper.heap();
         let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
         // Cached spans may have been swept some cycles ago, if nothing was allocated from them since.
-        let ready = |span: &Span| swept(span) || span.has_empty_window();
+        let ready = |span: &Span| swept(span) || span.has_empty_fresh_range();
         let mut result = Ok(());
         owner.for_each_list(|list, may_have_free| {
             let right = self.list(list, |span, page| {

@@ -49,7 +49,7 @@ impl PointerBits {
     ///
     /// # Safety
     /// 1. No object is there, and no thread makes one meanwhile.
-    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+    pub(crate) unsafe fn release(&self, from: usize, bytes: usize) {
         // SAFETY: bits without an object mean nothing (contract 1). The kernel may decline.
         let _ = unsafe { self.bits.decommit(from / BYTES..(from + bytes) / BYTES) };
     }

@@ -99,7 +99,7 @@ impl Memory {
     ///
     /// # Safety
     /// 1. The pages are committed, and their contents are no longer needed.
-    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) -> bool {
+    pub(crate) unsafe fn release(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
         unsafe { self.reserved.decommit(bytes_of(first, count)) }.is_ok()
     }
@@ -118,23 +118,23 @@ impl Memory {
 
     /// Puts the addresses of an arena chunk into quarantine and releases its memory. With `protected` nobody can read
     /// there. Returns whether it reads as zeros afterwards: the kernel may decline.
-    pub(crate) fn rest(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+    pub(crate) fn quarantine(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         // SAFETY: no arena has the chunk.
         unsafe {
-            let given = self.give_back(first, count);
+            let released = self.release(first, count);
             if protected {
                 self.reserved.protect(bytes_of(first, count));
             }
-            given
+            released
         }
     }
 
     /// Ends the quarantine. Releases the memory once more, since a thread with a dangling pointer may have written
     /// there; false if the kernel declines this, or denies access.
-    pub(crate) fn wake(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
+    pub(crate) fn end_quarantine(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         // SAFETY: the chunk is nobody's.
-        let given = unsafe { self.give_back(first, count) };
-        given && (!protected || self.reserved.commit(bytes_of(first, count)).is_ok())
+        let released = unsafe { self.release(first, count) };
+        released && (!protected || self.reserved.commit(bytes_of(first, count)).is_ok())
     }
 
     /// Gives the pages to an object that may be sparse.
@@ -150,7 +150,7 @@ impl Memory {
     /// 1. The pages are committed, and their contents are no longer needed.
     pub(crate) unsafe fn empty_sparse(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
-        count >= SPARSE && unsafe { self.give_back(first, count) }
+        count >= SPARSE && unsafe { self.release(first, count) }
     }
 
     /// Takes the pages of a dead object back.

@@ -1,7 +1,7 @@
 //! The page heap, as in tcmalloc and Go: a page allocator over the reservation, and the tables beside it, committed up
 //! to the end of the heap. It also releases memory of free pages to the kernel: the page allocator chooses them and
 //! keeps them from being allocated meanwhile. Invariants: every address below the committed end can be looked up in
-//! every table; under a limit every page is counted before it is taken, by the holder of [`Growth`].
+//! every table; under a limit every page is counted before it is taken, by the holder of [`GrowthToken`].
 
 use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::{ArenaChunk, ArenaChunkState};
@@ -55,7 +55,7 @@ pub(crate) struct PageHeap {
 
 /// The right to grow a page heap, and to take pages under its limit. There is one, which the heap's owner keeps behind
 /// a lock.
-pub(crate) struct Growth {
+pub(crate) struct GrowthToken {
     touched: FirstTouch,
 }
 
@@ -70,7 +70,7 @@ pub struct Object {
 
 impl PageHeap {
     /// Reserves and prepares a heap. Nothing of it is committed yet.
-    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, Growth), OsError> {
+    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, GrowthToken), OsError> {
         let bytes = rounded_reservation(config.reservation);
         let reservation = PageCount(bytes / PAGE_SIZE);
         let memory = Memory::new(kernel, bytes, config.huge_pages)?;
@@ -87,10 +87,10 @@ impl PageHeap {
             pages: match SharedPages::new(kernel, reservation) {
                 Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
-                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
+                Err(e) => unreachable!("reservations are clamped to MAX_RESERVATION: {e}"),
             },
         };
-        Ok((heap, Growth { touched: FirstTouch::new() }))
+        Ok((heap, GrowthToken { touched: FirstTouch::new() }))
     }
 
     /// The spans.
@@ -116,7 +116,7 @@ impl PageHeap {
     /// # Errors
     /// The kernel gives no memory for the bits.
     #[cold]
-    pub(crate) fn begin_freeing(&self, _: &mut Growth) -> Result<(), OsError> {
+    pub(crate) fn begin_freeing(&self, _: &mut GrowthToken) -> Result<(), OsError> {
         if !self.freed.are_in_use() {
             self.freed.commit(0, self.spans.committed_end())?;
             self.freed.begin_use();
@@ -158,7 +158,7 @@ impl PageHeap {
     }
 
     /// Checks that the limit allows `count` more pages.
-    pub(crate) fn check_limit(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+    pub(crate) fn check_limit(&self, _: &mut GrowthToken, count: PageCount) -> Result<(), SpaceError> {
         let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
         match self.limit {
             Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
@@ -168,7 +168,7 @@ impl PageHeap {
 
     /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
     /// page counts and cached ones would be missing.
-    pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
+    pub(crate) fn spare_below_limit(&self, _: &mut GrowthToken, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
         let most = PageCount::from_bytes(limit - limit / UNCACHED_SHARE).0;
         PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
@@ -181,13 +181,13 @@ impl PageHeap {
     }
 
     /// Takes free pages, if there are some and the limit allows them.
-    pub(crate) fn take_counted(&self, growth: &mut Growth, count: PageCount) -> Option<PageRun> {
+    pub(crate) fn take_counted(&self, growth: &mut GrowthToken, count: PageCount) -> Option<PageRun> {
         self.check_limit(growth, count).ok()?;
         self.pages.allocate_uncached(count).ok()
     }
 
     /// Adds pages at the end, enough for `count`, and more if there is room.
-    pub(crate) fn grow(&self, growth: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+    pub(crate) fn grow(&self, growth: &mut GrowthToken, count: PageCount) -> Result<(), SpaceError> {
         let from = self.spans.end();
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
         let room = self.most.0 - from.0;
@@ -232,7 +232,7 @@ impl PageHeap {
         SpaceError::ReservationFull(NoRoom::new(bytes, self.reservation_bytes()))
     }
 
-    fn commit(&self, growth: &mut Growth, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+    fn commit(&self, growth: &mut GrowthToken, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
         self.pointer_bits.commit(from.byte_offset(), to.byte_offset())?;
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
@@ -269,15 +269,15 @@ impl PageHeap {
         let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
         // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
         // keeps them back while they are being released.
-        let give_back = |first: PageIndex, count: PageCount| unsafe {
+        let release = |first: PageIndex, count: PageCount| unsafe {
             // In a heap that has shrunk much, the tables go, too: they are all zeros for free pages.
             if effort == Effort::Full && count == MOST_RELEASED {
-                self.spans.give_back(first, count);
-                self.marks.give_back(first.byte_offset(), count.bytes());
+                self.spans.release(first, count);
+                self.marks.release(first.byte_offset(), count.bytes());
             }
-            self.memory.give_back(first, count)
+            self.memory.release(first, count)
         };
-        let done = self.pages.scavenge(effort, policy, give_back);
+        let done = self.pages.scavenge(effort, policy, release);
         done.map(|(pages, taken)| (pages.bytes(), taken))
     }
 
@@ -285,11 +285,11 @@ impl PageHeap {
     ///
     /// # Safety
     /// 1. The pages are below the committed end, no object or mark is there, and no thread makes one meanwhile.
-    pub(crate) unsafe fn give_tables_back(&self, first: PageIndex, count: PageCount) {
+    pub(crate) unsafe fn release_tables(&self, first: PageIndex, count: PageCount) {
         // SAFETY: contract 1.
         unsafe {
-            self.marks.give_back(first.byte_offset(), count.bytes());
-            self.pointer_bits.give_back(first.byte_offset(), count.bytes());
+            self.marks.release(first.byte_offset(), count.bytes());
+            self.pointer_bits.release(first.byte_offset(), count.bytes());
         }
     }
 
@@ -349,7 +349,7 @@ impl PageHeap {
 
     /// Bytes of the cells without an object below a span's fresh range.
     pub(crate) fn dead_bytes(&self, span: &Span) -> usize {
-        let (start, begun) = (span.cells_start(), span.start_of_window());
+        let (start, begun) = (span.cells_start(), span.fresh_range_start());
         match begun > start {
             true => (begun - start) - self.marks.count_allocated_cells(start, begun) * span.object_bytes(),
             false => 0,

@@ -80,7 +80,7 @@ impl Sweeper {
                 spans.large().add(page);
             } else {
                 if spans.entry(page).is(ScanKind::Arena) {
-                    if let Some(count) = self.free_dead_piece(page) {
+                    if let Some(count) = self.free_dead_chunk(page) {
                         empty.push(page, count);
                     }
                     continue;

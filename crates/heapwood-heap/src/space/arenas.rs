@@ -60,12 +60,12 @@ impl<'s> Arenas<'s> {
     ///
     /// With false it only begins to look.
     pub fn release_idle(self, releases: bool) -> usize {
-        self.0.sweeper().release_idle_pieces(releases)
+        self.0.sweeper().release_idle_chunks(releases)
     }
 
     /// Whether there is memory that no arena needs now.
     pub fn has_free(self) -> bool {
-        self.0.sweeper().has_free_pieces()
+        self.0.sweeper().has_free_chunks()
     }
 
     /// Bytes that a full collection which begins now may take from arenas: they have been given up since the last one began, or

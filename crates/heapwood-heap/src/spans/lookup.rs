@@ -56,7 +56,7 @@ impl Spans {
     ///
     /// # Safety
     /// 1. The pages are free, below the committed end, and no thread takes them meanwhile.
-    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) {
+    pub(crate) unsafe fn release(&self, first: PageIndex, count: PageCount) {
         // SAFETY: contract 1: no span is there, and all-zero bytes are a valid descriptor. The kernel may decline.
         let _ = unsafe { self.descriptors.decommit(first.0..first.0 + count.0) };
     }
