@@ -9,7 +9,7 @@ use heapwood_heap::{
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
-use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ReleasePolicy};
+use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ScavengePolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -613,7 +613,7 @@ fn a_release_that_never_ends_keeps_nobody_waiting() {
     heap.allocate(shape, bytes).unwrap();
     heap.cycle(core::iter::empty());
     heap.space.finish_sweep();
-    let policy = ReleasePolicy { most: PageCount(512), huge_pages: false };
+    let policy = ScavengePolicy { most: PageCount(512), huge_pages: false };
     let mut allocated = false;
     // SAFETY: what is released here is free again at the end.
     let pages = unsafe { heap.space.memory().pages() };

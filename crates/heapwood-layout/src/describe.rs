@@ -128,12 +128,12 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
     Ok(words)
 }
 
-struct Text<'a> {
+struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Text<'_> {
+impl Parser<'_> {
     fn space(&mut self) {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
@@ -199,7 +199,7 @@ impl Text<'_> {
 /// # Errors
 /// The first byte at fault, and what was expected there.
 pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseError> {
-    let mut text = Text { bytes: text.as_bytes(), at: 0 };
+    let mut text = Parser { bytes: text.as_bytes(), at: 0 };
     let (mut len, mut depth, room) = (0, 0, out.len());
     // The items that are open.
     let mut open = [0; MAX_NESTING];

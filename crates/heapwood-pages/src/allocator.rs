@@ -8,7 +8,7 @@ use crate::chunk::{Chunk, Obstacle};
 use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::lazy_array::LazyArray;
-use crate::tree::{Place, Tree};
+use crate::tree::{RunStart, Tree};
 use crate::units::{PageCount, PageIndex};
 use core::fmt;
 use heapwood_os::KernelRef;
@@ -204,8 +204,8 @@ impl<G: Geometry> PageAllocator<G> {
 
     fn take_first_anywhere(&mut self) -> Option<PageRun> {
         match self.tree.find(self.hint, 1)? {
-            Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
-            Place::Chunk(chunk) => self.take_first(chunk.0, 0),
+            RunStart::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
+            RunStart::Chunk(chunk) => self.take_first(chunk.0, 0),
         }
     }
 
@@ -240,13 +240,13 @@ impl<G: Geometry> PageAllocator<G> {
         // A run inside the hint's chunk comes before any that leaves it.
         let chunk = self.hint >> G::LOG_CHUNK_PAGES;
         let place = if self.tree.leaf(chunk).max() as usize >= count {
-            Place::Chunk(crate::ChunkIndex(chunk))
+            RunStart::Chunk(crate::ChunkIndex(chunk))
         } else {
             self.tree.find(self.hint, count)?
         };
         match place {
-            Place::Page(page) => Some(page.0),
-            Place::Chunk(chunk) => {
+            RunStart::Page(page) => Some(page.0),
+            RunStart::Chunk(chunk) => {
                 let base = chunk.first_page::<G>().0;
                 // Below the hint nothing is free, so the search may skip that part of its chunk.
                 let from = self.hint.saturating_sub(base) % Self::CHUNK_PAGES;
@@ -310,8 +310,8 @@ impl<G: Geometry> PageAllocator<G> {
     pub(crate) fn settle_hint(&mut self) {
         if self.free > 0 && self.tree.leaf(self.hint >> G::LOG_CHUNK_PAGES).max() == 0 {
             match self.tree.find(self.hint, 1) {
-                Some(Place::Page(page)) => self.hint = page.0,
-                Some(Place::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
+                Some(RunStart::Page(page)) => self.hint = page.0,
+                Some(RunStart::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
                 None => {}
             }
         }

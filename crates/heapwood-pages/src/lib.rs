@@ -89,7 +89,7 @@ pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
 pub use paced_work::{Clock, PacedWork};
 pub use page::PAGE_SIZE;
-pub use scavenge::{Release, ReleasePolicy};
+pub use scavenge::{PendingRelease, ScavengePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
 pub use snapshot::{ChunkSnapshot, Snapshot};
 pub use summary::Summary;

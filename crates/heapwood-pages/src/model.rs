@@ -6,7 +6,7 @@
 //! That a bounded number of preemptions finds nearly all errors is from Musuvathi and Qadeer, "Iterative context
 //! bounding for systematic testing of multithreaded programs".
 
-use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages, Tiny};
+use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ScavengePolicy, SharedPages, Tiny};
 use heapwood_os::SYSTEM;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -64,7 +64,7 @@ impl World {
 
     /// Releases one run if there is any; `taken` is the kernel's answer.
     fn scavenge(&self, taken: bool) {
-        let policy = ReleasePolicy { most: PageCount(4), huge_pages: false };
+        let policy = ScavengePolicy { most: PageCount(4), huge_pages: false };
         self.pages.scavenge(Effort::Full, policy, |first, count| {
             self.change_owner(first, count, NOBODY, SCAVENGER);
             self.change_owner(first, count, SCAVENGER, NOBODY);

@@ -25,13 +25,13 @@ const DENSE: usize = 31;
 /// Pages that are being released: they count as in use.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the pages stay in use until end_release"]
-pub struct Release {
+pub struct PendingRelease {
     first: PageIndex,
     count: PageCount,
     resident: PageCount,
 }
 
-impl Release {
+impl PendingRelease {
     /// The first page.
     pub fn first(&self) -> PageIndex {
         self.first
@@ -50,7 +50,7 @@ impl Release {
 
 /// What may be released of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReleasePolicy {
+pub struct ScavengePolicy {
     /// The most pages at once; a whole huge page may be more.
     pub most: PageCount,
     /// Release free huge pages whole, and first.
@@ -69,16 +69,16 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     /// Begins to release memory of the chunk; `None` if it has no free page that may be resident.
-    pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<Release> {
+    pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ScavengePolicy) -> Option<PendingRelease> {
         let (from, len) = self.releasable(chunk, policy)?;
         let first = chunk.first_page::<G>().0 + from;
         let PageRun { first, count, scavenged } = self.take_exactly(first, PageCount(len));
-        Some(Release { first, count, resident: PageCount(count.0 - scavenged.0) })
+        Some(PendingRelease { first, count, resident: PageCount(count.0 - scavenged.0) })
     }
 
     /// Ends a release: the pages are free again, scavenged if the kernel has taken their memory.
-    pub fn end_release(&mut self, release: Release, released: bool) {
-        let Release { first, count, .. } = release;
+    pub fn end_release(&mut self, release: PendingRelease, released: bool) {
+        let PendingRelease { first, count, .. } = release;
         let (chunk, place) = (first.chunk::<G>().0, first.in_chunk::<G>());
         if let Some(bits) = self.chunks.get_mut(chunk) {
             bits.give(place, count.0);
@@ -99,7 +99,7 @@ impl<G: Geometry> PageAllocator<G> {
     }
 
     /// The run to release, as a place in the chunk and a length.
-    fn releasable(&self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<(usize, usize)> {
+    fn releasable(&self, chunk: ChunkIndex, policy: ScavengePolicy) -> Option<(usize, usize)> {
         let bits = self.chunks.get(chunk.0)?;
         let words = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
         if policy.huge_pages {

@@ -10,7 +10,7 @@ use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
 use crate::long_cache::LongCache;
-use crate::scavenge::{Release, ReleasePolicy};
+use crate::scavenge::{PendingRelease, ScavengePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::threads::timed_lock::TimedGuard;
@@ -18,22 +18,22 @@ use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: TimedLock<Locked<G>>,
+    locked: TimedLock<LockedPages<G>>,
     index: ScavengeIndex<G>,
-    glance: Glance,
+    counters: Counters,
 }
 
 /// What the allocator said when it was last let go, for those who ask without the lock.
-struct Glance {
+struct Counters {
     in_use: AtomicUsize,
     resident: AtomicUsize,
 }
 
-impl Glance {
+impl Counters {
     fn new<G: Geometry>(pages: &PageAllocator<G>) -> Self {
-        let glance = Glance { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
-        glance.update(pages, 0);
-        glance
+        let counters = Counters { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
+        counters.update(pages, 0);
+        counters
     }
 
     #[inline]
@@ -44,7 +44,7 @@ impl Glance {
     }
 }
 
-struct Locked<G: Geometry> {
+struct LockedPages<G: Geometry> {
     pages: PageAllocator<G>,
     /// Pages between the two ends of a release, which the allocator has in use.
     releasing: usize,
@@ -52,27 +52,27 @@ struct Locked<G: Geometry> {
 }
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
-struct Held<'a, G: Geometry> {
-    locked: TimedGuard<'a, Locked<G>>,
-    glance: &'a Glance,
+struct PagesGuard<'a, G: Geometry> {
+    locked: TimedGuard<'a, LockedPages<G>>,
+    counters: &'a Counters,
 }
 
-impl<G: Geometry> core::ops::Deref for Held<'_, G> {
-    type Target = Locked<G>;
-    fn deref(&self) -> &Locked<G> {
+impl<G: Geometry> core::ops::Deref for PagesGuard<'_, G> {
+    type Target = LockedPages<G>;
+    fn deref(&self) -> &LockedPages<G> {
         &self.locked
     }
 }
 
-impl<G: Geometry> core::ops::DerefMut for Held<'_, G> {
-    fn deref_mut(&mut self) -> &mut Locked<G> {
+impl<G: Geometry> core::ops::DerefMut for PagesGuard<'_, G> {
+    fn deref_mut(&mut self) -> &mut LockedPages<G> {
         &mut self.locked
     }
 }
 
-impl<G: Geometry> Drop for Held<'_, G> {
+impl<G: Geometry> Drop for PagesGuard<'_, G> {
     fn drop(&mut self) {
-        self.glance.update(&self.locked.pages, self.locked.releasing);
+        self.counters.update(&self.locked.pages, self.locked.releasing);
     }
 }
 
@@ -121,16 +121,16 @@ impl<G: Geometry> SharedPages<G> {
             index.note(chunk, || false);
         }
         Ok(SharedPages {
-            glance: Glance::new(&pages),
-            locked: TimedLock::new(Locked { pages, releasing: 0, lock_acquisitions: 0 }),
+            counters: Counters::new(&pages),
+            locked: TimedLock::new(LockedPages { pages, releasing: 0, lock_acquisitions: 0 }),
             index,
         })
     }
 
-    fn lock(&self) -> Held<'_, G> {
+    fn lock(&self) -> PagesGuard<'_, G> {
         let mut locked = self.locked.lock();
         locked.lock_acquisitions += 1;
-        Held { locked, glance: &self.glance }
+        PagesGuard { locked, counters: &self.counters }
     }
 
     /// The lock, for a process that forks.
@@ -147,13 +147,13 @@ impl<G: Geometry> SharedPages<G> {
     /// moment ago.
     #[inline]
     pub fn in_use(&self) -> PageCount {
-        PageCount(self.glance.in_use.load(Ordering::Relaxed))
+        PageCount(self.counters.in_use.load(Ordering::Relaxed))
     }
 
     /// The pages that may be resident, in use or not; asked without the lock, too.
     #[inline]
     pub fn resident(&self) -> PageCount {
-        PageCount(self.glance.resident.load(Ordering::Relaxed))
+        PageCount(self.counters.resident.load(Ordering::Relaxed))
     }
 
     /// Whether pages are being released: a run that was not found may be there in a moment.
@@ -326,7 +326,7 @@ impl<G: Geometry> SharedPages<G> {
     pub fn scavenge(
         &self,
         effort: Effort,
-        policy: ReleasePolicy,
+        policy: ScavengePolicy,
         release: impl FnOnce(PageIndex, PageCount) -> bool,
     ) -> Option<(PageCount, bool)> {
         let run = self.begin_release(effort, policy)?;
@@ -343,7 +343,7 @@ impl<G: Geometry> SharedPages<G> {
     }
 
     /// The first end of a release: finds candidates without the lock and looks at each under it.
-    fn begin_release(&self, effort: Effort, policy: ReleasePolicy) -> Option<Release> {
+    fn begin_release(&self, effort: Effort, policy: ScavengePolicy) -> Option<PendingRelease> {
         let full = effort == Effort::Full;
         let mut below = ChunkIndex(usize::MAX);
         loop {

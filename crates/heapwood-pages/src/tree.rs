@@ -25,7 +25,7 @@ pub(crate) struct Tree<G: Geometry> {
 
 /// Where a run was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RunStart {
     /// It begins with this page: the ends of neighbouring regions join.
     Page(PageIndex),
     /// It lies inside this chunk.
@@ -240,7 +240,7 @@ impl<G: Geometry> Tree<G> {
     }
 
     /// The first run of `count` free pages, where no page below `hint` is free.
-    pub(crate) fn find(&self, hint: usize, count: usize) -> Option<Place> {
+    pub(crate) fn find(&self, hint: usize, count: usize) -> Option<RunStart> {
         let to_top = TreeShape::<G>::LOG_PAGES[self.top];
         let end = (self.hull.end << G::LOG_CHUNK_PAGES).div_ceil(1 << to_top);
         let (mut level, mut entry, mut end) = (self.top, hint >> to_top, end);
@@ -260,11 +260,11 @@ impl<G: Geometry> Tree<G> {
                     continue;
                 }
                 if run + summary.start() as usize >= count {
-                    return Some(Place::Page(PageIndex((entry << log_pages) - run)));
+                    return Some(RunStart::Page(PageIndex((entry << log_pages) - run)));
                 }
                 if summary.max() as usize >= count {
                     if level == TreeShape::<G>::LEAF {
-                        return Some(Place::Chunk(ChunkIndex(entry)));
+                        return Some(RunStart::Chunk(ChunkIndex(entry)));
                     }
                     // A run that begins below this entry was too short, so its block starts afresh.
                     level += 1;

@@ -7,13 +7,13 @@ use core::time::Duration;
 use heapwood_os::{HUGE_PAGE, SYSTEM};
 use heapwood_pages::paced_work::WORK_SLICE;
 use heapwood_pages::{
-    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
+    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages,
 };
 
 const HUGE: usize = HUGE_PAGE / PAGE_SIZE;
 const US: Duration = Duration::from_micros(1);
 const HOUR: Duration = Duration::from_secs(3600);
-const POLICY: ReleasePolicy = ReleasePolicy { most: PageCount(HUGE), huge_pages: true };
+const POLICY: ScavengePolicy = ScavengePolicy { most: PageCount(HUGE), huge_pages: true };
 
 /// A clock that moves only when someone works or sleeps.
 struct Stub {

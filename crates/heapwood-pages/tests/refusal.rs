@@ -7,7 +7,7 @@ use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{OsError, Request};
 use heapwood_pages::{
     AllocateError, Bits48, Effort, Geometry, GrowError, NewError, PageAllocator, PageCache, PageCount,
-    PageIndex, ReleasePolicy, SharedPages, Tiny,
+    PageIndex, ScavengePolicy, SharedPages, Tiny,
 };
 
 fn faulty() -> &'static Faulty {
@@ -142,7 +142,7 @@ fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usiz
             assert_eq!(pages.with(seen), state, "request {turn}");
             pages.is_valid().unwrap();
             // There is nothing to release where nothing was added, nor anything to hand out.
-            let policy = ReleasePolicy { most: count, huge_pages: true };
+            let policy = ScavengePolicy { most: count, huge_pages: true };
             assert_eq!(pages.scavenge(Effort::Full, policy, |_, _| panic!("offered")), None);
             pages.grow(first, count).unwrap();
             pages.is_valid().unwrap();
@@ -191,7 +191,7 @@ fn only_new_and_grow_ask_for_anything() {
     assert!(matches!(pages.allocate(&mut cache, PageCount(3000)), Err(AllocateError::NoRun { .. })));
     pages.free(runs[0].first, runs[0].count).unwrap();
     pages.free_batch(&[(runs[3].first, runs[3].count), (runs[1].first, runs[1].count)]).unwrap();
-    let policy = ReleasePolicy { most: PageCount(100), huge_pages: true };
+    let policy = ScavengePolicy { most: PageCount(100), huge_pages: true };
     assert!(pages.scavenge(Effort::Full, policy, |_, _| true).is_some());
     pages.new_cycle();
     pages.flush(&mut cache);

@@ -7,17 +7,17 @@ mod common;
 use common::{fresh, new, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
-    Bits48, ChunkIndex, Effort, PageAllocator, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
+    Bits48, ChunkIndex, Effort, PageAllocator, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages,
 };
 
 /// As much as there is, by runs; huge pages like any others.
-const RUNS: ReleasePolicy = ReleasePolicy { most: PageCount(usize::MAX), huge_pages: false };
+const RUNS: ScavengePolicy = ScavengePolicy { most: PageCount(usize::MAX), huge_pages: false };
 
 /// Huge pages whole and first.
-const HUGE: ReleasePolicy = ReleasePolicy { most: PageCount(usize::MAX), huge_pages: true };
+const HUGE: ScavengePolicy = ScavengePolicy { most: PageCount(usize::MAX), huge_pages: true };
 
-const fn at_most(most: usize, policy: ReleasePolicy) -> ReleasePolicy {
-    ReleasePolicy { most: PageCount(most), huge_pages: policy.huge_pages }
+const fn at_most(most: usize, policy: ScavengePolicy) -> ScavengePolicy {
+    ScavengePolicy { most: PageCount(most), huge_pages: policy.huge_pages }
 }
 
 /// Pages of which all exist and are in use, and so have memory.
@@ -47,7 +47,7 @@ fn give(pages: &SharedPages<Bits48>, ranges: &[(usize, usize)]) {
 fn release(
     pages: &SharedPages<Bits48>,
     effort: Effort,
-    policy: ReleasePolicy,
+    policy: ScavengePolicy,
     taken: bool,
 ) -> Option<(usize, usize)> {
     let mut about = None;
@@ -73,7 +73,7 @@ fn release(
 }
 
 /// All that is released, one after the other; no test has so much that it would take longer.
-fn all(pages: &SharedPages<Bits48>, effort: Effort, policy: ReleasePolicy) -> Vec<(usize, usize)> {
+fn all(pages: &SharedPages<Bits48>, effort: Effort, policy: ScavengePolicy) -> Vec<(usize, usize)> {
     core::iter::from_fn(|| release(pages, effort, policy, true)).take(100).collect()
 }
 
@@ -390,7 +390,7 @@ fn pages_that_are_being_released_are_not_in_use() {
     pages.free(run.first, PageCount(300)).unwrap();
     assert!(!pages.is_releasing());
     for taken in [false, true] {
-        let policy = ReleasePolicy { most: PageCount(1000), huge_pages: false };
+        let policy = ScavengePolicy { most: PageCount(1000), huge_pages: false };
         let done = pages.scavenge(Effort::Full, policy, |first, count| {
             assert_eq!((first, count), (PageIndex(0), PageCount(300)));
             assert!(pages.is_releasing());

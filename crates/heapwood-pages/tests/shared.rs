@@ -4,7 +4,7 @@
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, PageRun,
-    ReleasePolicy, SharedPages, Tiny,
+    ScavengePolicy, SharedPages, Tiny,
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -213,7 +213,7 @@ impl<G: Geometry> Both<G> {
     }
 
     fn scavenge(&mut self, effort: Effort, most: usize, huge_pages: bool, taken: bool) {
-        let policy = ReleasePolicy { most: PageCount(most), huge_pages };
+        let policy = ScavengePolicy { most: PageCount(most), huge_pages };
         let mut about = None;
         let done = self.pages.scavenge(effort, policy, |first, count| {
             about = Some((first.0, count.0));
@@ -401,7 +401,7 @@ fn two_mutators_and_a_scavenger() {
             while !ended.load(Ordering::Relaxed) {
                 let effort = if random.below(2) == 0 { Effort::Gentle } else { Effort::Full };
                 let most = PageCount(1 + random.below(300));
-                let policy = ReleasePolicy { most, huge_pages: random.below(2) == 0 };
+                let policy = ScavengePolicy { most, huge_pages: random.below(2) == 0 };
                 let taken = random.below(8) > 0;
                 pages.scavenge(effort, policy, |first, count| {
                     let range = &marks[first.0..first.0 + count.0];

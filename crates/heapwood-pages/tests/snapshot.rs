@@ -4,7 +4,7 @@
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     Bits48, ChunkIndex, ChunkSnapshot, Effort, Geometry, GrowError, PageAllocator, PageCache, PageCount,
-    PageIndex, ReleasePolicy, SharedPages, Snapshot, SnapshotError, Tiny,
+    PageIndex, ScavengePolicy, SharedPages, Snapshot, SnapshotError, Tiny,
 };
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 fn lived_in<G: Geometry>(reservation: usize, steps: &[(u8, usize, usize)]) -> SharedPages<G> {
     let pages = SharedPages::<G>::new(&SYSTEM, PageCount(reservation)).unwrap();
     let mut cache = PageCache::EMPTY;
-    let policy = ReleasePolicy { most: PageCount(9), huge_pages: false };
+    let policy = ScavengePolicy { most: PageCount(9), huge_pages: false };
     for &(what, page, count) in steps {
         let (first, count) = (PageIndex(page % reservation), PageCount(count));
         match what {

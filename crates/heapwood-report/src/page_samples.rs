@@ -24,21 +24,21 @@ pub struct SampleFile {
     /// What ran, such as `trees 18`.
     program: String,
     page_bytes: usize,
-    moments: Vec<Moment>,
+    moments: Vec<PageSample>,
 }
 
 /// The pages at one moment.
 #[derive(Serialize, Deserialize)]
-struct Moment {
+struct PageSample {
     moment: String,
     #[serde(rename = "window_pages")]
     reservation_pages: usize,
-    chunks: Vec<Chunk>,
+    chunks: Vec<ChunkBits>,
 }
 
 /// One chunk; a page with both bits does not exist.
 #[derive(Serialize, Deserialize)]
-struct Chunk {
+struct ChunkBits {
     chunk: usize,
     in_use: String,
     scavenged: String,
@@ -47,10 +47,10 @@ struct Chunk {
 impl SampleFile {
     /// The samples of a run, each with the name of its moment.
     fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
-        let moments = moments.into_iter().map(|(moment, sample)| Moment {
+        let moments = moments.into_iter().map(|(moment, sample)| PageSample {
             moment: moment.into(),
             reservation_pages: sample.reservation.0,
-            chunks: sample.chunks.iter().map(Chunk::new).collect(),
+            chunks: sample.chunks.iter().map(ChunkBits::new).collect(),
         });
         SampleFile { format: FORMAT.into(), program, page_bytes: PAGE_SIZE, moments: moments.collect() }
     }
@@ -97,8 +97,8 @@ impl SampleFile {
                 file.format, file.page_bytes
             )));
         }
-        let sample = |moment: Moment| {
-            let chunks = moment.chunks.iter().map(Chunk::read).collect::<Result<_, _>>()?;
+        let sample = |moment: PageSample| {
+            let chunks = moment.chunks.iter().map(ChunkBits::read).collect::<Result<_, _>>()?;
             Ok((moment.moment, Snapshot { reservation: PageCount(moment.reservation_pages), chunks }))
         };
         let moments = file.moments.into_iter().map(sample).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
@@ -109,10 +109,10 @@ impl SampleFile {
     }
 }
 
-impl Chunk {
+impl ChunkBits {
     fn new(sample: &ChunkSnapshot) -> Self {
         let hex = |words: &[u64]| words.iter().map(|word| format!("{word:016x}")).collect();
-        Chunk { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
+        ChunkBits { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
     }
 
     fn read(&self) -> Result<ChunkSnapshot, String> {

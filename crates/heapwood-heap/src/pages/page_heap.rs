@@ -18,7 +18,8 @@ use crate::spans::span::Span;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{
-    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,
+    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ScavengePolicy,
+    SharedPages,
 };
 
 /// The heap grows by at least this many pages (4 MiB), so that commits are few and huge pages whole.
@@ -266,7 +267,7 @@ impl PageHeap {
     }
 
     fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
-        let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
+        let policy = ScavengePolicy { most, huge_pages: self.prefers_huge_pages() };
         // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
         // keeps them back while they are being released.
         let release = |first: PageIndex, count: PageCount| unsafe {

@@ -28,20 +28,20 @@ const LAST_ROWS: usize = 2;
 
 /// The program as text; the bytes need not be a program.
 pub fn describe(bytes: &[u8]) -> impl fmt::Display {
-    Text { bytes }
+    ProgramText { bytes }
 }
 
 impl fmt::Display for Program<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Text { bytes: self.bytes() }.fmt(f)
+        ProgramText { bytes: self.bytes() }.fmt(f)
     }
 }
 
-struct Text<'a> {
+struct ProgramText<'a> {
     bytes: &'a [u8],
 }
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for ProgramText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut ops, mut emitted) = (Ops::new(self.bytes), 0u64);
         loop {
@@ -52,7 +52,7 @@ impl fmt::Display for Text<'_> {
             let (at, op) = match next {
                 Ok(Some(op)) => op,
                 Ok(None) => {
-                    line(f, begin, bytes, format_args!("end: {}", Count(emitted, "word")))?;
+                    line(f, begin, bytes, format_args!("end: {}", CountedNoun(emitted, "word")))?;
                     let trailing = self.bytes.len() - ops.offset();
                     if trailing != 0 {
                         return error(
@@ -78,7 +78,7 @@ impl fmt::Display for Text<'_> {
             match op {
                 Op::Literal { bits, bytes: data } => literal(f, begin, bytes, bits, data)?,
                 Op::Repeat { last, times } => {
-                    let (last, times) = (Count(last, "bit"), Count(times, "more time"));
+                    let (last, times) = (CountedNoun(last, "bit"), CountedNoun(times, "more time"));
                     let text = format_args!("repeat the last {last} {times} ({emitted} so far)");
                     line(f, begin, bytes, text)?;
                 }
@@ -88,9 +88,9 @@ impl fmt::Display for Text<'_> {
 }
 
 /// A number with a noun.
-struct Count(u64, &'static str);
+struct CountedNoun(u64, &'static str);
 
-impl fmt::Display for Count {
+impl fmt::Display for CountedNoun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
     }
@@ -118,9 +118,9 @@ fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Argument
 
 /// A literal: on one line if it fits, otherwise the instruction, and then rows of its bytes with the bits they hold.
 fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data: &[u8]) -> fmt::Result {
-    let count = Count(bits, "bit");
+    let count = CountedNoun(bits, "bit");
     if bytes.len() <= ROW {
-        return line(f, at, bytes, format_args!("emit {count}: {}", Bits { bytes: data, bits }));
+        return line(f, at, bytes, format_args!("emit {count}: {}", EmittedBits { bytes: data, bits }));
     }
     let head = bytes.len() - data.len();
     line(f, at, &bytes[..head], format_args!("emit {count}:"))?;
@@ -136,19 +136,19 @@ fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data:
             continue;
         }
         let first = i * ROW;
-        let bits = Bits { bytes: row, bits: bits - first as u64 * 8 };
+        let bits = EmittedBits { bytes: row, bits: bits - first as u64 * 8 };
         line(f, at + head + first, row, format_args!("  {bits}"))?;
     }
     Ok(())
 }
 
 /// Bits in the order in which they are emitted, at most as many as there are in the bytes, in groups of eight.
-struct Bits<'a> {
+struct EmittedBits<'a> {
     bytes: &'a [u8],
     bits: u64,
 }
 
-impl fmt::Display for Bits<'_> {
+impl fmt::Display for EmittedBits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, byte) in self.bytes.iter().enumerate() {
             if i != 0 {

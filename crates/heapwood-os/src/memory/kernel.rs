@@ -2,7 +2,7 @@
 //! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
 
 use crate::error::OsError;
-use crate::threads::thread::{self, Entry, Thread};
+use crate::threads::thread::{self, StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 
 /// A source of memory.
@@ -67,7 +67,7 @@ pub unsafe trait Kernel: Send + Sync {
         &self,
         name: &CStr,
         stack: usize,
-        run: Entry,
+        run: StartRoutine,
         argument: *mut c_void,
     ) -> Result<Thread, OsError> {
         // SAFETY: the caller's contract is passed on.

@@ -17,7 +17,7 @@ pub struct Reservation {
     start: usize,
     len: usize,
     /// It is not this one's to release.
-    is_given_away: AtomicBool,
+    is_detached: AtomicBool,
 }
 
 impl Reservation {
@@ -27,7 +27,7 @@ impl Reservation {
         let page = kernel.page_size();
         let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
-        Ok(Reservation { kernel, page, start, len, is_given_away: AtomicBool::new(false) })
+        Ok(Reservation { kernel, page, start, len, is_detached: AtomicBool::new(false) })
     }
 
     /// Gives the address space to what is returned, which alone releases it; this one is used as before until it is dropped.
@@ -35,8 +35,8 @@ impl Reservation {
     /// # Safety
     /// 1. What is returned is not dropped before this.
     pub unsafe fn detach(&self) -> Reservation {
-        self.is_given_away.store(true, Ordering::Relaxed);
-        Reservation { is_given_away: AtomicBool::new(false), ..*self }
+        self.is_detached.store(true, Ordering::Relaxed);
+        Reservation { is_detached: AtomicBool::new(false), ..*self }
     }
 
     /// The first address.
@@ -129,7 +129,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if !*self.is_given_away.get_mut() {
+        if !*self.is_detached.get_mut() {
             // SAFETY: this is exactly the reservation made in `new`, and its owner goes away.
             unsafe { self.kernel.release(self.start, self.len) }
         }

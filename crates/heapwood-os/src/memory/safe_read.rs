@@ -9,14 +9,14 @@ use core::ffi::c_int;
 /// that it does not know.
 #[derive(Debug, Default)]
 pub struct Peek {
-    memory: OnceCell<Memory>,
+    memory: OnceCell<ProcessMemory>,
 }
 
 /// /proc/self/mem, if it can be opened.
 #[derive(Debug)]
-struct Memory(c_int);
+struct ProcessMemory(c_int);
 
-impl Drop for Memory {
+impl Drop for ProcessMemory {
     fn drop(&mut self) {
         if self.0 >= 0 {
             // SAFETY: opened by `Peek::by_file`, and closed once.
@@ -40,7 +40,7 @@ impl Peek {
     fn by_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {
         // SAFETY: the path is a constant with its zero byte.
         let open = || unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        let memory = self.memory.get_or_init(|| Memory(open()));
+        let memory = self.memory.get_or_init(|| ProcessMemory(open()));
         if memory.0 < 0 {
             return None;
         }

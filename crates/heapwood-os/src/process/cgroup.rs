@@ -161,14 +161,14 @@ fn unescaped(text: &[u8]) -> impl Iterator<Item = u8> {
 
 /// What a machine has.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct MachineMemory {
     pub(crate) memory: u64,
     pub(crate) swap: u64,
 }
 
 /// The bytes of memory and swap that the groups of this process allow, or `None` if that is no less than the
 /// machine's memory. The files are /proc/self/cgroup and /proc/self/mountinfo.
-pub(crate) fn memory_limit(membership: &CStr, mounts: &CStr, machine: Machine) -> Option<u64> {
+pub(crate) fn memory_limit(membership: &CStr, mounts: &CStr, machine: MachineMemory) -> Option<u64> {
     let (mut memory, mut swap, mut both) = (u64::MAX, u64::MAX, u64::MAX);
     let mut line = [0; LONGEST];
     file::for_each_line(mounts, &mut line, |line| {
@@ -213,11 +213,12 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// A tree of files that stands for /proc/self and /sys/fs/cgroup.
-    struct Tree(PathBuf);
+    struct CgroupFiles(PathBuf);
 
-    impl Tree {
-        fn new(name: &str, files: &[(&str, &str)]) -> Tree {
-            let tree = Tree(std::env::temp_dir().join(format!("heapwood-{name}-{}", std::process::id())));
+    impl CgroupFiles {
+        fn new(name: &str, files: &[(&str, &str)]) -> CgroupFiles {
+            let tree =
+                CgroupFiles(std::env::temp_dir().join(format!("heapwood-{name}-{}", std::process::id())));
             for (path, text) in files {
                 tree.write(path, text);
             }
@@ -235,12 +236,12 @@ mod tests {
         }
 
         fn limit(&self) -> Option<u64> {
-            let machine = Machine { memory: 1 << 30, swap: 1 << 20 };
+            let machine = MachineMemory { memory: 1 << 30, swap: 1 << 20 };
             memory_limit(&self.path("cgroup"), &self.path("mountinfo"), machine)
         }
     }
 
-    impl Drop for Tree {
+    impl Drop for CgroupFiles {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn version_2() {
-        let tree = Tree::new(
+        let tree = CgroupFiles::new(
             "v2",
             &[
                 ("cgroup", "0::/a b/c\n"),
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn version_1_beside_version_2() {
-        let tree = Tree::new(
+        let tree = CgroupFiles::new(
             "v1",
             &[
                 ("cgroup", "9:name=systemd:/\n4:cpu,memory:/box/1\n3:cpuset:/x\n0::/\n"),
@@ -313,7 +314,7 @@ mod tests {
             ("0::/docker/0123", "/"),
             ("", "/"),
         ] {
-            let tree = Tree::new(
+            let tree = CgroupFiles::new(
                 "container",
                 &[
                     ("cgroup", membership),
@@ -338,10 +339,11 @@ mod tests {
         for junk in
             ["", "\n", " - ", "a - cgroup2", "1 2 3 / HERE - cgroup2", "::", "0:", ":::::", "\\04 - \\"]
         {
-            let tree = Tree::new("junk", &[("cgroup", junk), ("mountinfo", junk), ("memory.max", "lots")]);
+            let tree =
+                CgroupFiles::new("junk", &[("cgroup", junk), ("mountinfo", junk), ("memory.max", "lots")]);
             assert_eq!(tree.limit(), None, "{junk}");
         }
-        assert_eq!(Tree::new("none", &[]).limit(), None);
+        assert_eq!(CgroupFiles::new("none", &[]).limit(), None);
         let far = format!("1 2 3 / /{} rw - cgroup2 none rw", "x/".repeat(LONGEST));
         assert!(Mount::parse(far.as_bytes()).unwrap().folder(None).is_none());
         let deep = vec![b'y'; LONGEST];

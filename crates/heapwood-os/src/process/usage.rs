@@ -2,7 +2,7 @@
 //! made by these figures.
 
 use crate::memory::page::page_size;
-use crate::process::cgroup::{self, Machine};
+use crate::process::cgroup::{self, MachineMemory};
 use crate::process::file;
 
 /// The operating system's account of a process.
@@ -61,7 +61,7 @@ fn swap_space() -> u64 {
 /// The bytes of memory and swap that the control groups of this process allow, which the kernel ends it for exceeding.
 /// `None` if they allow all of the machine's memory, or do not say.
 pub fn memory_limit() -> Option<u64> {
-    let machine = Machine { memory: physical_memory(), swap: swap_space() };
+    let machine = MachineMemory { memory: physical_memory(), swap: swap_space() };
     cgroup::memory_limit(c"/proc/self/cgroup", c"/proc/self/mountinfo", machine)
 }
 

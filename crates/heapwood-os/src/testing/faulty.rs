@@ -5,7 +5,7 @@ use crate::error::OsError;
 use crate::memory::kernel::Kernel;
 use crate::memory::linux::SYSTEM;
 use crate::memory::request::Request;
-use crate::threads::thread::{Entry, Thread};
+use crate::threads::thread::{StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -105,7 +105,7 @@ unsafe impl Kernel for Faulty {
         &self,
         name: &CStr,
         stack: usize,
-        run: Entry,
+        run: StartRoutine,
         argument: *mut c_void,
     ) -> Result<Thread, OsError> {
         self.admit(Request::Thread, stack)?;

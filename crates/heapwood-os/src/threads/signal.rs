@@ -115,7 +115,7 @@ fn stops_by_default(signal: c_int) -> bool {
 
 /// What the kernel is told with a signal of this process: siginfo_t as far as it is used here, which libc does not show whole.
 #[repr(C)]
-struct Sending {
+struct SignalInfo {
     signal: c_int,
     errno: c_int,
     code: c_int,
@@ -127,14 +127,14 @@ struct Sending {
     rest: [usize; 12],
 }
 
-const _: () = assert!(size_of::<Sending>() == size_of::<libc::siginfo_t>());
+const _: () = assert!(size_of::<SignalInfo>() == size_of::<libc::siginfo_t>());
 
 /// Sends a signal with a value to a thread of this process.
 pub fn send(thread: u32, signal: c_int, value: usize) -> Sent {
     // SAFETY: both take nothing and cannot fail.
     let (process, user) = unsafe { (libc::getpid(), libc::getuid()) };
     let info =
-        Sending { signal, errno: 0, code: libc::SI_QUEUE, pad: 0, process, user, value, rest: [0; 12] };
+        SignalInfo { signal, errno: 0, code: libc::SI_QUEUE, pad: 0, process, user, value, rest: [0; 12] };
     // SAFETY: the kernel reads the info, which lives through the call.
     let sent = unsafe {
         libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread as libc::pid_t, signal, &raw const info)
@@ -155,7 +155,7 @@ pub fn send(thread: u32, signal: c_int, value: usize) -> Sent {
 /// 1. `info` is what the kernel gave the handler.
 pub unsafe fn is_sent_with(info: *const Info, value: usize) -> bool {
     // SAFETY: contract 1; the layout is the kernel's.
-    let info = unsafe { &*info.cast::<Sending>() };
+    let info = unsafe { &*info.cast::<SignalInfo>() };
     info.code == libc::SI_QUEUE && info.value == value
 }
 

@@ -20,22 +20,22 @@ pub struct StackBounds {
 }
 
 /// The first thread, by its pointer (0: not known yet), and its bounds.
-struct First {
+struct FirstThread {
     thread: AtomicUsize,
     low: AtomicUsize,
     high: AtomicUsize,
 }
 
-static FIRST: First =
-    First { thread: AtomicUsize::new(0), low: AtomicUsize::new(0), high: AtomicUsize::new(0) };
+static FIRST_THREAD: FirstThread =
+    FirstThread { thread: AtomicUsize::new(0), low: AtomicUsize::new(0), high: AtomicUsize::new(0) };
 
 impl StackBounds {
     /// Those of the calling thread, or `None` if the system does not say.
     pub fn current() -> Option<StackBounds> {
-        if FIRST.thread.load(Ordering::Relaxed) == thread_pointer() {
+        if FIRST_THREAD.thread.load(Ordering::Relaxed) == thread_pointer() {
             return Some(StackBounds {
-                low: FIRST.low.load(Ordering::Relaxed),
-                high: FIRST.high.load(Ordering::Relaxed),
+                low: FIRST_THREAD.low.load(Ordering::Relaxed),
+                high: FIRST_THREAD.high.load(Ordering::Relaxed),
             });
         }
         Self::read()
@@ -65,9 +65,9 @@ impl StackBounds {
         let bounds = Self::ask()?;
         // SAFETY: both calls take nothing and cannot fail.
         if unsafe { libc::gettid() == libc::getpid() } {
-            FIRST.low.store(bounds.low, Ordering::Relaxed);
-            FIRST.high.store(bounds.high, Ordering::Relaxed);
-            FIRST.thread.store(thread_pointer(), Ordering::Relaxed);
+            FIRST_THREAD.low.store(bounds.low, Ordering::Relaxed);
+            FIRST_THREAD.high.store(bounds.high, Ordering::Relaxed);
+            FIRST_THREAD.thread.store(thread_pointer(), Ordering::Relaxed);
         }
         Some(bounds)
     }

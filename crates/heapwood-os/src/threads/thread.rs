@@ -17,7 +17,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a thread runs.
-pub type Entry = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
+pub type StartRoutine = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
 
 /// The longest name the kernel keeps, in bytes.
 const LONGEST_NAME: usize = 15;
@@ -43,7 +43,12 @@ pub struct Thread {
 /// # Safety
 /// 1. `run` may be called with `argument` on another thread, until it has been joined.
 /// 2. It does not unwind.
-pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void) -> Result<Thread, OsError> {
+pub unsafe fn start(
+    name: &CStr,
+    stack: usize,
+    run: StartRoutine,
+    argument: *mut c_void,
+) -> Result<Thread, OsError> {
     debug_assert!(name.count_bytes() <= LONGEST_NAME, "{name:?}");
     let mut thread = 0;
     let attributes = Attributes::with_stack(stack)?;
@@ -51,7 +56,7 @@ pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void
     // SAFETY: contract 1; the attributes are initialised. The two kinds of pointers are alike, and that the call is
     // allowed is contract 1, too.
     let errno = unsafe {
-        let run = core::mem::transmute::<Entry, extern "C" fn(*mut c_void) -> *mut c_void>(run);
+        let run = core::mem::transmute::<StartRoutine, extern "C" fn(*mut c_void) -> *mut c_void>(run);
         libc::pthread_create(&mut thread, &attributes.0, run, argument)
     };
     restore_signals(&before);
