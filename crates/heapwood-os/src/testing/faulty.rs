@@ -1,5 +1,6 @@
-//! A kernel that refuses on command: every request is counted, and the one whose turn it is fails, or all from then
-//! on. Tests walk the refusal through all requests of an operation and check that each is survived.
+//! A kernel that refuses on command. It counts requests, and refuses the chosen one, or all from then on. Tests walk
+//! the refusal through all requests of an operation, and check that the operation survives each. Invariant: requests
+//! that are not refused are passed on to the system.
 
 use crate::error::OsError;
 use crate::memory::kernel::Kernel;
@@ -13,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Faulty {
     seen: AtomicUsize,
-    /// The first request to refuse, and how many.
+    /// The first request to refuse, and the number of refusals.
     refuse_at: AtomicUsize,
     refusals: AtomicUsize,
 }
@@ -45,7 +46,7 @@ impl Faulty {
         self.refuse_at.store(usize::MAX, Ordering::SeqCst);
     }
 
-    /// How many requests that can fail have been made.
+    /// The number of requests so far that can fail.
     pub fn requests(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
@@ -66,7 +67,7 @@ impl Default for Faulty {
     }
 }
 
-// SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
+// SAFETY: every granted request is passed on unchanged to the system, which keeps the contract.
 unsafe impl Kernel for Faulty {
     fn page_size(&self) -> usize {
         SYSTEM.page_size()
