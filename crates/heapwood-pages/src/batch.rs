@@ -1,5 +1,5 @@
-//! Frees in batches: the runs of one chunk change its bits one by one, but its summary and the tree above it once.
-//! A sweep gives back many spans of a chunk at a time; that it pays to batch them is from the Go page allocator
+//! Freeing in batches: the bits change run by run, but the summary of a chunk and the tree above it change once for
+//! all its runs. A sweep frees many spans of a chunk at a time; batching them is an idea of the Go page allocator
 //! proposal. Invariant: either the whole batch is freed or none of it.
 
 use crate::allocator::{PageAllocator, parts};
@@ -9,10 +9,10 @@ use crate::geometry::Geometry;
 use crate::units::{PageCount, PageIndex};
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Gives back runs of pages in use. Runs of one chunk should follow one another; in which order is all the same.
+    /// Frees runs of used pages. Runs of one chunk should be adjacent in the batch, in any order.
     ///
     /// # Errors
-    /// As [`free`](Self::free), for the first run at fault; also if a page is in the batch twice. Nothing is freed
+    /// As [`free`](Self::free), for the first invalid run; also if a page is in the batch twice. Nothing is freed
     /// then.
     pub fn free_batch(&mut self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
         let hint = self.hint;
@@ -60,7 +60,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// Marks the runs in use again, after the tree has been brought up to date for them.
+    /// Marks the runs as used again, after the tree was updated for them.
     #[cold]
     fn take_back(&mut self, runs: &[(PageIndex, PageCount)], open: Option<usize>, hint: usize) {
         open.into_iter().for_each(|chunk| self.summarize_freed(chunk));

@@ -91,7 +91,7 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
         outside,
         SnapshotError::Grow { chunk, cause: GrowError::BeyondReservation { page: PageIndex(1000) } }
     );
-    assert_eq!(outside.to_string(), "chunk 1 of the snapshot: page 1000 is not in the window");
+    assert_eq!(outside.to_string(), "chunk 1 of the snapshot: page 1000 is not in the reservation");
     let far = make(1000, vec![empty(usize::MAX / 3)]).unwrap_err();
     assert!(matches!(far, SnapshotError::Grow { cause: GrowError::BeyondReservation { .. }, .. }), "{far}");
     let short = ChunkSnapshot { in_use: vec![0; 7], ..empty(1) };

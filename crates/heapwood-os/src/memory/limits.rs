@@ -44,9 +44,9 @@ impl Limits {
         match request {
             Request::Reserve => match most {
                 Some(most) => {
-                    write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap window")
+                    write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap reservation")
                 }
-                None => write!(f, "ask for a smaller heap window"),
+                None => write!(f, "ask for a smaller heap reservation"),
             },
             Request::Commit | Request::Decommit => {
                 if let Some(most) = most {
@@ -88,7 +88,7 @@ mod tests {
     fn the_limit_that_is_set_is_named() {
         let most = Some(102_400_000);
         assert!(said(Request::Reserve, most, false).starts_with("`ulimit -v` is 102400000 bytes"));
-        assert_eq!(said(Request::Reserve, None, true), "ask for a smaller heap window");
+        assert_eq!(said(Request::Reserve, None, true), "ask for a smaller heap reservation");
         let data = said(Request::Commit, most, false);
         assert!(data.starts_with("`ulimit -d` is 102400000 bytes: raise it"), "{data}");
         let strict = said(Request::Commit, None, true);
