@@ -22,9 +22,9 @@ const WAS_DENSE_BEFORE: u32 = 1 << 29;
 const CYCLE: u32 = WAS_DENSE_BEFORE - 1;
 
 /// The number of cycles for which a dense chunk is left alone.
-const REST: u32 = 2;
+const DENSE_CYCLES: u32 = 2;
 
-const _: () = assert!(REST == 2, "the word holds one earlier cycle");
+const _: () = assert!(DENSE_CYCLES == 2, "the word holds one earlier cycle");
 
 /// The words of a kernel page. In loom's models, where each word is an object, one.
 const LEAST_GRANULE: usize = if cfg!(loom) { 1 } else { heapwood_os::LEAST_KERNEL_PAGE / size_of::<u32>() };
@@ -55,7 +55,7 @@ impl<G: Geometry> ScavengeIndex<G> {
             committed: core::array::from_fn(|_| AtomicUsize::new(0)),
             log_granule: granule.ilog2(),
             // High enough that an all-zero word belongs to no recent cycle.
-            cycle: AtomicU32::new(REST),
+            cycle: AtomicU32::new(DENSE_CYCLES),
             geometry: PhantomData,
         })
     }
@@ -124,19 +124,19 @@ impl<G: Geometry> ScavengeIndex<G> {
     }
 
     /// Whether the chunk was dense recently.
-    pub(crate) fn is_quarantined(&self, chunk: ChunkIndex) -> bool {
+    pub(crate) fn was_recently_dense(&self, chunk: ChunkIndex) -> bool {
         let now = self.cycle.load(Ordering::Relaxed);
         self.word(chunk).is_some_and(|word| {
             let word = word.load(Ordering::Relaxed);
             match now.wrapping_sub(word) & CYCLE {
                 0 => word & (WAS_DENSE | WAS_DENSE_BEFORE) != 0,
-                age => word & WAS_DENSE != 0 && age < REST,
+                age => word & WAS_DENSE != 0 && age < DENSE_CYCLES,
             }
         })
     }
 
-    /// The highest chunk below `below` with a note, which is not left alone as dense unless `resting`. Needs no lock.
-    pub(crate) fn candidate(&self, below: ChunkIndex, resting: bool) -> Option<ChunkIndex> {
+    /// The highest chunk below `below` with a note, which is not left alone as dense unless `include_dense`. Needs no lock.
+    pub(crate) fn candidate(&self, below: ChunkIndex, include_dense: bool) -> Option<ChunkIndex> {
         let below = below.0.min(self.chunks);
         self.committed.iter().enumerate().rev().find_map(|(word, bits)| {
             let mut bits = bits.load(Ordering::Acquire);
@@ -145,7 +145,8 @@ impl<G: Geometry> ScavengeIndex<G> {
                 bits &= !(1 << bit);
                 let first = (word * BITS + bit as usize) << self.log_granule;
                 let chunks = (first..below.min(first + (1 << self.log_granule))).rev().map(ChunkIndex);
-                let wanted = |&c: &ChunkIndex| self.is_noted(c) && (resting || !self.is_quarantined(c));
+                let wanted =
+                    |&c: &ChunkIndex| self.is_noted(c) && (include_dense || !self.was_recently_dense(c));
                 if let found @ Some(_) = { chunks }.find(wanted) {
                     return found;
                 }

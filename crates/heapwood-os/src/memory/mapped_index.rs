@@ -13,7 +13,7 @@ const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Finds numbers by hash. The owner knows what they stand for, and compares.
 pub struct MappedIndex {
     /// The index of `n` slots begins at slot `n`. 0 marks an empty slot.
-    places: MappedArray<u32>,
+    slots: MappedArray<u32>,
     /// The number of slots, a power of two; 0 before the first insertion.
     len: usize,
     used: usize,
@@ -31,7 +31,7 @@ impl MappedIndex {
     /// An index that can hold `most` numbers. Nothing is committed yet.
     pub fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
         let longest = (most * 2).next_power_of_two().max(FIRST);
-        Ok(MappedIndex { places: MappedArray::new(kernel, 2 * longest)?, len: 0, used: 0 })
+        Ok(MappedIndex { slots: MappedArray::new(kernel, 2 * longest)?, len: 0, used: 0 })
     }
 
     /// The number with this hash for which `is` returns true.
@@ -42,7 +42,7 @@ impl MappedIndex {
         let mut at = self.first(hash);
         loop {
             // SAFETY: the slots of the current index are committed.
-            match unsafe { self.places.at(self.len + at).read() } {
+            match unsafe { self.slots.at(self.len + at).read() } {
                 0 => return None,
                 number if is(number) => return Some(number),
                 _ => at = (at + 1) % self.len,
@@ -59,14 +59,14 @@ impl MappedIndex {
             return Ok(());
         }
         let (old, new) = (self.len, (self.len * 2).max(FIRST));
-        if 2 * new > self.places.len() {
+        if 2 * new > self.slots.len() {
             return Err(OsError::new(crate::Request::Commit, new * 4, libc::ENOMEM));
         }
-        self.places.commit(new..2 * new)?;
+        self.slots.commit(new..2 * new)?;
         self.len = new;
-        for place in old..2 * old {
+        for slot in old..2 * old {
             // SAFETY: the slots of the old index are committed.
-            let number = unsafe { self.places.at(place).read() };
+            let number = unsafe { self.slots.at(slot).read() };
             if number != 0 {
                 self.put(hash_of(number), number);
             }
@@ -84,11 +84,11 @@ impl MappedIndex {
     fn put(&mut self, hash: u64, number: u32) {
         let mut at = self.first(hash);
         loop {
-            let place = self.places.at(self.len + at);
+            let slot = self.slots.at(self.len + at);
             // SAFETY: the slots of the current index are committed, and the borrow is exclusive.
             unsafe {
-                if place.read() == 0 {
-                    return place.write(number);
+                if slot.read() == 0 {
+                    return slot.write(number);
                 }
             }
             at = (at + 1) % self.len;
