@@ -1,6 +1,6 @@
-//! Programs as text, one instruction a line: the offset of its first byte, the bytes, and what they mean. Bits are
-//! printed in the order in which they are emitted; of a long literal the beginning and the end are. Any bytes can be
-//! described: as far as they can be read, and then by what is wrong with them.
+//! Programs as text, one instruction a line: its offset, its bytes, and its meaning. Bits are printed in the order of
+//! emission; of a long literal only the beginning and the end. Any bytes can be described, up to the first error.
+//! Invariant: every byte of the program is printed or counted.
 //!
 //! ```
 //! use heapwood_layout::program::text::describe;
@@ -21,12 +21,12 @@ use crate::error::{ProgramError, ProgramErrorKind};
 
 /// The bytes of one line.
 const ROW: usize = 6;
-/// Of a literal in more rows than this, only the first and the last few are printed.
+/// A literal with more rows is printed as its first and last rows.
 const ROWS: usize = 8;
-/// How many rows are printed after what is left out.
+/// The number of last rows that are printed.
 const LAST_ROWS: usize = 2;
 
-/// The program as text; the bytes need not be a program.
+/// The program as text; the bytes may be an invalid program.
 pub fn describe(bytes: &[u8]) -> impl fmt::Display {
     ProgramText { bytes }
 }
@@ -100,7 +100,7 @@ fn error(f: &mut fmt::Formatter<'_>, e: &ProgramError) -> fmt::Result {
     writeln!(f, "error: {e}")
 }
 
-/// A line of text with bytes beside it; those that do not fit follow in lines of their own.
+/// A line of text beside its bytes. Bytes that do not fit follow on lines of their own.
 fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Arguments<'_>) -> fmt::Result {
     for (i, row) in bytes.chunks(ROW).enumerate() {
         write!(f, "{:04x} ", at + i * ROW)?;
@@ -108,7 +108,7 @@ fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Argument
             write!(f, " {byte:02x}")?;
         }
         if i == 0 {
-            // Three columns a byte, and two between the bytes and the text.
+            // Three columns for each byte, and two between bytes and text.
             write!(f, "{:1$}{text}", "", (ROW - row.len()) * 3 + 2)?;
         }
         writeln!(f)?;
@@ -116,7 +116,7 @@ fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Argument
     Ok(())
 }
 
-/// A literal: on one line if it fits, otherwise the instruction, and then rows of its bytes with the bits they hold.
+/// A literal: on one line if it fits, otherwise a line with the instruction, and then rows of bytes with their bits.
 fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data: &[u8]) -> fmt::Result {
     let count = CountedNoun(bits, "bit");
     if bytes.len() <= ROW {
@@ -129,7 +129,7 @@ fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data:
     for (i, row) in data.chunks(ROW).enumerate() {
         if left_out.contains(&i) {
             if i == left_out.start {
-                // The bits stand where those of the rows do.
+                // The bits are aligned with those of the rows.
                 let bytes = left_out.len() * ROW;
                 writeln!(f, "...   {bytes:6} bytes         {} more bits", bytes * 8)?;
             }
@@ -142,7 +142,7 @@ fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data:
     Ok(())
 }
 
-/// Bits in the order in which they are emitted, at most as many as there are in the bytes, in groups of eight.
+/// Bits in the order of emission, in groups of eight.
 struct EmittedBits<'a> {
     bytes: &'a [u8],
     bits: u64,
@@ -186,7 +186,7 @@ mod tests {
 0009  00                 end: 24 words
 ";
         assert_eq!(text, expected);
-        // A repeat of more bytes than fit into a line.
+        // A repeat with more bytes than fit on a line.
         let text = describe(&[0x01, 0x01, 0x80, 0x81, 0x00, 0x81, 0x80, 0x80, 0x80, 0x00, 0x00]).to_string();
         let expected = "\
 0000  01 01              emit 1 bit: 1
