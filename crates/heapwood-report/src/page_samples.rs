@@ -1,6 +1,6 @@
-//! Page samples as files, which `heapwood run --page-sample` writes and the evaluation reads: JSON, the bits of each chunk as hexadecimal words, the lowest page in the lowest bit of the
-//! first word. Invariant: what was written is read back as it was, and a file that is something else is refused with what
-//! is wrong.
+//! Page samples as files, which `heapwood run --page-sample` writes and the evaluation reads. They are JSON, with the
+//! bits of each chunk as hexadecimal words, the lowest page in the lowest bit of the first word. Invariant: a written
+//! file reads back unchanged, and any other file is refused with the reason.
 
 use crate::error::CommandError;
 use crate::input::read_at_most;
@@ -11,17 +11,17 @@ use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Larger files are refused. A chunk of 4 MiB takes 300 bytes: it is a heap of 1 TiB at three moments.
+/// Larger files are refused. A chunk of 4 MiB takes 300 bytes: this is a heap of 1 TiB at three moments.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What a file says it is.
+/// The format's name in a file.
 const FORMAT: &str = "heapwood page sample 1";
 
 /// The samples of one run of one program.
 #[derive(Serialize, Deserialize)]
 pub struct SampleFile {
     format: String,
-    /// What ran, such as `trees 18`.
+    /// The program and its arguments, such as `trees 18`.
     program: String,
     page_bytes: usize,
     moments: Vec<PageSample>,
@@ -45,7 +45,7 @@ struct ChunkBits {
 }
 
 impl SampleFile {
-    /// The samples of a run, each with the name of its moment.
+    /// The samples of a run, each with its moment's name.
     fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
         let moments = moments.into_iter().map(|(moment, sample)| PageSample {
             moment: moment.into(),
@@ -55,8 +55,8 @@ impl SampleFile {
         SampleFile { format: FORMAT.into(), program, page_bytes: PAGE_SIZE, moments: moments.collect() }
     }
 
-    /// The heap's pages at its peak, now, and after the collection that freed most; the first and the last if it
-    /// [keeps them](Heap::keep_page_snapshots) and has collected.
+    /// The heap's pages at its peak, now, and after the collection that freed most. The first and the last exist if
+    /// the heap [keeps them](Heap::keep_page_snapshots) and has collected.
     pub fn of(heap: &Heap, program: String) -> Self {
         let moments = [
             ("peak", heap.peak_page_snapshot()),
@@ -76,7 +76,7 @@ impl SampleFile {
         write_file(path, "page sample", text + "\n")
     }
 
-    /// Reads a file: what ran, and each sample with the name of its moment.
+    /// Reads a file: the program, and each sample with its moment's name.
     ///
     /// # Errors
     /// It cannot be read, or is no page sample, and why.
