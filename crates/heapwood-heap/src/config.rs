@@ -23,7 +23,7 @@ pub struct SpaceConfig {
     pub huge_pages: bool,
     /// Fill freed cells with [`CLOBBER`].
     pub clobber: bool,
-    /// Protect the chunks that arenas have given up against all access.
+    /// Protect freed arena chunks against all access.
     pub protect_arenas: bool,
     /// Make runs of one cell, so that every allocation takes the slow path.
     pub single_cells: bool,

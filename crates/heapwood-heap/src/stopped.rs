@@ -64,8 +64,8 @@ impl<'s> Stopped<'s> {
         self.heap().marks().begin_marking();
     }
 
-    /// Tells the sweep that large objects which no sweep has seen may have bits on both sides. Without a concurrent
-    /// marking they would have them on one side only. A full marking concurrent with mutators is about to end.
+    /// Notes that large objects which no sweep has seen may have bits on both sides. Without a concurrent marking they
+    /// would have them on one side only. A full marking concurrent with mutators is about to end.
     pub fn note_large_survivors(&self) {
         let spans = self.heap().spans();
         for word in 0..LargeObjects::words_below(spans.end()) {

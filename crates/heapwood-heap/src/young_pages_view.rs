@@ -26,7 +26,7 @@ impl YoungPagesView {
     /// Whether every object in the page at an offset was made since the last collection. False may mean either.
     ///
     /// # Safety
-    /// 1. The view is of this cycle, and the offset less than the heap's extent.
+    /// 1. The view is of this cycle, and the offset below the committed end.
     #[inline(always)]
     pub unsafe fn is_young_page(&self, offset: usize) -> bool {
         // SAFETY: contract 1.
@@ -45,7 +45,7 @@ impl YoungPagesView {
 
     #[inline(always)]
     unsafe fn entry(&self, offset: usize) -> u8 {
-        // SAFETY: pages below the committed end have ages (the callers' contract).
+        // SAFETY: pages below the committed end have entries (the callers' contract).
         unsafe { &*self.entries.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
     }
 

@@ -128,7 +128,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     #[inline(always)]
     pub(super) fn entry(&self, addr: usize) -> PageEntry {
-        // SAFETY: edges lie inside the extent, whose entries are committed.
+        // SAFETY: edges lie below the committed end, whose entries are committed.
         unsafe { *self.entries.add((addr - self.base) / PAGE_SIZE) }
     }
 
@@ -152,7 +152,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         if self.entry(edge).is(ScanKind::Arena) {
             return false;
         }
-        // A marked address is an object, and is not marked again. SAFETY: edges lie inside the extent, whose bits are
+        // A marked address is an object, and is not marked again. SAFETY: edges lie below the committed end, whose bits are
         // committed.
         !unsafe { M::Bits::is_set(self.marks, edge) }
             && self.space.find(Address::new(edge)).is_none_or(|found| found.base.get() != edge)
@@ -350,7 +350,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     continue 'follow;
                 }
                 self.mode.scope().marked(edge);
-                // SAFETY: edges lie inside the extent, whose entries are committed.
+                // SAFETY: edges lie below the committed end, whose entries are committed.
                 let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
                 if entry.is(ScanKind::NoPointers) {
                     // Counted without a read of the object. SAFETY: the entry of a span holds the number of a

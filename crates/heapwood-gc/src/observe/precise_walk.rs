@@ -51,7 +51,7 @@ impl PreciseWalk {
                 return;
             };
             let granule = (object - space.base().get()) / GRANULE;
-            // SAFETY: both tables are committed up to the heap's extent, and only this thread uses them; no more
+            // SAFETY: both tables are committed up to the heap's committed end, and only this thread uses them; no more
             // objects wait than there are granules, because each waits once.
             unsafe {
                 let word = self.seen.at(granule / BITS);

@@ -102,7 +102,7 @@ impl Verify {
                 if !(frees || promised && Wrong::is_in_arena(space, now)) {
                     check_slot(space, slot, (object, bytes), now);
                 }
-                // SAFETY: the copy is committed up to the extent.
+                // SAFETY: the copy is committed up to the committed end.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
                 // A slot that led nowhere before and now hides nothing, and collections scan root words no matter which
                 // thread writes them.
@@ -178,7 +178,7 @@ impl Verify {
                         }
                     });
                 }
-                // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
+                // SAFETY: the copy is committed up to the committed end; the object is not written while stopped.
                 unsafe {
                     let copy = self.copy.at((object - space.base().get()) / WORD);
                     copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);

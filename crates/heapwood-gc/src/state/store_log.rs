@@ -43,7 +43,7 @@ impl StoreLog {
 
     /// The word with the bit of the `index`th word of the heap, and the bit.
     fn bit(&self, index: usize) -> (&AtomicU64, u64) {
-        // SAFETY: callers have committed the bits up to the heap's extent.
+        // SAFETY: callers have committed the bits up to the heap's committed end.
         (unsafe { &*self.bits.at(index / 64) }, 1 << (index % 64))
     }
 
@@ -89,7 +89,7 @@ impl StoreLog {
 
     /// Forgets all stores; the world is stopped.
     pub(crate) fn clear(&self, space: &Space) {
-        // SAFETY: the bits are committed up to the extent, and an empty log needs no contents.
+        // SAFETY: the bits are committed up to the committed end, and an empty log needs no contents.
         if let Err(e) = unsafe { self.bits.shrink(0, space.committed_end() / WORD / 64) } {
             corrupt(format_args!("clearing the table of verify mode: {e}"));
         }

@@ -100,7 +100,7 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Measures the unused part of all buffers' spans, and ages demand.
+    /// Measures the unused part of all buffers' spans, and halves large demand.
     fn measure_buffers(&self) {
         let cache = self.cache();
         let (ages, mut demand) = (cache.demand() > DEMAND_AGES, 0);

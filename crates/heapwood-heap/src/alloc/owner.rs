@@ -75,8 +75,8 @@ impl<'m> Owner<'m> {
         Owner { allocator, buffers, cache, keeps_runs: false }
     }
 
-    /// The same owner. If `keeps`, its thread was stopped between any two instructions and keeps the runs and cells of
-    /// its buffers.
+    /// The same owner. If `keeps`, its thread was stopped between any two instructions, and keeps the runs and cells
+    /// of its buffers.
     pub fn keeping_runs(self, keeps: bool) -> Self {
         Owner { keeps_runs: keeps, ..self }
     }

@@ -34,8 +34,8 @@ impl Owner<'_> {
         });
     }
 
-    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: its
-    /// allocation bit tells.
+    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: then it
+    /// has its allocation bit.
     fn put_back_freed(&self, buffer: &AllocBuffer) {
         let (heap, cell) = (self.heap(), buffer.cursor());
         if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {

@@ -38,23 +38,23 @@ pub(crate) fn size_of_pages(pages: PageCount) -> usize {
     pages.0.trailing_zeros() as usize / 2
 }
 
-/// Longer values live in the heap: with a quarter of a huge chunk, no chunk loses more than that at its end.
+/// Longer values live in the heap. As this is a quarter of a huge chunk, no chunk wastes more than that at its end.
 pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
 
 /// The state of an arena chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ArenaChunkState {
-    /// An arena has it.
+    /// In an arena.
     InUse = 1,
-    /// It is for the next arena.
+    /// In the pool, for the next arena.
     Free = 2,
-    /// It is for no arena, and has no memory.
+    /// Quarantined: without memory, and for no arena yet.
     Quarantined = 3,
 }
 
 /// The flags of a chunk. MET: a marking has met a pointer into it while no arena had it. INSIDE: it has marks of its
-/// inside. PROMISED: its closing promised that nothing refers to it. GIVEN_UP: its arena gave it up during a marking,
+/// inside. PROMISED: its closing promised that nothing refers to it. ABANDONED: its arena ended during a marking,
 /// which does not look for pointers into it. PROTECTED: a thread that touches it faults.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;

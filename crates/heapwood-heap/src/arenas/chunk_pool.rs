@@ -1,6 +1,6 @@
 //! Arena chunks that no arena has, in stacks by size. The next arena takes the chunk freed last, so that a program of
-//! many arenas, one after the other, asks the kernel for nothing. The lowest length of a stack since the last look is
-//! its number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
+//! many arenas, one after the other, needs no system call. The lowest length of a stack since the last check is its
+//! number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
 //! both sides, except where a marking has met and noted a dangling pointer.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, SIZES, pages_of};
@@ -21,7 +21,7 @@ pub(crate) struct ArenaChunkPool {
     pub(super) all: usize,
     /// Sweeps return the pages of dead chunks, as the heap is short of memory.
     pub(super) wanted: bool,
-    /// The full marking after which what rested was last looked at.
+    /// The full cycle after which quarantined chunks were last checked.
     pub(crate) trimmed_in: u32,
     /// Quarantined chunks that cannot be read or written.
     pub(super) protected: ProtectedChunks,
@@ -32,7 +32,7 @@ pub(crate) struct ArenaChunkPool {
 pub(super) struct ChunkStack {
     head: u32,
     pub(super) len: u32,
-    /// The lowest length since the last look: the number of idle chunks.
+    /// The lowest length since the last check: the number of idle chunks.
     pub(super) idle: u32,
     /// Pages of chunks without memory.
     pub(super) without_memory: usize,
@@ -49,8 +49,8 @@ pub struct ArenaBytes {
     pub quarantined: usize,
 }
 
-/// The pages of a chunk in the pool if it has no memory. (A quarter of a huge chunk that was split may have memory all
-/// the same: three at most.)
+/// The pages of a chunk in the pool if it has no memory. (Up to three quarters of a split huge chunk may have memory
+/// all the same.)
 fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
     let span = spans.at(page);
     if span.is_fresh() { span.pages().0 } else { 0 }

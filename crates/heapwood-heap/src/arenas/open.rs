@@ -11,15 +11,15 @@ use heapwood_pages::PageIndex;
 /// resident, and so are their descriptors.
 const QUARANTINED_SHARE: usize = 40;
 
-/// The way that an arena gives up its chunks.
+/// The destination of an arena's chunks when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
-    /// To the next arena.
+    /// The next arena.
     Recycled,
-    /// To quarantine.
+    /// Quarantine.
     Quarantine,
-    /// To the collector, which frees the chunks that it does not reach: a marking is under way that may have to visit
-    /// the arena.
+    /// The collector, which frees the chunks that it does not reach: a marking is under way that may have to visit the
+    /// arena.
     Left,
 }
 
@@ -103,8 +103,8 @@ impl Owner<'_> {
         arena.set_data(NOWHERE, NOWHERE);
     }
 
-    /// Gives up the new chunks, from `newest` on, of an arena that a marking may visit. The marking skips them; a young
-    /// collection frees them. The old chunks, the last of them `oldest`, no longer lead to them.
+    /// Abandons the new chunks, from `newest` on, of an arena that a marking may visit. The marking skips them; a
+    /// young collection frees them. The old chunks, the last of them `oldest`, no longer lead to them.
     fn abandon_new_chunks(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());
         let mut chunk = newest;

@@ -1,7 +1,7 @@
-//! The supply of arena chunks. A new chunk is one that no arena has, or pages of the heap's; a chunk that an arena
-//! gives up goes to the pool's stacks, or to quarantine. Idle chunks lose their memory, and their pages after a full
-//! marking that has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the
-//! pages keep the arena kind.
+//! The supply of arena chunks. A new chunk comes from the pool, or from free pages of the heap; a chunk of an ended
+//! arena goes to the pool, or to quarantine. Idle chunks lose their memory, and their pages after a full marking that
+//! has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the pages keep
+//! the arena kind.
 
 use super::chunk::{ArenaChunk, ArenaChunkState, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
 use super::chunk_pool::ChunkStack;
@@ -117,9 +117,9 @@ impl Sweeper {
     }
 
     /// Frees a chunk that a sweep has found dead. After a full marking, which has met no pointer into it, the chunk
-    /// goes to the next arena, or its pages are returned for the sweeper to free. A young collection does not visit old
-    /// objects, and a concurrent marking may miss a pointer into a chunk that was made and given up meanwhile; after
-    /// these the chunk is quarantined.
+    /// goes to the next arena, or its pages are returned for the sweeper to free. After a young collection, which does
+    /// not visit old objects, the chunk is quarantined; so it is if a concurrent marking may have missed a pointer
+    /// into it, because it was made and abandoned meanwhile.
     pub(crate) fn free_dead_chunk(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let quarantines =
@@ -137,9 +137,8 @@ impl Sweeper {
         Some(count)
     }
 
-    /// Frees a chunk that an arena gives up, so that no sweep finds it. If it `quarantines`, the chunk's memory is
-    /// released at once. No marking is under way. `promised` tells whether the program promised that nothing refers to
-    /// it.
+    /// Frees a chunk of an ended arena, so that no sweep finds it. If it `quarantines`, the chunk's memory is released
+    /// at once. No marking is under way. `promised` if the program promised that nothing refers to it.
     pub(super) fn free_chunk(&self, page: PageIndex, quarantines: bool, promised: bool) {
         if !self.take_large(page) {
             return;
@@ -298,8 +297,8 @@ impl Sweeper {
         released
     }
 
-    /// Bytes of chunks that `release_chunks` may make pages when it is called next: it could not yet, was not asked to, or is about
-    /// to be called, as mutators run before it is.
+    /// Bytes of chunks that the next `release_chunks` may turn into free pages: it could not yet, was not asked to, or
+    /// is about to be called, as mutators run before it is.
     pub(crate) fn reclaimable_chunk_bytes(&self) -> usize {
         let (spans, now, mut bytes) = (self.heap().spans(), self.heap().marks().full_cycle(), 0);
         let chunks = self.chunks().lock();
@@ -321,8 +320,8 @@ impl Sweeper {
 
     /// Takes the chunk in use that starts at a page, so that no sweep does.
     fn take_large(&self, page: PageIndex) -> bool {
-        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk that an arena has, nobody
-        // would put its start bit back, so this checks the state.
+        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk of an arena, no thread
+        // would set its start bit again, so this checks the state.
         let spans = self.heap().spans();
         spans.large().take(page)
             || self

@@ -116,8 +116,8 @@ impl Memory {
         unsafe { byte.write_volatile(0) };
     }
 
-    /// Puts the addresses of an arena chunk into quarantine and releases its memory. With `protected` nobody can read
-    /// there. Returns whether it reads as zeros afterwards: the kernel may decline.
+    /// Puts the addresses of an arena chunk into quarantine and releases its memory. With `protected`, any access
+    /// faults. Returns whether it reads as zeros afterwards: the kernel may decline.
     pub(crate) fn quarantine(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
         // SAFETY: no arena has the chunk.
         unsafe {
@@ -132,7 +132,7 @@ impl Memory {
     /// Ends the quarantine. Releases the memory once more, since a thread with a dangling pointer may have written
     /// there; false if the kernel declines this, or denies access.
     pub(crate) fn end_quarantine(&self, first: PageIndex, count: PageCount, protected: bool) -> bool {
-        // SAFETY: the chunk is nobody's.
+        // SAFETY: no thread owns the chunk.
         let released = unsafe { self.release(first, count) };
         released && (!protected || self.reserved.commit(bytes_of(first, count)).is_ok())
     }

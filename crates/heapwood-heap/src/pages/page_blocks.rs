@@ -18,8 +18,8 @@ pub(crate) struct PageBlocks {
     long: UnsafeCell<[LongCache<Bits48>; LONG]>,
 }
 
-/// The cache for pages beyond those taken, up to a bound: none, the blocks for spans, or the long caches for large
-/// objects.
+/// The cache for pages beyond those taken, with their most number: none, the blocks for spans, or the long caches for
+/// large objects.
 #[derive(Clone, Copy)]
 pub(crate) enum CacheTarget<'c> {
     Uncached,

@@ -30,7 +30,7 @@ const GROWTH_SHARE: usize = 16;
 const MOST_GROWTH: usize = (64 << 20) / PAGE_SIZE;
 /// Above this size (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be unneeded.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
-/// The first page is never used: a dangling pointer to the start of the range must not keep anything alive.
+/// The first page is never used: a dangling pointer to the start of the reservation must not keep an object alive.
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
@@ -54,8 +54,7 @@ pub(crate) struct PageHeap {
     pages: CachePadded<SharedPages<Bits48>>,
 }
 
-/// The right to grow a page heap, and to take pages under its limit. There is one, which the heap's owner keeps behind
-/// a lock.
+/// The right to grow a page heap, and to take pages under its limit. There is one, behind the central lock.
 pub(crate) struct GrowthToken {
     touched: FirstTouch,
 }
@@ -198,7 +197,7 @@ impl PageHeap {
         let step = (from.0 / GROWTH_SHARE).clamp(GROWTH, MOST_GROWTH);
         let mut more = (count.0 + skip).max(step).next_multiple_of(GROWTH).min(room);
         match self.commit(growth, from, PageIndex(from.0 + more)) {
-            // There may still be room for just the pages needed.
+            // There may still be room for exactly the pages needed.
             Err(_) if more > count.0 + skip => {
                 more = count.0 + skip;
                 self.commit(growth, from, PageIndex(from.0 + more))?;
@@ -269,9 +268,9 @@ impl PageHeap {
     fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
         let policy = ScavengePolicy { most, huge_pages: self.prefers_huge_pages() };
         // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
-        // keeps them back while they are being released.
+        // does not allocate them while they are being released.
         let release = |first: PageIndex, count: PageCount| unsafe {
-            // In a heap that has shrunk much, the tables go, too: they are all zeros for free pages.
+            // In a heap that has shrunk much, the tables are released, too: they are all zeros for free pages.
             if effort == Effort::Full && count == MOST_RELEASED {
                 self.spans.release(first, count);
                 self.marks.release(first.byte_offset(), count.bytes());

@@ -175,7 +175,7 @@ pub(crate) struct Central {
     sweep_from: u32,
     /// Large objects that start below this word have been swept.
     large_from: usize,
-    /// Sweep batches for all that are under way.
+    /// Threads that sweep batches for all.
     active_sweepers: usize,
     /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
     pages_wanted: bool,
@@ -437,12 +437,12 @@ impl Central {
         self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
     }
 
-    /// Begins to sweep batches for all.
+    /// Notes that this thread begins to sweep batches for all.
     pub(crate) fn begin_sweeping(&mut self) {
         self.active_sweepers += 1;
     }
 
-    /// Ends it.
+    /// Notes that it has ended.
     pub(crate) fn end_sweeping(&mut self) {
         self.active_sweepers -= 1;
     }

@@ -1,6 +1,6 @@
 //! Empty spans on their way back to the page allocator. Adjacent spans merge into one run, and runs are freed in
 //! batches, so that the page allocator's lock is taken once for many. Invariant: pushed pages belong to no span, and
-//! the next `give` returns them.
+//! the next `free_pages` frees them.
 
 use crate::pages::page_heap::PageHeap;
 use heapwood_pages::{PageCount, PageIndex};
@@ -35,7 +35,7 @@ impl<'h> EmptySpans<'h> {
         self.len += 1;
     }
 
-    /// Returns all pages to the page allocator.
+    /// Frees all pages.
     pub(super) fn give(&mut self) {
         if self.len == 0 {
             return;

@@ -96,7 +96,7 @@ impl Sweeper {
         self.clobber
     }
 
-    /// Whether chunks that arenas have given up are protected.
+    /// Whether freed arena chunks are protected.
     pub(crate) fn protects(&self) -> bool {
         self.protect
     }

@@ -326,8 +326,8 @@ impl Span {
         self.fresh.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it belongs to a mutator, or is about to. A span that was a mutator's when a cycle ended may seem so
-    /// until it is swept.
+    /// Whether it belongs to a mutator, or is about to. A span that a mutator had when a cycle ended may keep this
+    /// flag until it is swept.
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::Acquire) != 0
     }

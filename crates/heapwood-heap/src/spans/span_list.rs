@@ -136,8 +136,8 @@ impl SpanList {
         taken
     }
 
-    /// All its spans in order, each with whether batches and counts are right so far; the last one also tells whether
-    /// the length is.
+    /// All spans in order, each with whether batches and counts are correct so far; for the last one, this includes
+    /// the length.
     pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
         let (mut at, mut in_batch, mut seen) = (self.head, 0, 0);
         let mut batch = None;
