@@ -332,7 +332,7 @@ impl<G: Geometry> PageAllocator<G> {
             && let Some(bits) = self.chunks.get_mut(chunk)
             && bits.obstacle(place, count.0, true).is_none()
         {
-            bits.give(place, count.0);
+            bits.free(place, count.0);
             let new = bits.after_freed(place, count.0, self.tree.leaf(chunk));
             self.tree.freed(chunk, new);
             self.free += count.0;
@@ -348,7 +348,7 @@ impl<G: Geometry> PageAllocator<G> {
         let (first, count) = (first.0, count.0);
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
-                c.give(from, len);
+                c.free(from, len);
             }
         }
         self.summarize_ends(first, count, true);

@@ -28,7 +28,7 @@ impl<G: Geometry> PageAllocator<G> {
                     open.replace(chunk).into_iter().for_each(|before| self.summarize_freed(before));
                 }
                 if let Some(bits) = self.chunks.get_mut(chunk) {
-                    bits.give(from, len);
+                    bits.free(from, len);
                 }
             }
             freed += count.0;

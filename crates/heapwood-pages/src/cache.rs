@@ -203,7 +203,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         let (chunk, place) = (base.chunk::<G>().0, base.in_chunk::<G>());
         let Some(bits) = self.chunks.get_mut(chunk) else { return };
-        bits.give_word(place / 64, free, scavenged);
+        bits.free_word(place / 64, free, scavenged);
         let new = bits.summarize();
         self.tree.freed(chunk, new);
         self.free += ones(free);

@@ -100,7 +100,7 @@ impl<G: Geometry> Chunk<G> {
 
     /// Marks used pages as free; they may be resident.
     #[inline]
-    pub(crate) fn give(&mut self, first: usize, count: usize) {
+    pub(crate) fn free(&mut self, first: usize, count: usize) {
         let words = self.in_use.as_mut();
         for (word, mask) in pieces(first, count) {
             words[word] &= !mask;
@@ -128,7 +128,7 @@ impl<G: Geometry> Chunk<G> {
 
     /// Frees pages of one word; those in `without` are scavenged. All must be in use.
     #[inline]
-    pub(crate) fn give_word(&mut self, word: usize, pages: u64, without: u64) {
+    pub(crate) fn free_word(&mut self, word: usize, pages: u64, without: u64) {
         self.in_use.as_mut()[word] &= !pages;
         self.scavenged.as_mut()[word] |= without;
     }
@@ -164,12 +164,12 @@ impl<G: Geometry> Chunk<G> {
 
     /// Frees the pages that are free in `theirs` and in use here; returns the lowest, and the number of scavenged
     /// ones.
-    pub(crate) fn give_all_of(&mut self, theirs: &Self) -> (usize, usize) {
+    pub(crate) fn free_all_of(&mut self, theirs: &Self) -> (usize, usize) {
         let (mut first, mut without) = (Self::PAGES, 0);
         for (word, &in_use) in theirs.in_use.as_ref().iter().enumerate() {
             if in_use != u64::MAX {
                 let scavenged = theirs.scavenged.as_ref()[word] & !in_use;
-                self.give_word(word, !in_use, scavenged);
+                self.free_word(word, !in_use, scavenged);
                 without += ones(scavenged);
                 first = first.min(word * 64 + in_use.trailing_ones() as usize);
             }
@@ -487,13 +487,13 @@ mod tests {
             }
 
             let count = count.min(512 - first);
-            c.give(first, count);
+            c.free(first, count);
             prop_assert_eq!(c.take(first, count), 0);
             prop_assert!((first..first + count).all(|p| c.is_set(p)));
             let before = c.summarize();
             prop_assert_eq!(c.obstacle(first, count, true), None);
             prop_assert_eq!(c.obstacle(first, count, false), Some(Obstacle::WrongState(first)));
-            c.give(first, count);
+            c.free(first, count);
             prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
         }
 
@@ -518,7 +518,7 @@ mod tests {
             }
             for p in (0..4).filter(|&p| !free[p]) {
                 let mut after = c;
-                after.give(p, 1);
+                after.free(p, 1);
                 assert_eq!(after.after_freed(p, 1, c.summarize()), after.summarize());
             }
         }

@@ -135,7 +135,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         let chunk = base >> G::LOG_CHUNK_PAGES;
         let Some(bits) = self.chunks.get_mut(chunk) else { return };
-        let (first, scavenged) = bits.give_all_of(&theirs);
+        let (first, scavenged) = bits.free_all_of(&theirs);
         let new = bits.summarize();
         self.tree.freed(chunk, new);
         self.free += pages;

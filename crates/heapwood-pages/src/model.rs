@@ -37,7 +37,7 @@ impl World {
             let mut cache = PageCache::EMPTY;
             let run = world.take(&mut cache, touched, FIRST);
             world.pages.flush(&mut cache);
-            world.give(run, FIRST);
+            world.free(run, FIRST);
         }
         world
     }
@@ -57,7 +57,7 @@ impl World {
         run
     }
 
-    fn give(&self, run: PageRun, who: u32) {
+    fn free(&self, run: PageRun, who: u32) {
         self.change_owner(run.first, run.count, who, NOBODY);
         self.pages.free(run.first, run.count).unwrap();
     }
@@ -100,17 +100,17 @@ fn a_cache_changes_hands() {
             theirs.pages.flush(&mut cache);
             // Flushed pages are no longer in this cache.
             let two = theirs.take(&mut cache, 2, SECOND);
-            theirs.give(one, SECOND);
-            theirs.give(two, SECOND);
+            theirs.free(one, SECOND);
+            theirs.free(two, SECOND);
             theirs.pages.flush(&mut cache);
         });
         let mut cache = PageCache::EMPTY;
         let one = world.take(&mut cache, 3, FIRST);
         // The last page of the block is returned as the cache moves.
         let two = world.take(&mut cache, 2, FIRST);
-        world.give(one, FIRST);
+        world.free(one, FIRST);
         world.pages.flush(&mut cache);
-        world.give(two, FIRST);
+        world.free(two, FIRST);
         other.join().unwrap();
         world.check_left();
     });
@@ -123,9 +123,9 @@ fn release_races_allocation(taken: bool) {
     let mut cache = PageCache::EMPTY;
     // From the cache, which may hold a whole chunk; and a run that must be two of a chunk's four pages.
     let (one, two) = (world.take(&mut cache, 1, FIRST), world.take(&mut cache, 2, FIRST));
-    world.give(one, FIRST);
+    world.free(one, FIRST);
     world.pages.flush(&mut cache);
-    world.give(two, FIRST);
+    world.free(two, FIRST);
     scavenger.join().unwrap();
     world.check_left();
 }
@@ -151,7 +151,7 @@ fn a_note_goes_while_another_comes(come_back: fn(&World, &mut PageCache)) {
     come_back(&world, &mut cache);
     scavenger.join().unwrap();
     world.pages.flush(&mut cache);
-    world.give(one, FIRST);
+    world.free(one, FIRST);
     world.check_left();
 }
 
@@ -160,7 +160,7 @@ fn a_note_goes_while_a_free_makes_another() {
     model(4, || {
         a_note_goes_while_another_comes(|world, cache| {
             let rest = world.take(cache, 3, FIRST);
-            world.give(rest, FIRST);
+            world.free(rest, FIRST);
         })
     });
 }
@@ -177,7 +177,7 @@ fn a_note_goes_while_a_change_of_block_makes_another() {
             let next = world.take(cache, 4, FIRST);
             // Scavenged pages, which the scavenger skips.
             assert_eq!(next.first, PageIndex(4));
-            world.give(next, FIRST);
+            world.free(next, FIRST);
         })
     });
 }
@@ -204,14 +204,14 @@ fn two_mutators_and_a_scavenger() {
         let other = thread::spawn(move || {
             let mut cache = PageCache::EMPTY;
             let one = theirs.take(&mut cache, 1, SECOND);
-            theirs.give(one, SECOND);
+            theirs.free(one, SECOND);
             theirs.pages.flush(&mut cache);
         });
         let scavenger = thread::spawn(move || its.scavenge(true));
         let mut cache = PageCache::EMPTY;
         let one = world.take(&mut cache, 1, FIRST);
         world.pages.flush(&mut cache);
-        world.give(one, FIRST);
+        world.free(one, FIRST);
         other.join().unwrap();
         scavenger.join().unwrap();
         world.check_left();

@@ -81,7 +81,7 @@ impl<G: Geometry> PageAllocator<G> {
         let PendingRelease { first, count, .. } = release;
         let (chunk, place) = (first.chunk::<G>().0, first.in_chunk::<G>());
         if let Some(bits) = self.chunks.get_mut(chunk) {
-            bits.give(place, count.0);
+            bits.free(place, count.0);
             if released {
                 bits.mark_scavenged(place, count.0);
                 self.scavenged += count.0;

@@ -127,7 +127,7 @@ impl<G: Geometry> PageAllocator<G> {
             let exists = !(in_use[word] & scavenged[word]);
             let (free, _) = bits.take_word(word);
             let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
-            bits.give_word(word, back, without);
+            bits.free_word(word, back, without);
             taken += (exists & in_use[word]).count_ones() as usize;
             resident += (back & !without).count_ones() as usize;
         }

@@ -33,11 +33,11 @@ fn used(pages: usize) -> SharedPages<Bits48> {
 /// Pages of which these are free and have memory, and the others are in use.
 fn free(pages: usize, ranges: &[(usize, usize)]) -> SharedPages<Bits48> {
     let shared = used(pages);
-    give(&shared, ranges);
+    free_ranges(&shared, ranges);
     shared
 }
 
-fn give(pages: &SharedPages<Bits48>, ranges: &[(usize, usize)]) {
+fn free_ranges(pages: &SharedPages<Bits48>, ranges: &[(usize, usize)]) {
     for &(first, count) in ranges {
         pages.free(PageIndex(first), PageCount(count)).unwrap();
     }
@@ -203,7 +203,7 @@ fn a_chunk_that_was_dense_rests_for_two_cycles() {
     for passed in [0, 1, 2, 5] {
         let pages = used(512);
         (0..passed).for_each(|_| pages.new_cycle());
-        give(&pages, &[(100, 200)]);
+        free_ranges(&pages, &[(100, 200)]);
         assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None, "in the cycle in which it was dense");
         pages.new_cycle();
         assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None, "in the next");
@@ -221,16 +221,16 @@ fn a_chunk_that_was_dense_rests_for_two_cycles() {
 #[test]
 fn more_frees_neither_shorten_nor_lengthen_the_rest() {
     let pages = free(512, &[(100, 200)]);
-    give(&pages, &[(300, 10)]);
+    free_ranges(&pages, &[(300, 10)]);
     assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
     pages.new_cycle();
     // It is not dense any more, but was in the cycle before.
-    give(&pages, &[(310, 10)]);
+    free_ranges(&pages, &[(310, 10)]);
     assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
-    give(&pages, &[(320, 10)]);
+    free_ranges(&pages, &[(320, 10)]);
     assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
     pages.new_cycle();
-    give(&pages, &[(330, 10)]);
+    free_ranges(&pages, &[(330, 10)]);
     assert_eq!(release(&pages, Effort::Gentle, RUNS, true), Some((100, 240)));
 }
 
@@ -251,17 +251,17 @@ fn a_chunk_that_is_dense_again_rests_again() {
 #[test]
 fn a_chunk_that_rests_does_not_hide_those_below() {
     let pages = used(1536);
-    give(&pages, &[(0, 200), (512, 200)]);
+    free_ranges(&pages, &[(0, 200), (512, 200)]);
     (0..2).for_each(|_| pages.new_cycle());
     // The highest was dense just now, the middle one is dense for a moment, the lowest has long been half empty.
-    give(&pages, &[(1024, 200)]);
+    free_ranges(&pages, &[(1024, 200)]);
     let mut cache = PageCache::EMPTY;
     let lowest = pages.allocate(&mut cache, PageCount(200)).unwrap();
     let middle = pages.allocate(&mut cache, PageCount(190)).unwrap();
     assert_eq!((lowest.first.0, middle.first.0), (0, 512));
-    give(&pages, &[(0, 100)]);
+    free_ranges(&pages, &[(0, 100)]);
     (0..2).for_each(|_| pages.new_cycle());
-    give(&pages, &[(1224, 1)]);
+    free_ranges(&pages, &[(1224, 1)]);
     let offered = all(&pages, Effort::Gentle, RUNS);
     assert_eq!(offered, [(1024, 201), (0, 100)]);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(702, 10)]);
@@ -302,7 +302,7 @@ fn what_is_in_use_or_cached_is_never_offered() {
     // As it is flushed the cache's pages are offered, and only those.
     pages.flush(&mut cache);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(1, 63)]);
-    give(&pages, &[(0, 1), (64, 100)]);
+    free_ranges(&pages, &[(0, 1), (64, 100)]);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(64, 100), (0, 1)]);
     assert_eq!(pages.stats().scavenged.0, 512);
 }
@@ -328,11 +328,11 @@ fn freed_pages_and_fresh_ones_of_a_cache_are_told_apart() {
         pages.allocate(&mut cache, PageCount(1)).unwrap();
     }
     // Freed while the rest of the block is cached, it does not go to the cache.
-    give(&pages, &[(1, 1)]);
+    free_ranges(&pages, &[(1, 1)]);
     assert_eq!(cache.get(PageIndex(1)), None);
     pages.flush(&mut cache);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(1, 1)]);
-    give(&pages, &[(0, 1), (2, 1)]);
+    free_ranges(&pages, &[(0, 1), (2, 1)]);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(2, 1), (0, 1)]);
 }
 
@@ -362,7 +362,7 @@ fn a_page_that_was_released_and_used_again_is_offered_again() {
         let run = pages.allocate(&mut PageCache::default(), PageCount(20)).unwrap();
         assert_eq!((run.first.0, run.scavenged.0), (200, 20));
         assert_eq!(all(&pages, Effort::Full, RUNS), []);
-        give(&pages, &[(200, 20)]);
+        free_ranges(&pages, &[(200, 20)]);
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) enum ArenaChunkState {
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
-const GIVEN_UP: u8 = 8;
+const ABANDONED: u8 = 8;
 const PROTECTED: u8 = 16;
 
 /// An arena chunk, by its descriptor. The links to batches of a span of cells hold its ends here.
@@ -160,11 +160,11 @@ impl<'s> ArenaChunk<'s> {
 
     /// Notes that its arena was closed or emptied during a marking that began before the chunk was made.
     pub(super) fn note_abandoned(self) {
-        self.set_flag(GIVEN_UP);
+        self.set_flag(ABANDONED);
     }
 
     pub(super) fn is_abandoned(self) -> bool {
-        self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
+        self.0.flags().load(Ordering::Relaxed) & ABANDONED != 0
     }
 
     /// It cannot be read or written while it is quarantined.

@@ -29,14 +29,14 @@ impl<'h> EmptySpans<'h> {
             return;
         }
         if self.len == self.runs.len() {
-            self.give();
+            self.free_pages();
         }
         self.runs[self.len] = (first, count);
         self.len += 1;
     }
 
     /// Frees all pages.
-    pub(super) fn give(&mut self) {
+    pub(super) fn free_pages(&mut self) {
         if self.len == 0 {
             return;
         }

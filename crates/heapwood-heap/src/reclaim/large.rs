@@ -144,7 +144,7 @@ impl Sweeper {
         let pages = self.unmake_large(page);
         let mut empty = EmptySpans::new(self.heap());
         empty.push(page, pages);
-        empty.give();
+        empty.free_pages();
         Some(pages)
     }
 

@@ -328,7 +328,7 @@ impl Sweeper {
         for (sweep_batch, result) in sweep_batches.into_iter().flatten().zip(&mut results) {
             timer.swept(self.run_sweep_batch(sweep_batch, result, &mut empty));
         }
-        empty.give();
+        empty.free_pages();
         let swept = timer.recovered();
         let mut central = self.lock();
         results.into_iter().for_each(|result| self.return_swept(&mut central, result));
@@ -351,7 +351,7 @@ impl Sweeper {
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut result = SweptSpans::default();
         timer.swept(self.run_sweep_batch(sweep_batch, &mut result, &mut empty));
-        empty.give();
+        empty.free_pages();
         (result, timer.recovered())
     }
 
