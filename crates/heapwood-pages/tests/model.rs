@@ -6,7 +6,7 @@ use common::play::{Step, play, replay};
 use heapwood_pages::{Bits32, Bits48, Tiny};
 use proptest::prelude::*;
 
-/// Steps over a window whose sizes are mostly small, sometimes several chunks.
+/// Steps over a reservation, mostly of small sizes, sometimes of several chunks.
 fn steps(reservation: usize, chunk: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
     let page = 0..reservation + 2;
     let count = prop_oneof![

@@ -1,4 +1,4 @@
-//! The kernel refuses each request in turn: an error, nothing changed, and the next call works.
+//! The kernel refuses each request in turn. Each refusal is an error and changes nothing, and the next call works.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn faulty() -> &'static Faulty {
 
 fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
-    // How many requests it takes when all are granted.
+    // The number of requests if all are granted.
     let mut plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests();
     assert!(of_new >= G::LEVELS, "each level has an array");
@@ -32,7 +32,7 @@ fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
         let before = kernel.requests();
         plain.grow(PageIndex(first), PageCount(count)).unwrap();
         let of_grow = kernel.requests() - before;
-        // A refused grow may keep what it had committed, so each later one gets a request further.
+        // A refused grow may keep what it has committed, so each attempt gets one request further.
         let mut refusals = 0;
         loop {
             let state = seen(&pages);
@@ -41,7 +41,7 @@ fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
             let asked = kernel.requests() - asked;
             kernel.relent();
             if asked == 0 {
-                // Everything was there already.
+                // Everything was committed already.
                 result.unwrap();
                 break;
             }
@@ -50,7 +50,7 @@ fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
             assert_eq!(seen(&pages), state);
             pages.is_valid().unwrap();
             refusals += 1;
-            // Let one more request through than were granted so far.
+            // Grants one more request than before.
             kernel.refuse(1);
             let result = pages.grow(PageIndex(first), PageCount(count));
             kernel.relent();
@@ -103,7 +103,7 @@ fn the_error_says_what_was_refused() {
     assert!(text.contains("page 4242") && text.contains("refused to commit"), "{text}");
 }
 
-/// The same with an index beside the allocator, which asks for memory of its own, before the allocator does.
+/// The same with a scavenge index, which requests memory before the allocator does.
 fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
     let before = kernel.requests();
@@ -121,7 +121,7 @@ fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usiz
     }
     kernel.relent();
 
-    // Each turn in fresh tables, so that each request of a grow is refused as the only one.
+    // Fresh tables for each turn, so that each request of a grow is the only one refused.
     for (region, &(first, count)) in regions.iter().enumerate() {
         let (first, count) = (PageIndex(first), PageCount(count));
         let mut turn = 0;
@@ -141,7 +141,7 @@ fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usiz
             assert_eq!((page, cause.request), (first, Request::Commit));
             assert_eq!(pages.with(seen), state, "request {turn}");
             pages.is_valid().unwrap();
-            // There is nothing to release where nothing was added, nor anything to hand out.
+            // Without pages there is nothing to release, and nothing to allocate.
             let policy = ScavengePolicy { most: count, huge_pages: true };
             assert_eq!(pages.scavenge(Effort::Full, policy, |_, _| panic!("offered")), None);
             pages.grow(first, count).unwrap();
@@ -150,7 +150,7 @@ fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usiz
             assert_eq!(pages.stats().free, PageCount(free), "the next call works");
             turn += 1;
         }
-        // The first region asks for the index and for every array of the allocator.
+        // The first region requests memory for the index and for every array of the allocator.
         assert!(region > 0 || turn == of_new, "{turn} requests");
     }
 }

@@ -1,5 +1,5 @@
-//! Samples: an allocator made from one is in the same state, behaves in the same way and gives the same snapshot; snapshots
-//! that contradict themselves are refused with the chunk at fault.
+//! Snapshots: an allocator made from one has the same state and behaviour, and the same snapshot. Contradictory
+//! snapshots are refused with the chunk at fault.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
@@ -18,7 +18,7 @@ fn lived_in<G: Geometry>(reservation: usize, steps: &[(u8, usize, usize)]) -> Sh
         match what {
             0 => drop(pages.grow(first, count)),
             1 => drop(pages.allocate(&mut cache, count)),
-            // What a cache holds looks as if it were in use.
+            // Cached pages look as if they were in use.
             2 if (first.0..first.0 + count.0).any(|page| cache.get(PageIndex(page)).is_some()) => {}
             2 => drop(pages.free(first, count)),
             3 => drop(pages.scavenge(Effort::Full, policy, |_, _| true)),

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reserved_committed_and_given_back() {
+    fn reserved_committed_and_released() {
         let len = 8 << 20;
         let base = SYSTEM.reserve(len, 4 << 20).unwrap();
         assert_eq!(base % (4 << 20), 0);

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_array_gives_back_reads_as_zeros() {
+    fn released_elements_read_as_zeros() {
         for page in [crate::LEAST_KERNEL_PAGE, 64 << 10] {
             let a = MappedArray::<u64>::new(coarse(page), 3 * page / 8 - 5).unwrap();
             a.commit(0..a.len()).unwrap();

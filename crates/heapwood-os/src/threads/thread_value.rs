@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_its_own_and_tells_when_it_ends() {
+    fn each_thread_has_its_own_and_its_destructor_runs() {
         assert!(VALUE.get().is_null());
         let threads: Vec<_> = (1..=4usize)
             .map(|n| {

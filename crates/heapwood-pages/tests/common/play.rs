@@ -1,26 +1,25 @@
-//! Steps done to an allocator and to its model, by the tests and by the fuzz target `pages`: a page has a state in the
-//! model, and everything is found by looking at pages one by one. Invariant: after each step both are the same, and one
-//! that failed has changed nothing.
+//! Steps on an allocator and its model, for the tests and for the fuzz target `pages`. The model has a state for each
+//! page, and searches page by page. Invariant: after each step both agree, and a failed step has changed nothing.
 
 use super::{Model, State, check, new, seen};
 use heapwood_pages::{
     AllocateError, Bits32, Bits48, ClaimError, FreeError, Geometry, GrowError, PageCount, PageIndex, Tiny,
 };
 
-/// What is done to an allocator.
+/// A step on an allocator.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Grow(usize, usize),
     Allocate(usize),
-    /// Pages that begin at a multiple of their number.
+    /// Allocates pages that begin at a multiple of their number.
     Aligned(usize),
     Free(usize, usize),
     Claim(usize, usize),
-    /// Frees all used pages directly around a page.
+    /// Frees all used pages around a page.
     FreeRun(usize),
 }
 
-/// Does the steps to an allocator and to the model, and compares both after each.
+/// Performs the steps on an allocator and the model, and compares both after each.
 pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Item = Step>) {
     let mut pages = new::<G>(reservation);
     let mut model = Model::new(reservation);
@@ -116,12 +115,12 @@ pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Ite
     }
 }
 
-/// Does what bytes say: the first chooses the geometry and the window; then each step takes five.
+/// Performs the steps that bytes encode: the first chooses the geometry and the reservation; each step takes five.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]) as usize;
     let steps = |reservation: usize| {
-        // Most sizes are small; the top bits of a size make it larger, and one step in a window's reach too large.
+        // Most sizes are small; the top bits of a size enlarge it, sometimes beyond the reservation.
         let count = move |n: usize| if n >> 14 == 3 { n % (reservation + 2) } else { (n & 63) >> (n >> 14) };
         data.chunks_exact(5).map(move |bytes| {
             let (page, count) = (number(&bytes[1..]) % (reservation + 2), count(number(&bytes[3..])));
