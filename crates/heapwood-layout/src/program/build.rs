@@ -6,8 +6,8 @@
 //! ```
 //! use heapwood_layout::program::{Builder, Program, ProgramBuf};
 //!
-//! // struct Grid { name: *Name, size: [usize; 3], rows: [[Cell; 300]; 200] }, struct Cell { kind: usize, item: *Item
-//! }
+//! // struct Cell { kind: usize, item: *Item }
+//! // struct Grid { name: *Name, size: [usize; 3], rows: [[Cell; 300]; 200] }
 //! const CELL: Builder<16> = Builder::new().scalars(1).pointer();
 //! const ROW: Builder<16> = Builder::new().array(CELL.body(), 2, 300);
 //! const GRID: ProgramBuf<32> = Builder::new().pointer().scalars(3).array(ROW.body(), 600, 200).finish();
