@@ -16,12 +16,12 @@ struct Room {
     cgroup: Option<u64>,
     /// `ulimit -v`.
     address_space: Option<u64>,
-    /// The window that was asked for.
+    /// The reservation that was asked for.
     reserve: Option<usize>,
 }
 
 /// Refuses what cannot be held here even once: by the machine, by the control groups of this process, or by a heap with
-/// this window, or the usual one, in the address space of this process.
+/// this reservation, or the usual one, in the address space of this process.
 pub(crate) fn check_size(
     workload: &Workload,
     size: Size,

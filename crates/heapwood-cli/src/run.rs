@@ -66,7 +66,7 @@ fn no_heap(why: HeapError) -> CommandError {
             "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
              proc /proc first",
         ),
-        // Below the smallest window there is nothing to ask for.
+        // No smaller reservation is possible.
         HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_RESERVATION => {
             CommandError::run(format!("{e} (--address-space SIZE)"))
         }
