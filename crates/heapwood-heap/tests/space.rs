@@ -253,7 +253,7 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     let conservative = heap.shape(32, TypeDescriptor::conservative(32).unwrap());
     let kept = heap.allocate(shape, 32).unwrap();
     let kept_too = heap.allocate(conservative, 32).unwrap();
-    // A value of 300 words; the same after a header; and one of which a cell of that size holds two.
+    // A value of 300 words; the same after a header; and one that fits twice into a cell of that size.
     let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
         let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
         let program = heap.space.layouts().register_program(program.program()).unwrap();
@@ -608,7 +608,7 @@ fn cached_pages_are_used_before_an_object_is_refused() {
 /// A child forked while the parent's background thread released memory has no such thread. That release never ends in
 /// the child, and no thread may wait for it forever.
 #[test]
-fn a_release_that_never_ends_keeps_nobody_waiting() {
+fn a_release_that_never_ends_blocks_no_thread() {
     let heap = Heap::new(CONFIG);
     let (shape, bytes) = (ShapeId::no_pointers(None), 3 << 20);
     heap.allocate(shape, bytes).unwrap();

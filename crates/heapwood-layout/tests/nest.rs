@@ -296,7 +296,7 @@ proptest! {
             Ok(nest) => agrees(nest, &bits, seed),
             Err(NestError { at, kind: NestErrorKind::TooManyNodes { room: said } }) => {
                 prop_assert!(said == room && at < program.len());
-                prop_assert!(room < 10_000, "so many nodes suffice for so few instructions");
+                prop_assert!(room < 10_000, "10 000 nodes suffice for these few instructions");
             }
             Err(error) => prop_assert_eq!(error.kind, NestErrorKind::TooDeep),
         }

@@ -56,7 +56,7 @@ pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<It
 impl<G: Geometry> PageAllocator<G> {
     const CHUNK_PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
-    /// Reserves the tables for a reservation of `reservation` pages, of which none exists yet.
+    /// Reserves the tables for a reservation of `reservation` pages. No page exists yet.
     ///
     /// # Errors
     /// The reservation is larger than the geometry allows, or the kernel refuses address space.

@@ -18,7 +18,7 @@ unsafe impl<G: Geometry> Zeroed for Chunk<G> {}
 /// The most granules of an array: few enough to keep their bits beside the array.
 const GRANULES: usize = 512;
 
-/// An array of which only committed granules exist. A granule is at least a smallest kernel page; a larger kernel page
+/// An array whose committed granules alone exist. A granule is at least a smallest kernel page; a larger kernel page
 /// is committed with its first granule.
 ///
 /// Invariant: where a granule's bit is set, all its elements lie inside the array and are committed.

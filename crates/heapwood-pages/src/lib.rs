@@ -35,7 +35,7 @@
 //! ```
 //! use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCount, PageIndex};
 //!
-//! // A reservation of 1 GiB, of which 16 MiB exist so far, in two parts.
+//! // A reservation of 1 GiB. So far 16 MiB of it exist, in two parts.
 //! let reservation = PageCount::from_bytes(1 << 30);
 //! let mut pages = PageAllocator::<Bits48>::new(&heapwood_os::SYSTEM, reservation)?;
 //! pages.grow(PageIndex(0), PageCount(1024))?;
@@ -68,7 +68,7 @@ mod inspect;
 mod lazy_array;
 pub mod long_cache;
 #[cfg(all(test, loom))]
-#[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
+#[allow(unsafe_code, reason = "memory on the model's heap, released explicitly")]
 mod model;
 pub mod paced_work;
 pub mod page;

@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// A world of `pages` free pages, of which the lowest `touched` are resident.
+    /// A world of `pages` free pages. The lowest `touched` are resident.
     fn new(pages: usize, touched: usize) -> Self {
         let world = World {
             pages: SharedPages::new(&SYSTEM, PageCount(pages)).unwrap(),

@@ -98,7 +98,7 @@ pub enum Effort {
 }
 
 impl<G: Geometry> SharedPages<G> {
-    /// Reserves the tables for a reservation of `reservation` pages, of which none exists yet.
+    /// Reserves the tables for a reservation of `reservation` pages. No page exists yet.
     ///
     /// # Errors
     /// As [`PageAllocator::new`].

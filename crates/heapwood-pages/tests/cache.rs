@@ -105,7 +105,7 @@ fn first_and_last_page_of_the_address_space() {
     assert_eq!((cache.base(), cache.is_empty()), (PageIndex(ALL - 64), true));
     let none = AllocateError::NoRun { asked: PageCount(1), free: PageCount(0) };
     assert_eq!(pages.allocate_into(&mut cache, PageCount(1)), Err(none));
-    // The whole last block, of which one page is in use.
+    // The whole last block, with one page in use.
     pages.grow(PageIndex(ALL - 64), PageCount(63)).unwrap();
     assert_eq!(into(&mut pages, &mut cache, MOST), ALL - 64);
     assert_eq!(cached(&cache), (ALL - 64 + MOST..ALL - 1).collect::<Vec<_>>());

@@ -30,7 +30,7 @@ fn used(pages: usize) -> SharedPages<Bits48> {
     shared
 }
 
-/// Pages of which these are free and resident, and the others in use.
+/// Pages in use, except these, which are free and resident.
 fn free(pages: usize, ranges: &[(usize, usize)]) -> SharedPages<Bits48> {
     let shared = used(pages);
     free_ranges(&shared, ranges);

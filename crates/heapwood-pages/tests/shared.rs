@@ -187,7 +187,7 @@ impl<G: Geometry> Both<G> {
                 taken.iter_mut().for_each(|state| {
                     assert!(
                         state.is_free() || matches!(state, Cached(c, _) if *c == cache),
-                        "handed out twice"
+                        "allocated twice"
                     );
                     *state = Used;
                 });

@@ -78,7 +78,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Touches the first huge page between these pages, by which the heap has grown and none of which is used yet.
+    /// Touches the first huge page between these pages, by which the heap has grown. None of them is used yet.
     /// Returns the nanoseconds of this thread's time; waiting for other threads does not count.
     fn touch_huge(&self, from: PageIndex, end: PageIndex) -> u64 {
         let count = PageCount(end.0 - from.0);

@@ -230,7 +230,7 @@ impl Sink<'_> {
         self.held = word & low(self.used);
     }
 
-    /// 1 to 64 bits from `at` on, of which the last is in a full word.
+    /// 1 to 64 bits from `at` on; the last is in a full word.
     #[inline(always)]
     fn bits_at(&self, at: usize, count: u32) -> u64 {
         let (word, shift) = (at / 64, (at % 64) as u32);
@@ -321,7 +321,7 @@ fn repeat_many(
             sink.at += words;
             break;
         }
-        // Each word is joined from two, the later of which must not be written in this loop.
+        // Each word is joined from two; the later one must not be written in this loop.
         let count = words.min(back - 1);
         let (full, free) = sink.out.split_at_mut(sink.at);
         let from = &full[full.len() - back..][..count + 1];

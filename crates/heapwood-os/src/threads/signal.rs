@@ -71,10 +71,10 @@ pub const USUAL: c_int = libc::SIGURG;
 /// The greatest signal number.
 pub const LAST: c_int = 64;
 /// Signals that the C library reserves for thread cancellation and changes of user.
-const OF_THE_C_LIBRARY: Range<c_int> = 32..34;
+const C_LIBRARY_SIGNALS: Range<c_int> = 32..34;
 
 /// Signals that an instruction raises in its own thread, and those that cannot be handled.
-const NOBODYS: [c_int; 9] = [
+const UNAVAILABLE: [c_int; 9] = [
     libc::SIGSEGV,
     libc::SIGBUS,
     libc::SIGFPE,
@@ -101,7 +101,7 @@ pub fn name(signal: c_int) -> Option<&'static str> {
 
 /// Whether a program may use a signal for its own purposes.
 pub fn is_free(signal: c_int) -> bool {
-    (1..=LAST).contains(&signal) && !OF_THE_C_LIBRARY.contains(&signal) && !NOBODYS.contains(&signal)
+    (1..=LAST).contains(&signal) && !C_LIBRARY_SIGNALS.contains(&signal) && !UNAVAILABLE.contains(&signal)
 }
 
 /// Whether the default action ignores the signal.
@@ -177,8 +177,8 @@ pub unsafe fn install(signal: c_int, handler: Handler) -> Result<Action, OsError
         action.sa_sigaction = handler as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | before.sa_flags & libc::SA_ONSTACK;
         libc::sigfillset(&mut action.sa_mask);
-        for nobodys in NOBODYS {
-            libc::sigdelset(&mut action.sa_mask, nobodys);
+        for unavailable in UNAVAILABLE {
+            libc::sigdelset(&mut action.sa_mask, unavailable);
         }
         match libc::sigaction(signal, &action, core::ptr::null_mut()) {
             0 => Ok(before),

@@ -23,7 +23,7 @@ pub type StartRoutine = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_vo
 const LONGEST_NAME: usize = 15;
 
 /// Signals that the library's threads do not block.
-const TAKEN: [c_int; 7] =
+const UNBLOCKED: [c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF];
 
 /// A started thread that must be joined.
@@ -167,7 +167,7 @@ fn block_signals() -> libc::sigset_t {
     unsafe {
         let (mut blocked, mut before) = (core::mem::zeroed(), core::mem::zeroed());
         libc::sigfillset(&mut blocked);
-        for signal in TAKEN {
+        for signal in UNBLOCKED {
             libc::sigdelset(&mut blocked, signal);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(status(number, "Name:"), "fifteen letters");
             let blocked = mask_of(number);
             for signal in 1..32 {
-                let open = TAKEN.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+                let open = UNBLOCKED.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
                 assert_eq!(blocked >> (signal - 1) & 1, !open as u64, "signal {signal} of {blocked:#x}");
             }
         });
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forked_child_starts_a_thread_though_nobody_lets_go_of_the_loaders_lock() {
+    fn a_forked_child_starts_a_thread_though_the_loaders_lock_is_never_released() {
         know_thread_locals();
         let shared = Shared::default();
         let there = (&raw const shared).expose_provenance();

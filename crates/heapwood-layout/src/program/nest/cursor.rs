@@ -6,7 +6,7 @@ use super::node::{MAX_DEPTH, Node, low};
 /// Adjacent pointers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// A few words, of which the first is a pointer.
+    /// A few words; the first is a pointer.
     Bits {
         /// The first word.
         word: u64,
