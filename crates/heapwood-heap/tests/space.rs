@@ -221,7 +221,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
 }
 
 #[test]
-fn what_was_marked_exists_and_nothing_else() {
+fn exactly_the_marked_objects_exist() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, false);
         play(CONFIG, seed, 4, false);
@@ -230,7 +230,7 @@ fn what_was_marked_exists_and_nothing_else() {
 }
 
 #[test]
-fn what_is_old_stays_until_a_full_collection() {
+fn old_objects_stay_until_a_full_collection() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, true);
         play(CONFIG, seed, 4, true);
@@ -247,7 +247,7 @@ fn the_same_with_clobbering_and_single_cells() {
 }
 
 #[test]
-fn cells_written_whole_are_not_zeroed_first_but_others_are() {
+fn only_cells_that_are_not_written_whole_are_zeroed() {
     let heap = Heap::new(SpaceConfig { clobber: true, ..CONFIG });
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     let conservative = heap.shape(32, TypeDescriptor::conservative(32).unwrap());
@@ -360,7 +360,7 @@ fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
 
 /// Review of the core, bug 7: the next mutator uses, without a charge, the cells that a leaving thread has not used.
 #[test]
-fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
+fn unused_cells_of_a_mutator_are_used_by_others_and_not_charged() {
     let heap = Heap::new(CONFIG);
     let shapes = [16, 48, 64].map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
     let mut all = std::collections::BTreeSet::new();

@@ -137,7 +137,7 @@ fn mistakes_are_refused() {
 }
 
 #[test]
-fn panics_say_what_to_do() {
+fn panics_name_a_remedy() {
     let said = |f: fn()| *catch_unwind(f).unwrap_err().downcast::<&'static str>().unwrap();
     let full = said(|| {
         Builder::<4>::new().pointers(1000).finish();
@@ -267,7 +267,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn builders_emit_what_was_added(ty in types()) {
+    fn builders_emit_the_added_words(ty in types()) {
         let built = ty.built();
         let program = built.finish();
         let expected = ty.unrolled();
@@ -278,7 +278,7 @@ proptest! {
     }
 
     #[test]
-    fn descriptions_emit_what_they_say(ty in types(), before in types()) {
+    fn descriptions_emit_their_types(ty in types(), before in types()) {
         let mut items = Vec::new();
         ty.items(&mut items);
         let mut all = before.built();
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_repeats_emit_what_they_say(list in instructions()) {
+    fn raw_repeats_emit_their_words(list in instructions()) {
         let mut all = Builder::<BYTES>::new();
         let mut expected: Vec<bool> = Vec::new();
         for one in &list {

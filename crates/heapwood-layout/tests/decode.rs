@@ -243,7 +243,7 @@ fn nothing_is_written_for_a_type_of_no_words() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_anything_is_written() {
+fn a_short_buffer_is_refused_before_anything_is_written() {
     let bytes = [0x01, 0x01, 0x81, 0x7f, 0x02, 0x03, 0x00];
     let program = Program::check(&bytes, 130).unwrap();
     for (len, start) in [(0, 0), (2, 0), (3, 63), (3, 64), (3, 1000), (3, usize::MAX - 100), (3, usize::MAX)]

@@ -135,7 +135,7 @@ fn message(refused: impl FnOnce() -> TypeMap + std::panic::UnwindSafe) -> String
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn errors_name_a_remedy() {
     let split = message(|| TypeMap::NO_POINTERS.with_field(4, TypeMap::POINTER));
     assert!(split.contains("multiple of 8") && split.contains("repr(packed)"), "{split}");
     let far = message(|| TypeMap::NO_POINTERS.with_field(2048, TypeMap::POINTER));

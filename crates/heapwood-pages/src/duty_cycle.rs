@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_kept_whatever_work_costs() {
+    fn the_share_is_kept_for_any_cost_of_work() {
         for work in [MS / 1000, MS, MS * 50] {
             let share = share(1.0, Duration::MAX, |_| work);
             assert!((0.0099..=0.0101).contains(&share), "{share}");

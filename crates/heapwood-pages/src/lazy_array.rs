@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn committing_asks_only_for_what_is_missing() {
+    fn committing_requests_only_missing_granules() {
         let kernel: &'static heapwood_os::testing::faulty::Faulty = Box::leak(Box::default());
         let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
         a.commit(512..1024).unwrap();

@@ -202,7 +202,7 @@ fn distant_regions_do_not_join() {
 }
 
 #[test]
-fn growing_twice_is_refused_whole() {
+fn growing_twice_is_refused() {
     let mut pages = new::<Bits48>(1 << 16);
     pages.grow(PageIndex(1000), PageCount(100)).unwrap();
     let state = seen(&pages);
@@ -219,7 +219,7 @@ fn growing_twice_is_refused_whole() {
 }
 
 #[test]
-fn freeing_wrongly_is_refused_whole() {
+fn invalid_frees_change_nothing() {
     let mut pages = fresh::<Bits48>(1 << 14);
     pages.allocate(PageCount(5000)).unwrap();
     pages.free(PageIndex(4000), PageCount(1)).unwrap();
@@ -262,7 +262,7 @@ fn exhaustion_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn the_hint_skips_what_is_full() {
+fn the_hint_skips_full_chunks() {
     let mut pages = fresh::<Bits48>(1 << 16);
     pages.allocate(PageCount(1 << 15)).unwrap();
     assert_eq!(pages.hint(), PageIndex(1 << 15));
@@ -279,7 +279,7 @@ fn the_hint_skips_what_is_full() {
 }
 
 #[test]
-fn the_tree_reaches_as_high_as_what_was_grown() {
+fn the_tree_covers_all_grown_pages() {
     // From one chunk on, each further part needs one more level, upwards and downwards; runs cross all of them.
     let chunk = 512;
     for down in [false, true] {

@@ -13,7 +13,7 @@ type Cache = LongCache<Bits48>;
 const MOST: usize = Cache::MOST.0;
 
 #[test]
-fn a_cache_takes_what_follows_the_first_run_that_is_long_enough() {
+fn a_cache_takes_the_pages_after_the_first_long_enough_run() {
     let mut pages = only_free(1024, &[(3, 4), (70, 20), (100, 30), (400, 60), (510, 2)]);
     let before = seen(&pages);
     let mut cache = Cache::default();

@@ -124,7 +124,7 @@ fn share(clock: &Stub, start: Duration) -> f64 {
 }
 
 #[test]
-fn what_is_free_above_what_is_kept_is_released_to_the_page() {
+fn free_memory_above_the_goal_is_released_to_the_page() {
     for keep in [0, 5_000, 9_000, 12_000, 16_384, 20_000] {
         let (pages, freed) = holes();
         let clock = Stub::new(|asked| asked);

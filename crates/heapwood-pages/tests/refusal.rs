@@ -95,7 +95,7 @@ fn allocating_and_freeing_ask_for_nothing() {
 }
 
 #[test]
-fn the_error_says_what_was_refused() {
+fn the_error_names_the_refused_request() {
     let kernel = faulty();
     let mut pages = PageAllocator::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     kernel.refuse(0);
@@ -162,7 +162,7 @@ fn each_request_of_shared_pages() {
 }
 
 #[test]
-fn what_cannot_be_added_asks_the_kernel_for_nothing() {
+fn an_invalid_range_makes_no_request() {
     let kernel = faulty();
     let pages = SharedPages::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(100), PageCount(10)).unwrap();

@@ -162,7 +162,7 @@ fn a_huge_page_with_one_page_in_use_is_split_after_whole_ones() {
 }
 
 #[test]
-fn a_huge_page_of_which_part_does_not_exist_is_not_whole() {
+fn an_incomplete_huge_page_is_not_whole() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(512)).unwrap();
     pages.grow(PageIndex(1), PageCount(511)).unwrap();
     let run = pages.allocate(&mut PageCache::default(), PageCount(511)).unwrap();
@@ -268,7 +268,7 @@ fn a_chunk_that_rests_does_not_hide_those_below() {
 }
 
 #[test]
-fn what_the_kernel_refuses_stays_releasable() {
+fn pages_that_the_kernel_refuses_stay_releasable() {
     for (effort, policy) in [(Effort::Full, RUNS), (Effort::Full, HUGE), (Effort::Gentle, RUNS)] {
         let pages = free(512, &[(0, 511)]);
         (0..3).for_each(|_| pages.new_cycle());
@@ -286,7 +286,7 @@ fn what_the_kernel_refuses_stays_releasable() {
 }
 
 #[test]
-fn what_is_in_use_or_cached_is_never_offered() {
+fn used_and_cached_pages_are_never_offered() {
     let pages = free(512, &[(0, 512)]);
     let mut cache = PageCache::EMPTY;
     // One page in use, 63 in the cache; and a run that bypassed the cache.

@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn distant_chunks_cost_what_they_hold() {
+fn a_snapshot_has_only_chunks_with_pages() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 31)).unwrap();
     pages.grow(PageIndex(100), PageCount(1000)).unwrap();
     pages.grow(PageIndex((1 << 31) - 700), PageCount(700)).unwrap();

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_has_a_small_p_value() {
+    fn a_difference_has_a_small_p_value() {
         let compare = |a: &[f64], b: &[f64]| Comparison::of(a.to_vec(), b.to_vec());
         let far = compare(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 9.0, 10.0, 12.0]);
         assert!(far.differs && far.n == 5 && (far.p.unwrap() - 2.0 / 252.0).abs() < 1e-4, "{far:?}");

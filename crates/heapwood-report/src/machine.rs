@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_what_the_kernel_says() {
+    fn memory_is_the_kernels_number() {
         let meminfo = "MemTotal:       8000000 kB\nMemAvailable:   7000000 kB\nHugePages_Total:       5\n";
         assert_eq!(meminfo_bytes(meminfo, "MemAvailable"), Some(7_000_000 << 10));
         assert_eq!(meminfo_bytes(meminfo, "Mem"), None);

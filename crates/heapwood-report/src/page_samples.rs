@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn a_written_sample_is_read_back() {
         let chunk = |index, in_use: u64, scavenged: u64| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: (0..8).map(|k| in_use.rotate_left(k)).collect(),

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_hold_what_was_put_in() {
+    fn entries_keep_their_fields() {
         for (kind, shape, back) in [
             (ScanKind::NoPointers, ShapeId::from_index(1), 0),
             (ScanKind::Trace, ShapeId::from_index(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),

@@ -170,7 +170,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn a_list_is_a_queue_whose_parts_change_hands() {
+    fn a_list_is_a_queue_whose_parts_move_between_lists() {
         const SPANS: usize = 600;
         let spans = Spans::new(&heapwood_os::SYSTEM, 1 << 30, PageCount(1024)).unwrap();
         spans.commit(PageIndex(0)..PageIndex(1024), false).unwrap();

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_last() {
+    fn the_error_is_printed_last() {
         let last = |bytes: &[u8]| describe(bytes).to_string().lines().last().unwrap().to_string();
         assert_eq!(last(&[]), "error: byte 0: the program ends without an end instruction (byte 00)");
         assert_eq!(

@@ -108,7 +108,7 @@ mod tests {
     use core::cell::Cell;
 
     #[test]
-    fn what_was_added_is_found_in_a_few_steps() {
+    fn numbers_are_found_in_a_few_steps() {
         let most = 200_000u32;
         let mut index = MappedIndex::new(&SYSTEM, most as usize).unwrap();
         let hash_of = |number: u32| hash([u64::from(number) * 16]);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_written_is_found() {
+    fn only_written_pages_are_found() {
         let size = SYSTEM.page_size();
         let memory = Reservation::new(&SYSTEM, PAGES * size, size).unwrap();
         memory.commit(0..memory.len()).unwrap();

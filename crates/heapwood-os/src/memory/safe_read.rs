@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_read() {
+    fn mapped_memory_is_read() {
         each_way(|way| {
             let (there, mut here) = (*b"some bytes", [0; 10]);
             assert_eq!(way(&raw const there as usize, &mut here), Some(10));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_read_and_nothing_faults() {
+    fn unmapped_memory_is_not_read_and_nothing_faults() {
         let page = SYSTEM.page_size();
         each_way(|way| {
             let mut buffer = vec![0; page];

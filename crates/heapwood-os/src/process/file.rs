@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_files_whatever_the_buffer() {
+    fn lines_are_the_files_for_any_buffer() {
         let text = "a\n\nbcd\nthis line is longer\nfour\nlast";
         let (path, name) = file("lines", text);
         for room in 1..40 {

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_outside_a_hole_are_whole_words() {
+    fn parts_outside_a_hole_are_whole_words() {
         let pieces =
             |range, hole| without(range, hole).map(|piece| (piece.start, piece.end)).collect::<Vec<_>>();
         assert_eq!(pieces(100..200, 0..0), [(104, 200)]);

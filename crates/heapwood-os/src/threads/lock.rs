@@ -201,7 +201,7 @@ mod model {
     use loom::sync::Arc;
 
     #[test]
-    fn what_is_locked_is_one_threads_at_a_time() {
+    fn one_thread_at_a_time_has_the_value() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
