@@ -57,7 +57,7 @@ impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no room for {} bytes in the heap's address range of {} bytes: ",
+            "no room for {} bytes in the heap's reservation of {} bytes: ",
             self.bytes, self.reservation
         )?;
         match self.ulimit {
@@ -78,7 +78,7 @@ impl fmt::Display for SpaceError {
             SpaceError::Memory { bytes, most } => {
                 write!(
                     f,
-                    "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
+                    "no room for {bytes} bytes in the {most} bytes that the heap may use: keep less alive"
                 )
             }
             SpaceError::ReservationFull(e) => e.fmt(f),
@@ -176,12 +176,12 @@ impl fmt::Display for ShapeError {
             ShapeError::TooMany => {
                 write!(
                     f,
-                    "more than {MAX_OWN_SHAPES} different layouts in one heap, where types of one size class and the \
-                     same pointers have one: let types share them"
+                    "more than {MAX_OWN_SHAPES} different layouts in one heap, although types of the same \
+                     size class and pointers share one: use fewer layouts"
                 )
             }
             ShapeError::Kernel(e) => e.fmt(f),
-            ShapeError::Program(e) => write!(f, "a type's program is not possible here: {e}"),
+            ShapeError::Program(e) => write!(f, "a type's program was not registered: {e}"),
         }
     }
 }
@@ -209,7 +209,7 @@ impl fmt::Display for RegisterProgramError {
             RegisterProgramError::TooMany => write!(
                 f,
                 "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
-                 of the loops that they are: let types share them"
+                 of their loops: use fewer programs"
             ),
             RegisterProgramError::Kernel(e) => e.fmt(f),
         }

@@ -77,11 +77,11 @@ impl BuildError {
                 panic!("a bit of a mask is set beyond the words that it describes: give `bits` a larger `n`")
             }
             BuildError::PadBackwards { .. } => panic!(
-                "more words were described than the element or the type is to have: give its size in words, padding \
+                "the element or the type has more words than its size: give its size in words, padding \
                  included"
             ),
             BuildError::RepeatOfMore { .. } => {
-                panic!("a repeat of more words than there are: repeat at most those")
+                panic!("a repeat of more words than exist: repeat fewer words")
             }
             BuildError::Overlap { .. } => {
                 panic!("two fields hold the same word: give their offsets in words, not in bytes")
@@ -98,15 +98,14 @@ impl fmt::Display for BuildError {
             }
             BuildError::TooManyWords { words, element, n } => write!(
                 f,
-                "{n} times {element} words after {words} others are more than the {MAX_WORDS} words that a type can \
-                 have"
+                "{n} times {element} words after {words} others exceed the largest type, which has {MAX_WORDS} words"
             ),
-            BuildError::TooManyBits { n } => write!(f, "{n} bits of mask were given, and can be at most 64"),
+            BuildError::TooManyBits { n } => write!(f, "the mask has {n} bits, and can have at most 64"),
             BuildError::BitBeyond { bit, n } => {
                 write!(f, "bit {bit} of the mask is set, but it describes only {n} words")
             }
             BuildError::PadBackwards { words, to } => {
-                write!(f, "{words} words were described, but the element or the type is to have only {to}")
+                write!(f, "the element or the type has {words} words, but a size of only {to}")
             }
             BuildError::RepeatOfMore { last, words } => {
                 write!(f, "a repeat of the last {last} words, but there are only {words}")

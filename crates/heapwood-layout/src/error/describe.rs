@@ -108,7 +108,7 @@ impl fmt::Display for Expected {
             Expected::Bracket => write!(f, "`]` after the number of elements"),
             Expected::End => write!(f, "the end: the type is complete"),
             Expected::LessNesting => {
-                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may lie in each other")
+                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may be nested")
             }
             Expected::FewerItems { room } => write!(f, "the end: there is room for {room} items only"),
         }

@@ -38,7 +38,7 @@ impl fmt::Display for NestErrorKind {
                 write!(f, "this repeat is one loop around {MAX_DEPTH}: no more are possible")
             }
             NestErrorKind::TooManyNodes { room } => {
-                write!(f, "the nodes up to here are more than the {room} that there is room for")
+                write!(f, "the nodes up to here exceed the {room} nodes of the buffer")
             }
         }
     }

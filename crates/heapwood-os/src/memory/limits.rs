@@ -58,7 +58,7 @@ impl Limits {
                 if self.no_overcommit {
                     write!(
                         f,
-                        "overcommit is off (vm.overcommit_memory is 2) and all memory is promised: raise \
+                        "overcommit is off (vm.overcommit_memory is 2) and all memory is committed: raise \
                          vm.overcommit_ratio, or give the heap a limit"
                     )
                 } else {
