@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_follow_memory_and_ulimit() {
+    fn reservations_follow_memory_and_ulimit() {
         assert_eq!(Config::usual_reservation(None, 24 << 30), 64 << 30);
         assert_eq!(Config::usual_reservation(None, 512 << 20), LEAST_RESERVATION);
         assert_eq!(Config::usual_reservation(None, u64::MAX), MAX_RESERVATION);

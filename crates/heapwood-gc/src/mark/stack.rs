@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_are_as_large_as_the_window_may_need() {
+    fn stacks_are_as_large_as_the_reservation_may_need() {
         let edges =
             |reservation| MarkStacks::usual(&heapwood_os::SYSTEM, reservation).unwrap().edges.memory.len();
         assert_eq!(edges(64 << 20), 1 << 20);
