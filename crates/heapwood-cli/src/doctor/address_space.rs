@@ -23,18 +23,18 @@ pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
     let usual = usual_reservation(None, physical);
     let Some(bytes) = limit else {
-        return Finding::ok(NAME, "none", format!("A heap reserves {} of addresses.", show(usual)));
+        return Finding::ok(NAME, "none", format!("A heap reserves {}.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
     let reservation = usual_reservation(limit, physical);
     if reservation >= usual {
-        return Finding::ok(NAME, found, format!("A heap still reserves {} of addresses.", show(usual)));
+        return Finding::ok(NAME, found, format!("A heap still reserves {}.", show(usual)));
     }
     let consequence = if bytes <= SMALLEST_RESERVATION {
         format!("No heap can be made: the smallest reservation has {}.", show(SMALLEST_RESERVATION))
     } else {
         format!(
-            "A heap reserves {} of addresses at most instead of {}, and cannot grow beyond it.",
+            "A heap reserves {} at most instead of {}, and cannot grow beyond it.",
             show(reservation),
             show(usual)
         )
