@@ -49,7 +49,8 @@ impl YoungPagesView {
         unsafe { &*self.entries.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
     }
 
-    /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had freed.
+    /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had
+    /// freed.
     ///
     /// # Safety
     /// 1. As for [`YoungPagesView::is_young_page`].
