@@ -359,7 +359,7 @@ const MOST_THREADS: usize = 256;
 /// A chunk of pages.
 const LEAST_HEAP: usize = 4 << 20;
 /// More than that no heap can have.
-const MOST_HEAP: usize = heapwood_heap::MAX_WINDOW;
+const MOST_HEAP: usize = heapwood_heap::MAX_RESERVATION;
 
 fn parse_heap(text: &str) -> Result<usize, String> {
     let bytes = parse_size(text)?;

@@ -68,7 +68,7 @@ mod tests {
     }
 
     pub(super) fn sample(chunks: Vec<ChunkSnapshot>) -> Snapshot {
-        Snapshot { window: PageCount(1 << 20), chunks }
+        Snapshot { reservation: PageCount(1 << 20), chunks }
     }
 
     /// Two chunks with free huge pages, and above them two in small pieces.

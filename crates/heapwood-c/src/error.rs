@@ -98,7 +98,7 @@ impl Error {
             Error::ArraySize(..) => Status::ELIMIT,
             Error::ArrayOfTraced => Status::EDESC,
             Error::Alloc(
-                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::Window { .. },
+                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::ReservationFull { .. },
             ) => Status::ELIMIT,
             Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Error::Misuse(_)

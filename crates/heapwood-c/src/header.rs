@@ -6,7 +6,7 @@ use crate::error_report::ErrorReport;
 use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
-use heapwood_gc::mutator::{BARRIER_OFFSET, BUMPS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
+use heapwood_gc::mutator::{BARRIER_OFFSET, BUFFERS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
 use heapwood_gc::{Frame, OPTIONS, STATISTICS};
 use heapwood_heap::{AllocBuffer, ArenaHeader, MAX_SHAPES};
 use std::fmt::Write as _;
@@ -75,7 +75,7 @@ fn the_frozen_prefix_is_the_same() {
         ("offsetof(hw_mutator, poll)", POLL_OFFSET),
         ("offsetof(hw_mutator, barrier)", BARRIER_OFFSET),
         ("offsetof(hw_mutator, frames)", FRAMES_OFFSET),
-        ("offsetof(hw_mutator, bumps)", BUMPS_OFFSET),
+        ("offsetof(hw_mutator, bumps)", BUFFERS_OFFSET),
         ("sizeof(hw_bump)", size_of::<AllocBuffer>()),
         ("HW_BUMPS", MAX_SHAPES),
         ("offsetof(hw_arena, cursor)", ArenaHeader::CURSOR_OFFSET),

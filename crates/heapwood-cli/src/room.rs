@@ -16,12 +16,12 @@ struct Room {
     cgroup: Option<u64>,
     /// `ulimit -v`.
     address_space: Option<u64>,
-    /// The window that was asked for.
+    /// The reservation that was asked for.
     reserve: Option<usize>,
 }
 
 /// Refuses what cannot be held here even once: by the machine, by the control groups of this process, or by a heap with
-/// this window, or the usual one, in the address space of this process.
+/// this reservation, or the usual one, in the address space of this process.
 pub(crate) fn check_size(
     workload: &Workload,
     size: Size,
@@ -71,15 +71,16 @@ impl Room {
             ));
         }
         match (reserve, address_space) {
-            (Some(window), _) if bytes > window as u128 => {
-                Some(format!("--address-space gives the heap {} of addresses: raise it", show(window as u64)))
-            }
+            (Some(reservation), _) if bytes > reservation as u128 => Some(format!(
+                "--address-space gives the heap {} of addresses: raise it",
+                show(reservation as u64)
+            )),
             (None, Some(most)) => {
-                let window = Config::usual_window(Some(most), machine) as u64;
-                (bytes > u128::from(window)).then(|| {
+                let reservation = Config::usual_reservation(Some(most), machine) as u64;
+                (bytes > u128::from(reservation)).then(|| {
                     format!(
                         "a heap gets {} of address space here: raise `ulimit -v`, which is {}",
-                        show(window),
+                        show(reservation),
                         show(most)
                     )
                 })
@@ -134,8 +135,8 @@ mod tests {
         let few = Room { address_space: Some(102_400_000), ..FREE };
         assert_eq!(said(few, 1 << 20), None);
         assert!(said(few, 156_000_000).unwrap().contains("raise `ulimit -v`"));
-        let window = Room { reserve: Some(16 << 20), ..FREE };
-        assert!(said(window, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
+        let reservation = Room { reserve: Some(16 << 20), ..FREE };
+        assert!(said(reservation, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
         // What was asked for is what a heap asks the kernel for, whatever the ulimit.
         assert_eq!(said(Room { reserve: Some(64 << 20), ..few }, 60 << 20), None);
     }

@@ -5,7 +5,7 @@ use crate::args::{Format, Run};
 use crate::figures::{self, Clock};
 use crate::room::check_size;
 use heapwood::{AllocError, Heap, HeapError};
-use heapwood_heap::MIN_WINDOW;
+use heapwood_heap::MIN_RESERVATION;
 use heapwood_os::Request;
 use heapwood_report::CommandError;
 use heapwood_report::legible::complain;
@@ -66,8 +66,8 @@ fn no_heap(why: HeapError) -> CommandError {
             "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
              proc /proc first",
         ),
-        // Below the smallest window there is nothing to ask for.
-        HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_WINDOW => {
+        // No smaller reservation is possible.
+        HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_RESERVATION => {
             CommandError::run(format!("{e} (--address-space SIZE)"))
         }
         _ => CommandError::run(why),
@@ -91,6 +91,6 @@ mod tests {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
         let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
         assert!(reserve(1 << 30).message.ends_with("(--address-space SIZE)"));
-        assert!(!reserve(MIN_WINDOW).message.contains("--address-space"));
+        assert!(!reserve(MIN_RESERVATION).message.contains("--address-space"));
     }
 }

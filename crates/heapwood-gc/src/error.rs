@@ -28,7 +28,7 @@ pub enum AllocError {
         arenas: ArenaBytes,
     },
     /// The reserved address space has no room of this size.
-    Window(NoRoom),
+    ReservationFull(NoRoom),
     /// The memory that the process may have is used up.
     Memory {
         /// The requested bytes.
@@ -146,7 +146,7 @@ impl fmt::Display for AllocError {
                 )?;
                 tell_room(f, *arenas, "raise it")
             }
-            AllocError::Window(e) => e.fmt(f),
+            AllocError::ReservationFull(e) => e.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
         }

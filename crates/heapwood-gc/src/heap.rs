@@ -30,7 +30,7 @@ pub use types::HeapTypes;
 use crate::background::Background;
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, MisuseError};
-use crate::heap::room::{Room, hold_margin, window};
+use crate::heap::room::{Room, hold_margin, reservation};
 use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
@@ -48,13 +48,13 @@ use crate::state::{State, StoreLog};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_heap::{Collection, MIN_WINDOW, Space, SpaceConfig, rounded_window};
+use heapwood_heap::{Collection, MIN_RESERVATION, Space, SpaceConfig, rounded_reservation};
 use heapwood_os::process::clock;
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 
 /// A small heap has room for fewer handles: one for each N bytes of its reservation.
-const WINDOW_BYTES_A_HANDLE: usize = 256;
+const RESERVATION_BYTES_A_HANDLE: usize = 256;
 
 /// A garbage-collected heap.
 #[repr(C)]
@@ -95,9 +95,9 @@ impl Drop for HeapBox {
         if self.heap.mutators() != 0 {
             return;
         }
-        let (verifies, used) = (self.heap.state.verifies(), self.heap.space().extent());
+        let (verifies, used) = (self.heap.state.verifies(), self.heap.space().committed_end());
         // SAFETY: the result is dropped after the heap.
-        let addresses = verifies.then(|| unsafe { self.heap.space().give_addresses_away() });
+        let addresses = verifies.then(|| unsafe { self.heap.space().detach_reservation() });
         // SAFETY: nobody uses the heap any more, and nothing below uses it.
         unsafe { ManuallyDrop::drop(&mut self.heap) };
         if let Some(addresses) = addresses {
@@ -119,11 +119,11 @@ impl Heap {
             explain_faults()?;
         }
         let room = Room::find(&config)?;
-        let mut window = rounded_window(window(&config));
+        let mut reservation = rounded_reservation(reservation(&config));
         loop {
-            match Self::in_window(kernel, config, room, window) {
+            match Self::in_reservation(kernel, config, room, reservation) {
                 Err(HeapError::Kernel(_)) if forget_ended() => {}
-                Err(HeapError::Kernel(_)) if window > MIN_WINDOW => window /= 2,
+                Err(HeapError::Kernel(_)) if reservation > MIN_RESERVATION => reservation /= 2,
                 done => return done,
             }
         }
@@ -131,12 +131,17 @@ impl Heap {
 
     /// Makes a heap with a reservation of this size. It makes all other reservations too, or fails, and leaves a margin
     /// of addresses for the program.
-    fn in_window(kernel: KernelRef, config: Config, room: Room, window: usize) -> Result<HeapBox, HeapError> {
+    fn in_reservation(
+        kernel: KernelRef,
+        config: Config,
+        room: Room,
+        reservation: usize,
+    ) -> Result<HeapBox, HeapError> {
         let margin = hold_margin(kernel)?;
         let space = Space::new(
             kernel,
             SpaceConfig {
-                window,
+                reservation,
                 most: room.most(),
                 limit: config.limit,
                 huge_pages: config.huge_pages,
@@ -145,16 +150,16 @@ impl Heap {
                 single_cells: config.stress,
             },
         )?;
-        let window = space.window_bytes();
+        let reservation = space.reservation_bytes();
         let pacer = GoalPacer::new(&config, room, clock::monotonic_ns());
         let goal = pacer.goal(0, 0, pacer.bounds(0));
-        let mut work = Work::new(Marking::new(kernel, &config, window)?, &config);
+        let mut work = Work::new(Marking::new(kernel, &config, reservation)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
-        let remembered = RememberedSet::new(kernel, window)?;
+        let remembered = RememberedSet::new(kernel, reservation)?;
         remembered.allow_stores(stores);
         space.set_budget(budget);
         space.set_goal(goal);
-        let roots = Roots::new(kernel, MAX_HANDLES.min(window / WINDOW_BYTES_A_HANDLE))?;
+        let roots = Roots::new(kernel, MAX_HANDLES.min(reservation / RESERVATION_BYTES_A_HANDLE))?;
         if config.library_roots {
             roots.use_libraries(kernel, true)?;
         }

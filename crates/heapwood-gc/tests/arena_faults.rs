@@ -40,7 +40,7 @@ fn signal_of_reading(address: usize) -> i32 {
 /// The mappings of the heap's addresses that are in use: how many there are, and how many bytes of them nobody can read.
 fn mappings(heap: &Heap) -> (usize, usize) {
     let base = heap.space().base().get();
-    let end = base + heap.space().extent();
+    let end = base + heap.space().committed_end();
     let text = std::fs::read_to_string("/proc/self/maps").unwrap();
     let parts = text.lines().filter_map(|line| {
         let (range, rest) = line.split_once(' ')?;

@@ -105,7 +105,8 @@ fn pointers_to_the_start_of_the_heap_keep_nothing() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
     let base = heap.space().base().get();
-    let words = [base, base + 8, base + heapwood_pages::PAGE_SIZE - 1, base + heap.space().extent() - 1, !0];
+    let words =
+        [base, base + 8, base + heapwood_pages::PAGE_SIZE - 1, base + heap.space().committed_end() - 1, !0];
     // SAFETY: the words outlive the root.
     let token = unsafe {
         heap.roots().add_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))

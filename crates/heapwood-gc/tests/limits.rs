@@ -113,7 +113,7 @@ fn one_object_above_the_limit_or_the_window() {
     let mutator = attach(&heap);
     for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
         let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
-        assert_eq!(error, AllocError::Window(NoRoom::new(bytes, 32 << 20)));
+        assert_eq!(error, AllocError::ReservationFull(NoRoom::new(bytes, 32 << 20)));
     }
     // The first page is never used.
     let all = pointer_free(&heap, (32 << 20) - heapwood_pages::PAGE_SIZE);
@@ -128,7 +128,7 @@ fn a_full_window_is_an_error_and_recovers() {
     let heap = heap(PRECISE.address_space(16 << 20).min_heap(1 << 30));
     for _ in 0..2 {
         let (made, error) = fill(&heap, node_type(&heap), true);
-        assert!(matches!(error, AllocError::Window(e) if e.window == 16 << 20), "{error}");
+        assert!(matches!(error, AllocError::ReservationFull(e) if e.reservation == 16 << 20), "{error}");
         assert!(made * 32 > 15 << 20, "{made} nodes");
     }
 }

@@ -324,7 +324,7 @@ fn child_keeps_a_wild_pointer() {
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, object);
         // A page in which no object has ever been.
-        put(object, 0, heap.space().base().get() + heap.space().extent() - 4096);
+        put(object, 0, heap.space().base().get() + heap.space().committed_end() - 4096);
         mutator.collect().unwrap();
     }
 }

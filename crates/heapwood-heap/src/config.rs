@@ -3,20 +3,20 @@
 use crate::arenas::protected::ProtectedChunks;
 
 /// The smallest reservation of a heap, in bytes.
-pub const MIN_WINDOW: usize = 16 << 20;
+pub const MIN_RESERVATION: usize = 16 << 20;
 /// The largest: page numbers have 32 bits here.
-pub const MAX_WINDOW: usize = 1 << 44;
+pub const MAX_RESERVATION: usize = 1 << 44;
 
 /// The reservation that is tried first for `bytes` bytes.
-pub fn rounded_window(bytes: usize) -> usize {
-    bytes.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two()
+pub fn rounded_reservation(bytes: usize) -> usize {
+    bytes.clamp(MIN_RESERVATION, MAX_RESERVATION).next_power_of_two()
 }
 
 /// The configuration of a space.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceConfig {
-    /// Bytes of address space to reserve, from [`MIN_WINDOW`] to [`MAX_WINDOW`], a power of two.
-    pub window: usize,
+    /// Bytes of address space to reserve, from [`MIN_RESERVATION`] to [`MAX_RESERVATION`], a power of two.
+    pub reservation: usize,
     /// Bytes of it that the heap may take up, used or not. Unlike the limit, this costs nothing to enforce.
     pub most: Option<usize>,
     /// Bytes the heap may use for spans.

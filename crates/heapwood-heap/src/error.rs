@@ -29,7 +29,7 @@ pub enum SpaceError {
         most: usize,
     },
     /// The reservation has no room of this size left.
-    Window(NoRoom),
+    ReservationFull(NoRoom),
     /// The kernel gave no memory.
     Kernel(OsError),
 }
@@ -40,22 +40,26 @@ pub struct NoRoom {
     /// The bytes requested.
     pub bytes: usize,
     /// The size of the reservation.
-    pub window: usize,
+    pub reservation: usize,
     /// The process's `ulimit -v`, if it is set.
     pub ulimit: Option<u64>,
 }
 
 impl NoRoom {
-    /// No room for `bytes` bytes in a reservation of `window` bytes; also asks the system for `ulimit -v`.
+    /// No room for `bytes` bytes in a reservation of `reservation` bytes; also asks the system for `ulimit -v`.
     #[cold]
-    pub fn new(bytes: usize, window: usize) -> Self {
-        NoRoom { bytes, window, ulimit: heapwood_os::process::usage::address_space_limit() }
+    pub fn new(bytes: usize, reservation: usize) -> Self {
+        NoRoom { bytes, reservation, ulimit: heapwood_os::process::usage::address_space_limit() }
     }
 }
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no room for {} bytes in the heap's address range of {} bytes: ", self.bytes, self.window)?;
+        write!(
+            f,
+            "no room for {} bytes in the heap's reservation of {} bytes: ",
+            self.bytes, self.reservation
+        )?;
         match self.ulimit {
             Some(most) => write!(f, "raise `ulimit -v`, which is {most} bytes, or reserve a larger one"),
             None => write!(f, "reserve a larger one"),
@@ -74,10 +78,10 @@ impl fmt::Display for SpaceError {
             SpaceError::Memory { bytes, most } => {
                 write!(
                     f,
-                    "no room for {bytes} bytes in the {most} that the heap may take up: keep less alive"
+                    "no room for {bytes} bytes in the {most} bytes that the heap may use: keep less alive"
                 )
             }
-            SpaceError::Window(e) => e.fmt(f),
+            SpaceError::ReservationFull(e) => e.fmt(f),
             SpaceError::Kernel(e) => e.fmt(f),
         }
     }
@@ -172,12 +176,12 @@ impl fmt::Display for ShapeError {
             ShapeError::TooMany => {
                 write!(
                     f,
-                    "more than {MAX_OWN_SHAPES} different layouts in one heap, where types of one size class and the \
-                     same pointers have one: let types share them"
+                    "more than {MAX_OWN_SHAPES} different layouts in one heap, although types of the same \
+                     size class and pointers share one: use fewer layouts"
                 )
             }
             ShapeError::Kernel(e) => e.fmt(f),
-            ShapeError::Program(e) => write!(f, "a type's program is not possible here: {e}"),
+            ShapeError::Program(e) => write!(f, "a type's program was not registered: {e}"),
         }
     }
 }
@@ -205,7 +209,7 @@ impl fmt::Display for RegisterProgramError {
             RegisterProgramError::TooMany => write!(
                 f,
                 "more than {MAX_PROGRAMS} different programs in one heap, or {MAX_BYTES} bytes of them, or {MAX_NODES} nodes \
-                 of the loops that they are: let types share them"
+                 of their loops: use fewer programs"
             ),
             RegisterProgramError::Kernel(e) => e.fmt(f),
         }

@@ -20,9 +20,9 @@ pub(crate) struct FreedBits {
 }
 
 impl FreedBits {
-    /// No bits, for a reservation of `window` bytes from `base`.
-    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
-        let words = MappedArray::new(kernel, window.div_ceil(GRANULE * WORD_BITS))?;
+    /// No bits, for a reservation of `reservation` bytes from `base`.
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
+        let words = MappedArray::new(kernel, reservation.div_ceil(GRANULE * WORD_BITS))?;
         Ok(FreedBits { words, base, in_use: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 

@@ -64,7 +64,7 @@ pub use arenas::layout::ArenaLayout;
 pub use arenas::protected::ProtectedChunks;
 pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
-pub use config::{CLOBBER, MAX_WINDOW, MIN_WINDOW, SpaceConfig, rounded_window};
+pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded_reservation};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
 pub use granule::GRANULE;
 pub use layout::pointer_bits::PointerBits;

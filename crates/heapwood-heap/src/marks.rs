@@ -53,9 +53,9 @@ impl Marks {
     /// The bytes of heap covered by a word of bits.
     pub(crate) const WORD_BYTES: usize = 1 << WORD_BYTES_LOG;
 
-    /// Reserves bits for `window` bytes from `base`.
-    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
-        let words = window.div_ceil(GRANULE * WORD_BITS);
+    /// Reserves bits for `reservation` bytes from `base`.
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
+        let words = reservation.div_ceil(GRANULE * WORD_BITS);
         let sides = [MappedArray::new(kernel, words)?, MappedArray::new(kernel, words)?];
         Ok(Marks {
             sides,
@@ -82,7 +82,7 @@ impl Marks {
     ///
     /// # Safety
     /// 1. The pages are free, and no thread takes them meanwhile.
-    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+    pub(crate) unsafe fn release(&self, from: usize, bytes: usize) {
         let words = from >> WORD_BYTES_LOG..(from + bytes) >> WORD_BYTES_LOG;
         for side in &self.sides {
             // SAFETY: the bits of free pages are zeros (contract 1). The kernel may decline.

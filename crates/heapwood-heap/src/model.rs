@@ -12,7 +12,7 @@ use crate::alloc::allocator::Allocator;
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
-use crate::config::{MIN_WINDOW, SpaceConfig};
+use crate::config::{MIN_RESERVATION, SpaceConfig};
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
 use crate::marks::Collection;
@@ -76,7 +76,7 @@ unsafe impl Send for World {}
 impl World {
     fn new() -> Arc<Self> {
         let config = SpaceConfig {
-            window: MIN_WINDOW,
+            reservation: MIN_RESERVATION,
             most: Some(PAGES * PAGE_SIZE),
             limit: None,
             huge_pages: false,
@@ -223,7 +223,7 @@ impl World {
         world.allocate_some(0, ONE, 6);
         world.flush(0);
         world.collect(keep);
-        // Large objects, of which there are none, come first.
+        // Large objects come first; there are none.
         let sweeper = world.sweeper();
         let large = sweeper.next_sweep_batch(&mut sweeper.lock(), 1);
         sweeper.sweep(large.expect("the words of large objects are unswept"));
@@ -363,7 +363,7 @@ fn returned_spans_are_taken() {
 
 /// A cycle ends while the background thread and a mutator sweep for all.
 #[test]
-fn a_cycle_ends_when_nobody_sweeps() {
+fn a_cycle_ends_when_no_thread_sweeps() {
     model(
         2,
         World::with_half_alive,
@@ -376,7 +376,7 @@ fn a_cycle_ends_when_nobody_sweeps() {
 fn cached_spans_are_unswept_when_a_cycle_ends() {
     model(
         3,
-        // The second refill takes two spans, one of which stays cached.
+        // The second refill takes two spans; one stays cached.
         World::with_half_alive,
         [|world| world.allocate_some(0, ONE, 2), |world| world.collect(|at| at != 1)],
     );

@@ -12,7 +12,7 @@
 //!    loaded ([`observe`]): not all of them depend on the address.
 //!
 //! x86-64 orders stores with stores and loads with loads, so none of these is an instruction there. Invariant: nothing
-//! is allocated without a [`publish`] before. Go has the barrier in each allocation (golang/go#69224 tells the cost):
+//! is allocated without a [`publish`] before. Go has the barrier in each allocation (golang/go#69224 has the cost):
 //! docs/design/publication.md.
 
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -1,12 +1,12 @@
-//! A heap's space: what a collector and the interfaces above it are given. It owns the floors of this crate, each of which
-//! owns the next: an allocator, in it a sweeper, in that a page heap. Invariant: there is nothing here but this face.
+//! The space of a heap: the public interface for collectors and for the crates above. It owns an allocator, which owns
+//! a sweeper, which owns a page heap. Invariant: it has no state of its own.
 //!
-//! | file | the part |
+//! | file | contents |
 //! |---|---|
 //! | `layouts` | shapes and programs |
 //! | `arenas` | arenas |
-//! | `memory` | pages, and the memory behind them |
-//! | `stats` | the figures |
+//! | `memory` | pages, and their memory |
+//! | `stats` | statistics |
 
 use crate::address::{Address, ObjectRef};
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -24,7 +24,7 @@ use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use crate::stopped::Stopped;
 use crate::young_pages_view::YoungPagesView;
 use core::ptr::NonNull;
@@ -47,7 +47,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Reserves and prepares a space. Nothing of the heap itself is committed yet.
+    /// Reserves and prepares a space. No memory for objects is committed yet.
     pub fn new(kernel: KernelRef, config: SpaceConfig) -> Result<Self, OsError> {
         Ok(Space { allocator: Allocator::new(kernel, &config)? })
     }
@@ -85,11 +85,11 @@ impl Space {
         self.allocator.shapes()
     }
 
-    /// Proof that the space stands still.
+    /// A token for a stopped space.
     ///
     /// # Safety
-    /// 1. Until the token is dropped no mutator of this space runs: each is stopped or in a blocking region, or is the calling
-    ///    thread's, and then allocates nothing but what is marked.
+    /// 1. Until the token is dropped, no mutator of this space runs: each is stopped, or in a blocking region, or
+    ///    belongs to the calling thread, which then allocates only marked objects.
     /// 2. There is no other such token of this space.
     pub unsafe fn stopped(&self) -> Stopped<'_> {
         // SAFETY: contracts 1 and 2.
@@ -99,50 +99,51 @@ impl Space {
     /// The right to use a mutator's allocation buffers.
     ///
     /// # Safety
-    /// 1. `buffers` points to [`MAX_SHAPES`](crate::MAX_SHAPES) of them, zeroed when new, that live as long as `cache`.
-    /// 2. Both are of one mutator, and this is the space that they have always been used with.
-    /// 3. As long as the token is used the calling thread is the mutator's, or the mutator is stopped.
+    /// 1. `buffers` points to [`MAX_SHAPES`](crate::MAX_SHAPES) buffers, zeroed when new, that live as long as
+    ///    `cache`.
+    /// 2. Both belong to one mutator, and are used with this space only.
+    /// 3. While the token is used, the calling thread is the mutator's, or the mutator is stopped.
     #[inline(always)]
     pub unsafe fn owner<'m>(&'m self, buffers: NonNull<AllocBuffer>, cache: &'m ThreadCache) -> Owner<'m> {
         // SAFETY: contracts 1, 2 and 3.
         unsafe { Owner::new(&self.allocator, buffers, cache) }
     }
 
-    /// The address the range starts at.
+    /// The start of the reservation.
     #[inline(always)]
     pub fn base(&self) -> Address {
         Address::new(self.heap().spans().base())
     }
 
-    /// Whether an address can be looked up: it lies between the base and the extent.
+    /// Whether an address can be looked up: it lies between the base and the committed end.
     #[inline(always)]
     pub fn contains(&self, address: Address) -> bool {
         self.heap().spans().contains(address)
     }
 
-    /// How many bytes from the base on can be looked up.
+    /// The committed end, in bytes from the base: addresses below it can be looked up.
     #[inline(always)]
-    pub fn extent(&self) -> usize {
-        self.heap().spans().extent()
+    pub fn committed_end(&self) -> usize {
+        self.heap().spans().committed_end()
     }
 
-    /// The size of the reserved range in bytes.
-    pub fn window_bytes(&self) -> usize {
-        self.heap().window_bytes()
+    /// The size of the reservation in bytes.
+    pub fn reservation_bytes(&self) -> usize {
+        self.heap().reservation_bytes()
     }
 
-    /// How many of them the heap may take up.
+    /// The bytes of it that the heap may use.
     pub fn most_bytes(&self) -> usize {
         self.heap().most_bytes()
     }
 
-    /// Gives the address space of objects to what is returned, so that it outlives the space.
+    /// Moves ownership of the address space to the returned reservation, so that it outlives the space.
     ///
     /// # Safety
-    /// 1. What is returned is not dropped before this.
-    pub unsafe fn give_addresses_away(&self) -> Reservation {
+    /// 1. The returned reservation is not dropped before this space.
+    pub unsafe fn detach_reservation(&self) -> Reservation {
         // SAFETY: contract 1.
-        unsafe { self.heap().memory().give_away() }
+        unsafe { self.heap().memory().detach() }
     }
 
     /// The object that `address` points to or into, if it exists. Exact when all mutators are stopped and flushed; otherwise
@@ -157,12 +158,12 @@ impl Space {
         self.heap().freed().were_noted()
     }
 
-    /// Whether the program has freed the object at an address itself, and its memory is no other's yet.
+    /// Whether the program has freed the object at an address itself, and its memory is not in use again.
     pub fn is_freed(&self, object: ObjectRef) -> bool {
         self.contains(object.into()) && self.heap().freed().is_freed(object.get())
     }
 
-    /// The span that `address` lies in.
+    /// The span of an address.
     #[inline]
     pub fn find_span(&self, address: Address) -> Option<&Span> {
         self.heap().spans().find(address)
@@ -176,19 +177,19 @@ impl Space {
         self.heap().spans().get(page)
     }
 
-    /// Whether a collection has found an object at an address, or marked it: then it is old. Those made since the last are not,
-    /// but for what was made in a cell that the program had freed.
+    /// Whether the object at an address is old: a collection has found or marked it. Objects made since the last
+    /// collection are young, except those in cells that the program had freed.
     #[inline(always)]
     pub fn is_old(&self, address: Address) -> bool {
         self.contains(address) && self.heap().marks().is_allocated(address.get())
     }
 
-    /// The same of what may be a value of an arena, of which nobody knows by a bit: then it may be old.
+    /// The same, but true for values of arenas, which have no such bit.
     pub fn may_be_old(&self, address: Address) -> bool {
         self.is_old(address) || self.arenas().find(address).is_some()
     }
 
-    /// The object whose address a word is or that it points into, if that is old: exact while mutators run.
+    /// The old object that a word points to or into. Exact while mutators run.
     #[inline]
     pub fn find_old(&self, word: Address) -> Option<ObjectRef> {
         let base = self.heap().spans().find(word)?.cell_in(word)?;
@@ -196,46 +197,46 @@ impl Space {
         (base <= word && self.is_old(base) && !self.is_freed(object)).then_some(object)
     }
 
-    /// Marks an object for the full marking that is under way, if it is one that this looks at: an old one that the program has
-    /// not freed. Whether nobody had marked it. Several threads may.
+    /// Marks an old object that the program has not freed, for the full marking that is under way; returns whether it
+    /// was unmarked. Several threads may do this.
     ///
     /// # Safety
     /// 1. A full marking is under way.
     #[inline]
     pub unsafe fn shade(&self, object: Address) -> bool {
         let is_here = self.is_old(object) && !self.is_freed(ObjectRef::new(object.get()));
-        // SAFETY: what is old is a cell of a span (contract 1).
+        // SAFETY: an old object is a cell of a span (contract 1).
         is_here && unsafe { self.heap().marks().set_marked(object.get()) }
     }
 
-    /// What lies in the page of an address of the heap.
+    /// The entry of the page of an address.
     ///
     /// # Panics
-    /// It lies outside the heap.
+    /// The address lies outside the heap.
     #[inline]
     pub fn entry_at(&self, address: Address) -> PageEntry {
         let spans = self.heap().spans();
         spans.entry(spans.page_of(address.get()))
     }
 
-    /// What a write barrier asks at each store, in this cycle.
-    pub fn ages(&self) -> YoungPagesView {
+    /// The queries of a write barrier, valid in this cycle.
+    pub fn young_pages(&self) -> YoungPagesView {
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
         YoungPagesView {
             base: spans.base(),
-            ages: spans.ages().as_ptr(),
+            entries: spans.young_pages().as_ptr(),
             allocated: marks.allocation_words(),
-            young: age_in(marks.cycle()),
+            epoch: epoch_of(marks.cycle()),
         }
     }
 
-    /// The processor that loops over the bits are compiled for.
+    /// The processor for which loops over bitmaps are selected.
     #[inline(always)]
     pub fn cpu(&self) -> Cpu {
         self.heap().marks().cpu()
     }
 
-    /// The cycle that spans are swept in now.
+    /// The current sweep cycle.
     pub fn cycle(&self) -> u32 {
         self.heap().marks().cycle()
     }
@@ -257,19 +258,18 @@ impl Space {
         LargePages::take(self.sweeper(), (id, self.layouts().shape(id)), bytes, zeroed)
     }
 
-    /// Sweeps whatever has not been swept since the last marking, and waits for others who do; nothing while the space stands
-    /// still.
+    /// Sweeps all unswept spans, and waits for other sweepers; does nothing while the space is stopped.
     pub fn finish_sweep(&self) {
         self.sweeper().finish();
     }
 
-    /// Sweeps some spans for everyone, as `who` does; false if there are none, or the space stands still.
+    /// Sweeps some spans for all, as `who`; false if there are none, or the space is stopped.
     pub fn sweep_some(&self, who: Sweeping) -> bool {
         self.sweeper().sweep_some(who)
     }
 
-    /// Calls `f` with each lock of the space, in the order in which a process that forks takes them, which is that of all who
-    /// take several.
+    /// Calls `f` with each lock of the space, in the order in which a forking process takes them, which is the lock
+    /// order.
     pub fn fork_locks(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         self.shape_table().for_each_lock(f);
         f(self.sweeper().fork_lock());
@@ -277,32 +277,34 @@ impl Space {
         f(self.heap().pages().fork_lock());
     }
 
-    /// In a forked child: a thread that had stopped the space is no more, and nobody sweeps.
-    pub fn go_on_after_fork(&self) {
+    /// In a forked child: resumes sweeping, since the thread that had stopped the space does not exist here, and no
+    /// thread sweeps.
+    pub fn resume_after_fork(&self) {
         self.sweeper().resume();
     }
 
-    /// A marking was given up: its marks are forgotten.
+    /// Clears the marks of an abandoned marking.
     ///
     /// # Safety
-    /// 1. No marking is under way, and nobody sweeps.
+    /// 1. No marking is under way, and no thread sweeps.
     pub unsafe fn forget_marks(&self) {
         let (marks, base) = (self.heap().marks(), self.base().get());
-        // SAFETY: contract 1; the marks of the extent are committed.
-        unsafe { marks.clear_marks(base, base + self.extent()) };
+        // SAFETY: contract 1; the marks up to the committed end are committed.
+        unsafe { marks.clear_marks(base, base + self.committed_end()) };
     }
 
-    /// Sets how many bytes may be handed out before the next collection is due.
+    /// Sets the bytes that may be allocated before the next collection is due.
     pub fn set_budget(&self, bytes: usize) {
         self.sweeper().lock().set_budget(bytes);
     }
 
-    /// Sets the size in bytes at which the heap is collected first, by which mutators are given their shares of it.
+    /// Sets the heap size at which a collection is due, from which the shares of mutators are computed.
     pub fn set_goal(&self, bytes: usize) {
         self.sweeper().lock().set_goal(bytes);
     }
 
-    /// No collection is due in this cycle any more, whatever is handed out; if another has begun, this changes nothing.
+    /// Lets no collection become due in this cycle, however much is allocated; does nothing if another cycle has
+    /// begun.
     pub fn put_off_collection(&self, cycle: u32) {
         let mut central = self.sweeper().lock();
         if self.cycle() == cycle {
@@ -310,19 +312,19 @@ impl Space {
         }
     }
 
-    /// From now on no layout gets spans of its own that has none, however many objects it has; or they do again. For
-    /// tests, and to compare the two.
+    /// Sets whether layouts without own spans keep using shared spans, however many objects they have. For tests and
+    /// comparisons.
     pub fn set_always_shared(&self, on: bool) {
         self.allocator.set_always_shared(on);
     }
 
-    /// What sweeping and page recovery took. Reading it takes no lock.
+    /// The times of sweeping and page recovery. Reading them takes no lock.
     pub fn reclaim_clock(&self) -> &ReclaimClock {
         self.sweeper().clock()
     }
 
-    /// The figures of the space at this moment.
+    /// The current statistics.
     pub fn stats(&self) -> SpaceStats {
-        SpaceStats::of(&self.allocator, self.extent())
+        SpaceStats::of(&self.allocator, self.committed_end())
     }
 }

@@ -64,8 +64,8 @@ impl<'s> Stopped<'s> {
         self.heap().marks().begin_marking();
     }
 
-    /// Tells the sweep that large objects which no sweep has seen may have bits on both sides. Without a concurrent
-    /// marking they would have them on one side only. A full marking concurrent with mutators is about to end.
+    /// Notes that large objects which no sweep has seen may have bits on both sides. Without a concurrent marking they
+    /// would have them on one side only. A full marking concurrent with mutators is about to end.
     pub fn note_large_survivors(&self) {
         let spans = self.heap().spans();
         for word in 0..LargeObjects::words_below(spans.end()) {
@@ -110,9 +110,9 @@ impl<'s> Stopped<'s> {
         self.sweeper.forget_dangling_marks();
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
-        let handed_out = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
+        let allocated = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
         owners.for_each(|owner| owner.begin_cycle(&mut central));
-        handed_out
+        allocated
     }
 
     /// Promotes all objects made in this cycle, which ends a young collection. `owners` are all mutators of the space,
@@ -127,14 +127,14 @@ impl<'s> Stopped<'s> {
     }
 
     /// Bytes allocated since the last marking, or left by arenas. `owners` are all mutators of the space.
-    pub fn handed_out<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
+    pub fn allocated_bytes<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
         central.counts().in_cycle
     }
 
     /// Bytes among those that arenas have left to the collector, which only a full marking frees; as of
-    /// [`handed_out`](Self::handed_out).
+    /// [`allocated_bytes`](Self::allocated_bytes).
     pub fn left_by_arenas(&self) -> usize {
         self.sweeper.lock().counts().left_in_cycle
     }

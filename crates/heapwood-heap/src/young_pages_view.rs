@@ -3,7 +3,7 @@
 //! keeps a copy of the view. Invariant: a view is used only in the cycle in which it was made.
 
 use crate::granule::GRANULE_LOG;
-use crate::spans::young_pages::{AGE, IN_ARENA};
+use crate::spans::young_pages::{EPOCH, IN_ARENA};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use heapwood_pages::PAGE_SIZE;
 
@@ -11,9 +11,9 @@ use heapwood_pages::PAGE_SIZE;
 #[derive(Clone, Copy)]
 pub struct YoungPagesView {
     pub(crate) base: usize,
-    pub(crate) ages: *const AtomicU8,
+    pub(crate) entries: *const AtomicU8,
     pub(crate) allocated: *const AtomicU64,
-    pub(crate) young: u8,
+    pub(crate) epoch: u8,
 }
 
 impl YoungPagesView {
@@ -26,11 +26,11 @@ impl YoungPagesView {
     /// Whether every object in the page at an offset was made since the last collection. False may mean either.
     ///
     /// # Safety
-    /// 1. The view is of this cycle, and the offset less than the heap's extent.
+    /// 1. The view is of this cycle, and the offset below the committed end.
     #[inline(always)]
     pub unsafe fn is_young_page(&self, offset: usize) -> bool {
         // SAFETY: contract 1.
-        unsafe { self.age(offset) & AGE == self.young }
+        unsafe { self.entry(offset) & EPOCH == self.epoch }
     }
 
     /// Whether an arena has the page at an offset: an object there may be old without its bit.
@@ -40,16 +40,17 @@ impl YoungPagesView {
     #[inline(always)]
     pub unsafe fn is_in_arena(&self, offset: usize) -> bool {
         // SAFETY: contract 1.
-        unsafe { self.age(offset) & IN_ARENA != 0 }
+        unsafe { self.entry(offset) & IN_ARENA != 0 }
     }
 
     #[inline(always)]
-    unsafe fn age(&self, offset: usize) -> u8 {
-        // SAFETY: pages below the committed end have ages (the callers' contract).
-        unsafe { &*self.ages.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
+    unsafe fn entry(&self, offset: usize) -> u8 {
+        // SAFETY: pages below the committed end have entries (the callers' contract).
+        unsafe { &*self.entries.add(offset / PAGE_SIZE) }.load(Ordering::Relaxed)
     }
 
-    /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had freed.
+    /// Whether an object at an offset is old: a collection has found it, or it was made in a cell that the program had
+    /// freed.
     ///
     /// # Safety
     /// 1. As for [`YoungPagesView::is_young_page`].

@@ -1,5 +1,6 @@
-//! A space without a collector: the test allocates, decides itself what lives, marks that, and compares what exists
-//! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
+//! A space without a collector. The test allocates, chooses the live objects and marks them, and compares the existing
+//! objects afterwards with a plain list. The walker must find no violation after every cycle, and must find injected
+//! ones.
 
 use heapwood_heap::{
     Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
@@ -9,12 +10,12 @@ use heapwood_heap::{
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
-use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ReleasePolicy};
+use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ScavengePolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const CONFIG: SpaceConfig = SpaceConfig {
-    window: 64 << 20,
+    reservation: 64 << 20,
     most: None,
     limit: None,
     huge_pages: false,
@@ -42,12 +43,12 @@ impl Heap {
 
     fn owner(&self) -> Owner<'_> {
         let first = core::ptr::NonNull::new(self.memory.as_ptr()).unwrap();
-        // SAFETY: the memory is zeroed, as long as it must be, both live as long as this, and this test has one thread.
+        // SAFETY: the memory is zeroed and long enough, both live as long as this, and the test has one thread.
         unsafe { self.space.owner(first, &*self.local.at(0)) }
     }
 
     fn stopped(&self) -> Stopped<'_> {
-        // SAFETY: the mutator is this thread's, which does nothing else meanwhile; tokens are dropped at once.
+        // SAFETY: the mutator belongs to this thread, which does nothing else meanwhile; tokens are dropped at once.
         unsafe { self.space.stopped() }
     }
 
@@ -71,23 +72,23 @@ impl Heap {
             owner.refill(shape, false)?;
         }
         let object = buffer.peek(cell).unwrap();
-        // SAFETY: the cell was peeked at just now, and is zero where it has pointers.
+        // SAFETY: `peek` has just returned the cell, which is zero where it has pointers.
         unsafe { buffer.commit(object, cell) };
         Ok(object.as_ptr() as usize)
     }
 
-    /// Whether everything agrees.
+    /// Checks everything that can be recomputed.
     fn check(&self) -> Result<(), ValidationError> {
         self.owner().publish();
         self.stopped().is_valid([self.owner()].into_iter())
     }
 
-    /// A stopped marking of everything that finds `live`.
+    /// A stopped full marking with these live objects.
     fn cycle(&self, live: impl Iterator<Item = usize>) {
         self.cycle_of(Collection::Full, live);
     }
 
-    /// A stopped marking that finds `live`.
+    /// A stopped marking with these live objects.
     fn cycle_of(&self, of: Collection, live: impl Iterator<Item = usize>) {
         self.space.finish_sweep();
         self.owner().publish();
@@ -100,7 +101,7 @@ impl Heap {
         stopped.end_marking(of, std::iter::once_with(|| self.owner()), usize::MAX, 0);
     }
 
-    /// A young collection that looks at nothing.
+    /// A young collection by promotion, without marking.
     fn promote(&self) {
         self.space.finish_sweep();
         self.owner().publish();
@@ -146,7 +147,7 @@ fn kinds(heap: &Heap) -> Vec<(ShapeId, usize)> {
     .to_vec()
 }
 
-/// Random cycles; `keep` of 8 objects live on. With `young` most collections look at what is new only.
+/// Random cycles, in which `keep` of 8 objects survive. With `young`, most collections are young.
 fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
     let heap = Heap::new(config);
     let kinds = kinds(&heap);
@@ -169,7 +170,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
             assert!(last.is_none_or(|(&at, &(_, reach))| at + reach <= object), "overlaps the one before");
             let kind = heap.space.layouts().shape(shape).kind();
             if kind != ScanKind::NoPointers {
-                // SAFETY: the object is new and this large.
+                // SAFETY: the object is new and has this size.
                 let words = unsafe { core::slice::from_raw_parts(object as *const u64, bytes / 8) };
                 assert!(words.iter().all(|&w| w == 0), "a new object is not zero");
             }
@@ -203,7 +204,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
         }
         for (&object, &(bytes, reach)) in &live {
             assert_eq!(heap.find(object + bytes / 2), Some((object, reach)));
-            // SAFETY: the object lives.
+            // SAFETY: the object is alive.
             let contents = unsafe { core::slice::from_raw_parts(object as *const u8, bytes) };
             assert!(contents.iter().all(|&b| b == 0xEE), "contents changed");
         }
@@ -211,7 +212,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
     heap.cycle(core::iter::empty());
     heap.check().unwrap();
     assert_eq!(heap.objects().len(), 0);
-    // What bumps had when the cycle ended they keep until it is swept again.
+    // Buffers keep their spans from the end of a cycle until the next sweep.
     heap.owner().flush();
     heap.cycle(core::iter::empty());
     heap.space.finish_sweep();
@@ -220,7 +221,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
 }
 
 #[test]
-fn what_was_marked_exists_and_nothing_else() {
+fn exactly_the_marked_objects_exist() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, false);
         play(CONFIG, seed, 4, false);
@@ -229,7 +230,7 @@ fn what_was_marked_exists_and_nothing_else() {
 }
 
 #[test]
-fn what_is_old_stays_until_a_full_collection() {
+fn old_objects_stay_until_a_full_collection() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, true);
         play(CONFIG, seed, 4, true);
@@ -246,13 +247,13 @@ fn the_same_with_clobbering_and_single_cells() {
 }
 
 #[test]
-fn cells_written_whole_are_not_zeroed_first_but_others_are() {
+fn only_cells_that_are_not_written_whole_are_zeroed() {
     let heap = Heap::new(SpaceConfig { clobber: true, ..CONFIG });
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     let conservative = heap.shape(32, TypeDescriptor::conservative(32).unwrap());
     let kept = heap.allocate(shape, 32).unwrap();
     let kept_too = heap.allocate(conservative, 32).unwrap();
-    // A value of 300 words; the same behind a header; and one of which a cell of that size has room for two.
+    // A value of 300 words; the same after a header; and one that fits twice into a cell of that size.
     let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
         let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
         let program = heap.space.layouts().register_program(program.program()).unwrap();
@@ -276,8 +277,7 @@ fn cells_written_whole_are_not_zeroed_first_but_others_are() {
     ] {
         let buffer = heap.owner().buffer(shape);
         if let Some(rest) = buffer.peek(cell) {
-            // Uses up the run that the refill before this one gave.
-            // SAFETY: all the room there is; no marking will read it.
+            // Uses up the run of the previous refill. SAFETY: this is all its room, and no marking will read it.
             unsafe { buffer.commit(rest, buffer.room()) };
         }
         heap.owner().refill(shape, whole).unwrap();
@@ -305,7 +305,7 @@ fn the_budget_and_the_limit_refuse() {
     assert!((50..63).contains(&made), "{made}");
     heap.cycle(core::iter::empty());
     assert!(heap.allocate(shape, 8 << 20).is_ok(), "sweeping made room");
-    let too_large = SpaceError::Window(NoRoom::new(65 << 20, 64 << 20));
+    let too_large = SpaceError::ReservationFull(NoRoom::new(65 << 20, 64 << 20));
     assert_eq!(heap.allocate(shape, 65 << 20), Err(too_large));
 }
 
@@ -317,7 +317,7 @@ fn the_walker_sees_a_mark_that_should_not_be_there() {
     heap.cycle(objects.iter().copied());
     heap.space.finish_sweep();
     heap.check().unwrap();
-    // SAFETY: an object of the space; no marking is under way, which is the point.
+    // SAFETY: an object of the space; no marking is under way, which the walker must notice.
     unsafe { heap.stopped().mark_side(Collection::Full).set(objects[7]) };
     let invalid = heap.check().unwrap_err();
     assert_eq!(invalid.what, "a swept span has mark bits");
@@ -329,7 +329,7 @@ fn the_walker_sees_a_span_that_is_on_no_list() {
     let heap = Heap::new(CONFIG);
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     heap.allocate(shape, 32).unwrap();
-    // A bump has it, of a mutator that nobody knows.
+    // A buffer of an unknown mutator has it.
     let found = heap.stopped().is_valid(std::iter::empty()).unwrap_err();
     assert_eq!(found.what, "a span is on no list, or on two");
     heap.check().unwrap();
@@ -337,8 +337,8 @@ fn the_walker_sees_a_span_that_is_on_no_list() {
     heap.check().unwrap();
 }
 
-/// Review of the core, bug 2: 40 MiB of half-dead objects; another shape has everything swept; the heap had to grow by
-/// as much as the first shape then allocated.
+/// Review of the core, bug 2: 40 MiB of half-dead objects of one shape, while another shape has everything swept. The
+/// heap had to grow by as much as the first shape then allocated.
 #[test]
 fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
     let heap = Heap::new(CONFIG);
@@ -358,16 +358,16 @@ fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
     heap.check().unwrap();
 }
 
-/// Review of the core, bug 7: what a leaving thread has not used of its spans is used by the next, and not charged.
+/// Review of the core, bug 7: the next mutator uses, without a charge, the cells that a leaving thread has not used.
 #[test]
-fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
+fn unused_cells_of_a_mutator_are_used_by_others_and_not_charged() {
     let heap = Heap::new(CONFIG);
     let shapes = [16, 48, 64].map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
     let mut all = std::collections::BTreeSet::new();
     for thread in 0..1000 {
         for (shape, bytes) in shapes {
             for _ in 0..thread % 5 {
-                assert!(all.insert(heap.allocate(shape, bytes).unwrap()), "handed out twice");
+                assert!(all.insert(heap.allocate(shape, bytes).unwrap()), "allocated twice");
             }
         }
         heap.owner().flush();
@@ -378,7 +378,7 @@ fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
     assert_eq!(heap.space.stats().total_allocated, bytes as u64);
     assert!(heap.space.stats().in_use <= bytes + 3 * 8192, "{}", heap.space.stats().in_use);
     assert_eq!(heap.objects().len(), all.len());
-    // The same with what had outlived a cycle between the free cells.
+    // The same with survivors between the free cells.
     let kept: Vec<usize> = all.iter().copied().step_by(3).collect();
     heap.cycle(kept.iter().copied());
     let free = all.len() - kept.len();
@@ -403,7 +403,7 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
     let shape = heap.shape(1 << 20, TypeDescriptor::masked(1 << 20, &[1]).unwrap());
     for round in 0..3 {
         let dirty = heap.allocate(shape, 1 << 20).unwrap();
-        // SAFETY: the object is new and this large.
+        // SAFETY: the object is new and has this size.
         unsafe { (dirty as *mut u8).write_bytes(0xEE, 1 << 20) };
         heap.cycle(core::iter::empty());
         heap.space.finish_sweep();
@@ -428,8 +428,8 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
     }
 }
 
-/// A mutator takes large objects on credit; still a collection is due when the next would exceed the budget, and not before,
-/// and what was handed out adds up.
+/// A mutator takes large objects on credit. A collection is due exactly when the next one would exceed the budget, and
+/// the counters match.
 #[test]
 fn large_objects_are_charged_exactly() {
     let mut state = 4_101_842_887_655_102_017;
@@ -439,20 +439,20 @@ fn large_objects_are_charged_exactly() {
         for round in 0..3 {
             heap.space.set_budget(budget);
             heap.space.set_goal(64 << 20);
-            let (mut handed_out, mut objects) = (0, 0);
+            let (mut allocated, mut objects) = (0, 0);
             let before = heap.space.stats().total_allocated;
             let refused = loop {
                 let bytes = MAX_SMALL + 1 + random(&mut state) % (200 << 10);
                 match heap.allocate(shape, bytes) {
-                    Ok(_) => (handed_out, objects) = (handed_out + bytes.next_multiple_of(8192), objects + 1),
+                    Ok(_) => (allocated, objects) = (allocated + bytes.next_multiple_of(8192), objects + 1),
                     Err(SpaceError::CollectionDue) => break bytes.next_multiple_of(8192),
                     Err(e) => panic!("{e:?}"),
                 }
             };
-            assert!(handed_out <= budget && handed_out + refused > budget, "{handed_out} of {budget}");
+            assert!(allocated <= budget && allocated + refused > budget, "{allocated} of {budget}");
             let stats = heap.space.stats();
-            assert_eq!(stats.allocated_in_cycle, handed_out, "who is refused has told all, round {round}");
-            assert_eq!((stats.total_allocated - before) as usize, handed_out);
+            assert_eq!(stats.allocated_in_cycle, allocated, "a refused mutator has settled, round {round}");
+            assert_eq!((stats.total_allocated - before) as usize, allocated);
             assert_eq!(stats.small_allocated, 0);
             let locks = stats.page_lock_acquisitions as usize;
             assert!(round > 0 || objects < 40 || locks * 3 < objects, "{locks} locks for {objects} objects");
@@ -467,7 +467,7 @@ fn large_objects_are_charged_exactly() {
     }
 }
 
-/// What a mutator sets aside for large objects stays below its share, whatever it allocates beside them.
+/// The pages that a mutator caches for large objects stay below its share, whatever else it allocates.
 #[test]
 fn pages_for_large_objects_stay_below_the_share() {
     let mut state = 7_046_029_254_386_353_131;
@@ -485,7 +485,7 @@ fn pages_for_large_objects_stay_below_the_share() {
             kept.push(object);
             heap.owner().publish();
             let held = heap.owner().held_bytes();
-            // But for a span, of up to 64 KiB.
+            // Except a span, of up to 64 KiB.
             assert!(held <= share + (64 << 10), "{held} bytes are held of {share} at step {step}");
             if step % 300 == 299 {
                 heap.check().unwrap();
@@ -500,21 +500,22 @@ fn pages_for_large_objects_stay_below_the_share() {
     }
 }
 
-/// Large objects that one mutator takes on credit and the program frees are told together: the budget is whole again.
+/// A mutator takes large objects on credit and the program frees them. Both are settled together, and the whole budget
+/// is available again.
 #[test]
-fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
+fn a_freed_large_object_is_refunded_to_the_budget() {
     let heap = Heap::new(CONFIG);
     heap.space.set_budget(4 << 20);
     let shape = ShapeId::no_pointers(None);
     for _ in 0..1000 {
         let objects: Vec<usize> = (0..30).map(|_| heap.allocate(shape, 100_000).unwrap()).collect();
         for object in objects {
-            // SAFETY: nobody uses it.
+            // SAFETY: no thread uses it.
             unsafe { heap.owner().free(Address::new(object)) }.unwrap();
         }
     }
     let stats = heap.space.stats();
-    // What was allocated was, whatever became of it.
+    // The total counts all allocations, freed or not.
     let all = 1000 * 30 * 100_000usize.next_multiple_of(PAGE_SIZE);
     assert_eq!((stats.allocated_in_cycle, stats.total_allocated, stats.small_allocated), (0, all as u64, 0));
     heap.owner().flush();
@@ -522,13 +523,13 @@ fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
     assert_eq!(heap.space.stats().in_use, 0);
 }
 
-/// Spans that are partly free come for many shapes in one visit, whichever shape it was that needed one.
+/// One refill brings partly free spans for many shapes, whichever shape needed one.
 #[test]
-fn a_visit_brings_spans_for_many_shapes() {
+fn a_refill_brings_spans_for_many_shapes() {
     let heap = Heap::new(CONFIG);
     let sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256];
     let shapes = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
-    // Sixty spans each, every second object of which lives.
+    // Sixty spans each, in which every second object is alive.
     let mut live = Vec::new();
     for (shape, bytes) in shapes {
         let objects = (0..60 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
@@ -553,14 +554,14 @@ fn a_visit_brings_spans_for_many_shapes() {
     heap.check().unwrap();
 }
 
-/// A mutator of many shapes with little room takes home spans of those that use them up, not of those that have one and leave
-/// it.
+/// A mutator of many shapes with little room caches spans of the shapes that use them up, not of those that keep the
+/// one they have.
 #[test]
 fn shapes_that_use_up_little_leave_room_for_the_others() {
     let heap = Heap::new(CONFIG);
     let sizes = SizeClass::all().filter(|class| class.span_pages().0 == 1).map(SizeClass::cell_size);
     let shapes: Vec<_> = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes)).collect();
-    // Forty spans each, every second object of which lives.
+    // Forty spans each, in which every second object is alive.
     let mut live = Vec::new();
     for &(shape, bytes) in &shapes {
         let objects = (0..40 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
@@ -570,7 +571,7 @@ fn shapes_that_use_up_little_leave_room_for_the_others() {
     heap.space.finish_sweep();
     heap.space.set_goal(0);
     let before = heap.space.stats();
-    // Of all shapes one object now and then; of four, 30 spans each.
+    // One object of every shape from time to time; of four shapes, 30 spans each.
     for step in 0..30 * PAGE_SIZE {
         for (i, &(shape, bytes)) in shapes.iter().enumerate() {
             if step % bytes == 0 && (i % 10 == 5 || step % (16 * bytes) == 0) {
@@ -586,13 +587,13 @@ fn shapes_that_use_up_little_leave_room_for_the_others() {
     heap.check().unwrap();
 }
 
-/// Nobody is refused pages that the mutator has set aside itself: those for spans serve a large object in the end.
+/// No request is refused while the mutator caches enough pages: those for spans serve a large object at last.
 #[test]
-fn what_is_set_aside_is_used_before_an_object_is_refused() {
-    let heap = Heap::new(SpaceConfig { window: 16 << 20, ..CONFIG });
+fn cached_pages_are_used_before_an_object_is_refused() {
+    let heap = Heap::new(SpaceConfig { reservation: 16 << 20, ..CONFIG });
     heap.space.set_goal(16 << 20);
     let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
-    // The first visit tells the share, which the pages of the next span are set aside by.
+    // The first refill sets the share, which bounds the pages that are cached with the next span.
     for _ in 0..2 * PAGE_SIZE / 64 {
         heap.allocate(small, 64).unwrap();
     }
@@ -604,18 +605,18 @@ fn what_is_set_aside_is_used_before_an_object_is_refused() {
     heap.check().unwrap();
 }
 
-/// A child forked while the parent's background thread released memory has no such thread: what is on its way to the kernel
-/// there never arrives, and nobody may wait for it for ever.
+/// A child forked while the parent's background thread released memory has no such thread. That release never ends in
+/// the child, and no thread may wait for it forever.
 #[test]
-fn a_release_that_never_ends_keeps_nobody_waiting() {
+fn a_release_that_never_ends_blocks_no_thread() {
     let heap = Heap::new(CONFIG);
     let (shape, bytes) = (ShapeId::no_pointers(None), 3 << 20);
     heap.allocate(shape, bytes).unwrap();
     heap.cycle(core::iter::empty());
     heap.space.finish_sweep();
-    let policy = ReleasePolicy { most: PageCount(512), huge_pages: false };
+    let policy = ScavengePolicy { most: PageCount(512), huge_pages: false };
     let mut allocated = false;
-    // SAFETY: what is released here is free again at the end.
+    // SAFETY: the released pages are free again at the end.
     let pages = unsafe { heap.space.memory().pages() };
     pages.scavenge(Effort::Full, policy, |_, _| {
         assert!(pages.is_releasing());
@@ -626,9 +627,9 @@ fn a_release_that_never_ends_keeps_nobody_waiting() {
     heap.check().unwrap();
 }
 
-/// The background sweeps beside a mutator, pack by pack, and keeps away while that is suspended.
+/// The background sweeps beside a mutator, batch by batch, and stops while sweeping is suspended.
 #[test]
-fn nobody_sweeps_for_others_while_that_is_suspended() {
+fn no_thread_sweeps_while_sweeping_is_suspended() {
     let heap = Heap::new(CONFIG);
     let shape = ShapeId::no_pointers(SizeClass::of(64));
     let objects: Vec<usize> = (0..100_000).map(|_| heap.allocate(shape, 64).unwrap()).collect();
@@ -667,9 +668,9 @@ fn types_share_shapes_until_there_are_too_many() {
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
 }
 
-/// What a heap is asked about another's shapes and programs it refuses in a sentence, and reads no memory that it has not.
+/// A heap refuses the shapes and programs of another heap with a message, and reads no memory outside its tables.
 #[test]
-fn numbers_of_another_heap_lead_nowhere() {
+fn numbers_of_another_heap_are_refused() {
     let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
     let shape = other.shape(160, TypeDescriptor::masked(160, &[5]).unwrap());
     let program = Builder::<32>::new().scalars(299).pointer().finish();
@@ -697,9 +698,9 @@ fn numbers_of_another_heap_lead_nowhere() {
     heap.check().unwrap();
 }
 
-/// A cell of a shared span that a refill brought and nobody took is nobody's after a cycle: its span may be made anew.
+/// A cell of a shared span that a refill brought and no object used is free after a cycle: its span may be made anew.
 #[test]
-fn a_cell_that_was_not_taken_is_not_handed_out_twice() {
+fn an_unused_cell_is_not_allocated_twice() {
     let heap = Heap::new(CONFIG);
     let rare = |mask| heap.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap());
     let (first, second) = (rare(0b1010), rare(0b1001));
@@ -712,7 +713,7 @@ fn a_cell_that_was_not_taken_is_not_handed_out_twice() {
     for _ in 0..40 {
         assert!(all.insert(heap.allocate(second, 96).unwrap()));
     }
-    assert!(all.insert(heap.allocate(first, 96).unwrap()), "handed out twice");
+    assert!(all.insert(heap.allocate(first, 96).unwrap()), "allocated twice");
     heap.check().unwrap();
 }
 
@@ -733,7 +734,7 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
             objects.push((heap.allocate(shape, 96).unwrap(), mask));
         }
     }
-    // 400 objects of 96 bytes fit into 5 pages, and do.
+    // 400 objects of 96 bytes fit into 5 pages.
     let spans = || {
         let mut spans = 0;
         heap.stopped().for_each_span(|_, _| spans += 1);
@@ -759,12 +760,12 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
     let common = layouts[7].1;
     let before = spans();
     let many: Vec<usize> = (0..500).map(|_| heap.allocate(common, 96).unwrap()).collect();
-    // One page more for those that are mixed, and five of its own for 415.
+    // One page more for the mixed ones, and five of its own for 415.
     assert!((5..=7).contains(&(spans() - before)), "{} {before}", spans());
     let own = |object: usize| heap.space.find_span(Address::new(object)).unwrap().shape() == common;
     assert_eq!(many.iter().filter(|&&object| !own(object)).count(), 85);
     assert!(own(many[85]) && own(many[499]));
-    // It keeps to them while it has any, and not when it has none.
+    // It keeps them while it has any objects, and then loses them.
     heap.cycle([many[499]].into_iter());
     assert!(own(heap.allocate(common, 96).unwrap()));
     heap.owner().flush();
@@ -800,14 +801,14 @@ fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
             objects.push((heap.allocate(shape, bytes).unwrap(), bytes, shape, kind));
         }
     }
-    // All are as they were written, beside each other.
+    // All have their own contents, side by side.
     for &(object, bytes, shape, kind) in &objects {
         let mixed =
             heap.space.layouts().shape(heap.space.find_span(Address::new(object)).unwrap().shape()).kind();
         let numbered = kind != ScanKind::Program && SizeClass::of(bytes).unwrap().cell_size() >= 192;
         assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
         if numbered {
-            // SAFETY: the object is new, and its span was just seen to be of numbers.
+            // SAFETY: the object is new, and its span has numbered objects, as just checked.
             let entry = unsafe { heap.space.layouts().numbered_entry(ObjectRef::new(object)) };
             assert_eq!((entry.kind(), entry.shape()), (Some(kind), shape));
         }

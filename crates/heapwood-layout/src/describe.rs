@@ -1,7 +1,7 @@
-//! A small language of types, for those who cannot write Rust constants: C, and the command line. A type is a flat list of
-//! items in prefix order, each struct before its fields and each array before its element, which [`compile`] makes a
-//! program of; [`parse`] makes such a list of text. Invariant: neither recurses nor allocates; what is nested deeper than
-//! [`MAX_NESTING`] is refused, whatever was given.
+//! A small language of types, for users without Rust constants: C, and the command line. A type is a flat list of
+//! items in prefix order: each struct precedes its fields and each array its element. [`parse`] makes such a list of
+//! text, and [`compile`] makes a program of the list. Invariant: neither recurses nor allocates; anything nested
+//! deeper than [`MAX_NESTING`] is refused.
 //!
 //! ```text
 //! type    = "ptr" | "word" | "[" number "]" type | "{" type ... "}"
@@ -26,47 +26,47 @@ use crate::program::Builder;
 /// An item of a description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
-    /// So many words that are no pointers.
+    /// Words without pointers.
     Scalars(u64),
-    /// So many pointers.
+    /// Pointers.
     Pointers(u64),
-    /// A few words of both kinds.
+    /// A few words with and without pointers.
     Bits {
         /// Bit `i` is set if word `i` is a pointer.
         mask: u64,
-        /// How many words, at most 64.
+        /// The number of words, at most 64.
         words: u32,
     },
-    /// A struct of the items that follow, fields in the order of their offsets.
+    /// A struct of the following items, the fields in order of offset.
     Struct {
-        /// How many fields; what a field is made of does not count.
+        /// The number of fields; the items inside a field do not count.
         fields: u64,
     },
-    /// An array of the item that follows.
+    /// An array of the following item.
     Array {
-        /// How many elements. With 0, the element is read all the same.
+        /// The number of elements. With 0, the element must still be there.
         n: u64,
     },
 }
 
-/// A struct or an array that is not complete.
+/// An incomplete struct or array.
 #[derive(Clone, Copy)]
 struct Open {
     item: usize,
-    /// The fields that are missing; 1 in an array.
+    /// The number of missing fields; 1 in an array.
     missing: u64,
-    /// The elements of an array; 1 in a struct.
+    /// The number of elements; 1 in a struct.
     n: u64,
-    /// The word that it begins at.
+    /// Its first word.
     begin: u64,
-    /// Whether it lies in an array of no elements, or is one.
+    /// Whether it is, or lies in, an array without elements.
     void: bool,
 }
 
-/// Adds the type that `items` describe to `out`. Returns its words.
+/// Adds the type of `items` to `out`. Returns its words.
 ///
 /// # Errors
-/// The first item at fault. `out` is as it was.
+/// The first invalid item. `out` is unchanged.
 pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Result<u64, DescribeError> {
     let mut all = *out;
     let mut open = [Open { item: 0, missing: 0, n: 1, begin: 0, void: false }; MAX_NESTING];
@@ -100,7 +100,7 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
         if let Err(error) = pushed {
             return Err(DescribeError { item: at, kind: DescribeErrorKind::Build(error) });
         }
-        // An item is complete, and with it perhaps those that it is the last of.
+        // The item is complete, and perhaps those that it is the last part of.
         done = true;
         while depth > 0 {
             let last = &mut open[depth - 1];
@@ -128,19 +128,19 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
     Ok(words)
 }
 
-struct Text<'a> {
+struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Text<'_> {
+impl Parser<'_> {
     fn space(&mut self) {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
         }
     }
 
-    /// Takes what comes next, behind spaces, if it is this.
+    /// Skips blanks, and takes the token if it follows.
     fn take(&mut self, token: &str) -> bool {
         self.space();
         let taken = self.bytes[self.at..].starts_with(token.as_bytes());
@@ -194,14 +194,14 @@ impl Text<'_> {
     }
 }
 
-/// Reads a type, as items into `out`. Returns those.
+/// Parses a type into items in `out`. Returns these.
 ///
 /// # Errors
-/// The first byte at fault, and what was expected there.
+/// The first invalid byte, and what was expected there.
 pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseError> {
-    let mut text = Text { bytes: text.as_bytes(), at: 0 };
+    let mut text = Parser { bytes: text.as_bytes(), at: 0 };
     let (mut len, mut depth, room) = (0, 0, out.len());
-    // The items that are open.
+    // The open items.
     let mut open = [0; MAX_NESTING];
     loop {
         text.space();
@@ -242,7 +242,7 @@ pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseErr
                 continue;
             }
         }
-        // A type is complete, and with it the arrays that it is the element of.
+        // The type is complete, and the arrays whose element it is.
         while depth > 0 && matches!(out[open[depth - 1]], Item::Array { .. }) {
             depth -= 1;
         }

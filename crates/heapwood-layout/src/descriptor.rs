@@ -1,6 +1,6 @@
-//! A type descriptor: a size and a layout that fit together. Invariant: every descriptor was made by one of the
-//! constructors here, so a heap that is given one need not check it again. The constructors are `const`: a type
-//! known at compile time is refused at compile time.
+//! Type descriptors: a size and a layout that fit together. The constructors are `const`, so an invalid type that is
+//! known at compile time is a compile error. Invariant: all descriptors come from these constructors, so a heap need
+//! not check them again.
 
 use crate::error::LayoutError;
 use crate::mask::{PointerMask, last_bit};
@@ -11,18 +11,19 @@ use crate::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 /// How the pointers of an object are found.
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
-    /// There are none.
+    /// The object has no pointers.
     NoPointers,
-    /// Any word may be one.
+    /// Any word may be a pointer.
     Conservative,
-    /// The words whose bit is set. At least one is.
+    /// The words whose bit is set, at least one.
     Mask(PointerMask),
-    /// Those that a function reports.
+    /// A function reports them.
     Trace(TraceFn),
 }
 
 impl PartialEq for Layout {
-    /// Trace functions are compared by address: equal ones may differ, since the compiler may duplicate them.
+    /// Compares trace functions by address. Equal functions may have different addresses, since the compiler may
+    /// duplicate them.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Layout::NoPointers, Layout::NoPointers) | (Layout::Conservative, Layout::Conservative) => true,
@@ -35,7 +36,7 @@ impl PartialEq for Layout {
 
 impl Eq for Layout {}
 
-/// What a heap has to know of a type: its size in bytes, and where its pointers are.
+/// The size of a type in bytes, and its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TypeDescriptor {
     size: usize,
@@ -60,8 +61,8 @@ impl TypeDescriptor {
     }
 
     /// A type whose word `i` is a pointer if bit `i % 64` of `mask_words[i / 64]` is set, for its first
-    /// [`MAX_MASK_WORDS`] words, and no pointer further on. The slice may be shorter than the type. With no bit set
-    /// the layout is [`Layout::NoPointers`].
+    /// [`MAX_MASK_WORDS`] words, without pointers in later words. The slice may be shorter than the type. Without a
+    /// set bit the layout is [`Layout::NoPointers`].
     pub const fn masked(size: usize, mask_words: &[u64]) -> Result<Self, LayoutError> {
         let words = match words(size) {
             Ok(words) => words,
@@ -98,7 +99,7 @@ impl TypeDescriptor {
         if !map.has_pointers() {
             return Self::no_pointers(size);
         }
-        // A program is not part of a descriptor; without it any word may be a pointer.
+        // A descriptor has no program; without one, any word may be a pointer.
         if map.is_conservative() || map.is_far() {
             return Self::conservative(size);
         }
@@ -118,13 +119,13 @@ impl TypeDescriptor {
         }
     }
 
-    /// The size of a value, in bytes: at least 1, at most `isize::MAX`, and a multiple of [`WORD`] if it may hold
+    /// The size of a value in bytes: at least 1, at most `isize::MAX`, and a multiple of [`WORD`] if it may hold
     /// pointers.
     pub const fn size(&self) -> usize {
         self.size
     }
 
-    /// Where the pointers are.
+    /// How the pointers are found.
     pub const fn layout(&self) -> Layout {
         self.layout
     }

@@ -1,12 +1,12 @@
-//! Why the description of a type was refused. Each message carries the numbers that disagree. Invariant: an error holds
-//! all that its message says, and nothing is allocated for it.
+//! Errors of descriptions of types. Each message has the numbers that contradict each other. Invariant: an error holds
+//! everything that its message says, and nothing is allocated for it.
 //!
-//! | module | what was refused |
+//! | module | errors of |
 //! |---|---|
 //! | `layout` | a size with a mask |
-//! | `program` | bytes that are to be a program |
+//! | `program` | the bytes of a program |
 //! | `build` | a step of a builder |
-//! | `nest` | a program that is to be loops |
+//! | `nest` | compiling a program into loops |
 //! | `describe` | a list of items, or a text |
 
 mod build;

@@ -1,21 +1,21 @@
-//! Where the pointers of a type are.
+//! The pointers of a type: which words of its values are pointers.
 //!
-//! Who may use it: the crates of Heapwood, and precise collectors of others that accept that it changes with them.
+//! It is for the crates of Heapwood, and for other precise collectors that accept its changes.
 //!
-//! A collector that knows which words of an object are pointers follows those and no others. This crate describes
-//! that, and knows nothing of objects, heaps or garbage: it takes and returns sizes, offsets and words of bits. It
-//! has no `unsafe`, allocates nothing, and needs no standard library.
+//! A precise collector follows exactly the words of an object that are pointers. This crate describes them, and knows
+//! nothing of objects, heaps or garbage: its functions take and return sizes, offsets and words of bits. It has no
+//! `unsafe`, allocates nothing, and needs no standard library.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`mask`] | one bit per word of a small type, and the walk over the set bits |
+//! | [`mask`] | one bit for each word of a small type, and the iterator over set bits |
 //! | [`type_map`] | the same, composed field by field at compile time |
-//! | [`program`] | the same for large types, in instructions |
-//! | [`describe`] | types as a flat list of items, or as text, made into programs |
-//! | [`trace_fn`] | the function that finds the pointers of a type no mask can describe |
-//! | [`descriptor`] | a size with a layout, validated: what a heap is told of a type |
-//! | [`error`] | why a description was refused |
-//! | `limits` | the word, and how far descriptions reach |
+//! | [`program`] | the same for large types, as instructions |
+//! | [`describe`] | types as a flat list of items or as text, compiled into programs |
+//! | [`trace_fn`] | the function that reports the pointers of a type that no mask describes |
+//! | [`descriptor`] | a size and a layout that fit together |
+//! | [`error`] | errors of descriptions |
+//! | `limits` | the size of a word, and the limits of descriptions |
 //!
 //! ```
 //! use heapwood_layout::{Layout, TypeDescriptor, TypeMap};

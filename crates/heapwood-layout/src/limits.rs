@@ -1,19 +1,20 @@
-//! The word, and how far descriptions reach. Invariant: what is larger is refused with one of these numbers, nowhere cut off.
+//! The size of a word, and the limits of descriptions. Invariant: larger types are refused with one of these numbers,
+//! never truncated.
 
 /// The size of a word, in bytes: pointers lie at multiples of it.
 pub const WORD: usize = 8;
 
-/// How many words a mask can describe. A pointer further into a type needs a program, a trace function or an
-/// object of its own.
+/// The most words that a mask describes. A pointer further into a type needs a program, a trace function or an object
+/// of its own.
 pub const MAX_MASK_WORDS: usize = 256;
 
-/// The `u64`s in which a mask's bits are kept.
+/// The number of `u64`s of a mask.
 pub const MASK_BLOCKS: usize = MAX_MASK_WORDS / 64;
 
-/// The words of the largest type that there can be.
+/// The words of the largest possible type.
 pub const MAX_WORDS: u64 = (isize::MAX as usize / WORD) as u64;
 
-/// How many structs and arrays may lie in each other.
+/// The deepest nesting of structs and arrays.
 pub const MAX_NESTING: usize = 16;
 
 const _: () = assert!(WORD == size_of::<usize>(), "Heapwood needs 64-bit pointers");

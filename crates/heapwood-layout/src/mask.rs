@@ -1,11 +1,11 @@
-//! A pointer mask: bit `i` is set if word `i` of a value is a pointer. Invariant: it describes at most
-//! [`MAX_MASK_WORDS`] words, and no bit is set at or beyond the words it describes. Words of a type behind those
-//! hold no pointers. From the pointer bitmaps of the Go runtime's types.
+//! A pointer mask: bit `i` is set if word `i` of a value is a pointer. It comes from the pointer bitmaps of the Go
+//! runtime's types. Invariant: it describes at most [`MAX_MASK_WORDS`] words, and no bit beyond these is set. Later
+//! words of a type hold no pointers.
 
 use crate::error::LayoutError;
 use crate::{MASK_BLOCKS, MAX_MASK_WORDS};
 
-/// One bit per word: which words are pointers.
+/// One bit for each word, set for pointers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PointerMask {
     bits: [u64; MASK_BLOCKS],
@@ -13,8 +13,8 @@ pub struct PointerMask {
 }
 
 impl PointerMask {
-    /// The mask of a type of `words` words: bit `i % 64` of `bits[i / 64]` for word `i`. Of a type that is longer
-    /// than masks are, it describes the first [`MAX_MASK_WORDS`] words, and the others hold no pointers.
+    /// The mask of a type of `words` words: bit `i % 64` of `bits[i / 64]` for word `i`. For a longer type it
+    /// describes the first [`MAX_MASK_WORDS`] words, and the others hold no pointers.
     pub const fn new(words: usize, bits: [u64; MASK_BLOCKS]) -> Result<Self, LayoutError> {
         match last_bit(&bits) {
             Some(bit) if bit >= words => Err(LayoutError::BitBeyondType { bit, words }),
@@ -28,17 +28,17 @@ impl PointerMask {
         self.bits
     }
 
-    /// How many words the mask describes: those of the type, but at most [`MAX_MASK_WORDS`].
+    /// The number of words that the mask describes: those of the type, but at most [`MAX_MASK_WORDS`].
     pub const fn words(&self) -> usize {
         self.words as usize
     }
 
-    /// Whether word `i` is a pointer. A word the mask does not describe is none.
+    /// Whether word `i` is a pointer; false beyond the mask.
     pub const fn is_set(&self, i: usize) -> bool {
         i < MAX_MASK_WORDS && self.bits[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// How many words are pointers.
+    /// The number of pointers.
     pub const fn count(&self) -> usize {
         let mut sum = 0;
         let mut block = 0;
@@ -76,10 +76,10 @@ impl IntoIterator for &PointerMask {
     }
 }
 
-/// The indexes of a mask's set bits, ascending. Its cost follows the bits that are set, not the words.
+/// The indexes of a mask's set bits, ascending. The cost depends on the number of set bits, not of words.
 #[derive(Clone, Debug)]
 pub struct SetWords {
-    /// The bits not yet returned.
+    /// The remaining bits.
     bits: [u64; MASK_BLOCKS],
     /// Blocks before this one are empty.
     block: usize,
@@ -110,7 +110,7 @@ impl Iterator for SetWords {
 impl ExactSizeIterator for SetWords {}
 impl core::iter::FusedIterator for SetWords {}
 
-/// The index of the highest bit that is set.
+/// The index of the highest set bit.
 pub(crate) const fn last_bit(bits: &[u64]) -> Option<usize> {
     let mut block = bits.len();
     while block > 0 {

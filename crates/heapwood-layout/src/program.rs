@@ -1,17 +1,17 @@
-//! Programs: where the pointers of a type are, in a few bytes however large the type is. A program emits one bit a word
-//! of the type, set where the word is a pointer, by two operations: emit these bits, and repeat the last `n` bits `c`
-//! more times. The idea, a Lempel-Ziv code of pointer bits without recursion, is Cox's in Go's commit 512f75e8 ("replace
-//! GC programs with simpler encoding, faster decoder", 2015); the encoding differs in its long counts.
+//! Programs: the pointers of a type in a few bytes, however large the type is. A program emits one bit for each word of
+//! the type, set where the word is a pointer, by two operations: emit bits, and repeat the last `n` bits `c` more times.
+//! The idea, a Lempel-Ziv code of pointer bits without recursion, is Cox's in Go's commit 512f75e8 ("replace GC programs
+//! with simpler encoding, faster decoder", 2015); the encoding of long counts differs.
 //!
-//! | byte | what follows | meaning |
+//! | byte | followed by | meaning |
 //! |---|---|---|
-//! | `00` | nothing | the end; no byte comes after it |
+//! | `00` | nothing | the end; no byte follows |
 //! | `01`..`7e` | ceil(n / 8) bytes, n being the byte itself | emit n bits |
 //! | `7f` | n as a varint, ceil(n / 8) bytes | emit n bits, n at least 1 |
 //! | `80` | n as a varint, c as a varint | repeat the last n bits c more times, n and c at least 1 |
 //! | `81`..`ff` | c as a varint | the same, n being the lower 7 bits of the byte |
 //!
-//! Bits come lowest first, in the lowest byte first; the bits of the last byte that are not emitted are zero. A varint has
+//! Bits are stored lowest first, in the lowest byte first; the unused bits of the last byte are zero. A varint has
 //! seven bits a byte, lowest first, with the top bit set in all but the last (LEB128).
 //!
 //! ```text
@@ -22,14 +22,14 @@
 //!                            and those 30 bits (1e has the top bit: 9e) 99 more times
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`ops`] | reading instructions |
-//! | [`check`] | [`Program`]: bytes that were found to be right for a type |
-//! | [`build`] | making them, of scalars, pointers, fields and arrays |
-//! | [`nest`] | the same as loops in each other, to start anywhere |
-//! | [`decode`] | expanding them into bits |
-//! | [`text`] | printing them |
+//! | [`check`] | [`Program`]: a checked program |
+//! | [`build`] | building programs of scalars, pointers, fields and arrays |
+//! | [`nest`] | programs as nested loops, to start anywhere |
+//! | [`decode`] | expanding programs into bits |
+//! | [`text`] | programs as text |
 
 pub mod build;
 pub mod check;

@@ -1,21 +1,20 @@
-//! The function that finds the pointers of a type which no mask describes: a hash table whose control bytes say
-//! which slots are in use, a frame whose shape stands in its header. It is called by the collector, through the C
-//! calling convention, so that any language can supply it.
+//! The function that reports the pointers of a type that no mask describes: a hash table whose control bytes mark its
+//! used slots, or a frame whose header has its layout. The collector calls it through the C calling convention, so any
+//! language can supply it. Invariant: the collector alone makes a `TraceContext`.
 
 use core::marker::{PhantomData, PhantomPinned};
 
 /// Reports each pointer of the object of `size` bytes at `object` to the collector behind `tracer`.
 ///
-/// It must accept an object that is all zeros, must not allocate from the heap or unwind, and may run on any
-/// thread, at the same time as the program, and on several at once, for different objects or for the same: threads of the
-/// collector's own, with 256 KiB of stack.
+/// It must accept an all-zero object, and must neither allocate from the heap nor unwind. It runs on collector threads
+/// with 256 KiB of stack, concurrently with the program, and on several threads at once, for different objects or the
+/// same.
 pub type TraceFn = unsafe extern "C" fn(object: *mut u8, size: usize, tracer: *mut TraceContext);
 
-/// What a [`TraceFn`] reports to. Opaque: it is only ever seen through a pointer, which the collector supplies and
-/// takes back.
+/// The receiver of a [`TraceFn`]'s reports. Opaque: the collector supplies the pointer and interprets it.
 #[repr(C)]
 pub struct TraceContext {
     _private: [u8; 0],
-    // Neither Send, Sync nor Unpin: nothing is known of what stands behind the pointer.
+    // Neither Send, Sync nor Unpin, since the type behind the pointer is unknown.
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }

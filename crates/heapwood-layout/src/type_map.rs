@@ -1,25 +1,24 @@
-//! A type map: what one value of a type holds, composed from the maps of its fields in `const` context, so that
-//! the layout of a type is known before the program runs. Invariant: a map is precise (its bits are all the
-//! pointers there are), conservative (any word may be a pointer), or a program for what bits cannot say.
+//! Type maps: the pointers of a type, composed from the maps of its fields in `const` context, so that layouts are
+//! known before the program runs. Invariant: a map is precise (its bits are all pointers), conservative (any word may
+//! be a pointer), or a program for pointers beyond the bits.
 
 use crate::mask::last_bit;
 use crate::program::{BuildError, Builder, Field, Part, ProgramBuf};
 use crate::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 
-/// Where the pointers of a type are, as far as a constant can say it.
+/// The pointers of a type, as far as a constant can describe them.
 ///
-/// A map does not know the size of its type; [`TypeDescriptor::from_map`](crate::TypeDescriptor::from_map) brings
-/// the two together.
+/// A map has no size; [`TypeDescriptor::from_map`](crate::TypeDescriptor::from_map) combines it with one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TypeMap {
-    /// All ones if the map is conservative, so that the thread that forgets to ask sees too many pointers, not too few.
+    /// All ones if the map is conservative, so that a reader who forgets to check sees too many pointers, not too few.
     bits: [u64; MASK_BLOCKS],
     conservative: bool,
-    /// All of it, if a pointer lies beyond the bits.
+    /// The whole map, if a pointer lies beyond the bits.
     far: Option<Builder<FAR_BYTES>>,
 }
 
-/// The bytes that a program made at compile time may have.
+/// The most bytes of a program made at compile time.
 pub const FAR_BYTES: usize = 256;
 
 impl TypeMap {
@@ -33,15 +32,15 @@ impl TypeMap {
         TypeMap { bits, conservative: false, far: None }
     };
 
-    /// Any word of the type may be a pointer: for an enum whose variants put pointers in different places.
+    /// Any word of the type may be a pointer: for an enum whose variants have pointers in different words.
     pub const CONSERVATIVE: TypeMap =
         TypeMap { bits: [u64::MAX; MASK_BLOCKS], conservative: true, far: None };
 
-    /// This map with those of a field at `offset` bytes added. If either is conservative, so is the result.
+    /// This map with that of a field at `offset` bytes added. If either is conservative, so is the result.
     ///
     /// # Panics
     /// At compile time in a constant: if the field holds pointers and lies at an offset that is no multiple of
-    /// [`WORD`], or reaches beyond word [`MAX_MASK_WORDS`] of the type with one of them.
+    /// [`WORD`], or has a pointer beyond word [`MAX_MASK_WORDS`] of the type.
     pub const fn with_field(self, offset: usize, field: TypeMap) -> TypeMap {
         if !field.has_pointers() {
             return self;
@@ -53,7 +52,7 @@ impl TypeMap {
         if field.conservative {
             return TypeMap::CONSERVATIVE;
         }
-        // Checked first all the same, so that what is refused does not depend on the order of the fields.
+        // Checked first, so that errors do not depend on the order of the fields.
         if self.conservative {
             return TypeMap::CONSERVATIVE;
         }
@@ -65,7 +64,7 @@ impl TypeMap {
         TypeMap { bits: or_shifted(self.bits, field.bits, offset / WORD), conservative: false, far: None }
     }
 
-    /// Whether all pointers of a field of this type are in the bits of a type that has it at that word.
+    /// Whether the bits suffice for all pointers of a field of this type at that word.
     const fn fits_at(&self, word: usize) -> bool {
         match last_bit(&self.bits) {
             _ if self.far.is_some() => false,
@@ -74,8 +73,8 @@ impl TypeMap {
         }
     }
 
-    /// The map of a type with these fields, each at an offset of N bytes, in any order. If one is conservative, so
-    /// is the type.
+    /// The map of a type with these fields, each with its offset in bytes, in any order. If one is conservative, so is
+    /// the type.
     ///
     /// # Panics
     /// At compile time in a constant: if a field holds pointers and lies at an offset that is no multiple of [`WORD`],
@@ -129,10 +128,10 @@ impl TypeMap {
         }
     }
 
-    /// The program of a type of N bytes, if its pointers lie beyond what a mask says.
+    /// The program of a type of `size` bytes, if a pointer lies beyond the bits.
     ///
     /// # Panics
-    /// As [`of_fields`](Self::of_fields), or if the type is smaller than what the map says.
+    /// As [`of_fields`](Self::of_fields), or if the type is smaller than the map.
     pub const fn program(&self, size: usize) -> Option<ProgramBuf<FAR_BYTES>> {
         match &self.far {
             Some(far) => Some(far.padded((size / WORD) as u64).finish()),
@@ -184,7 +183,7 @@ impl TypeMap {
         }
     }
 
-    /// Whether a value can hold a pointer at all.
+    /// Whether a value may hold a pointer.
     pub const fn has_pointers(self) -> bool {
         self.conservative || last_bit(&self.bits).is_some()
     }
@@ -194,18 +193,18 @@ impl TypeMap {
         self.conservative
     }
 
-    /// Whether a pointer may lie beyond the words that a mask describes; then only a [`program`](Self::program) says where.
+    /// Whether a pointer may lie beyond the bits; then only a [`program`](Self::program) describes it.
     pub const fn is_far(&self) -> bool {
         self.far.is_some()
     }
 
-    /// One bit per word, word 0 in the lowest bit of the first. All ones if the map is conservative or a program.
+    /// One bit for each word, word 0 in the lowest bit of the first. All ones if the map is conservative or a program.
     pub const fn mask(self) -> [u64; MASK_BLOCKS] {
         self.bits
     }
 }
 
-/// What was made, or words on what to do about a type whose author has no builder.
+/// The result, or a panic with a remedy for authors of types, who have no builder.
 #[track_caller]
 const fn fitting<T: Copy>(made: Result<T, BuildError>) -> T {
     match made {

@@ -1,4 +1,4 @@
-//! Programs from builders and descriptions against types unrolled word by word; what they cost in bytes; what is refused.
+//! Programs from builders and descriptions against types unrolled word by word; their size in bytes; and errors.
 
 mod types;
 
@@ -137,7 +137,7 @@ fn mistakes_are_refused() {
 }
 
 #[test]
-fn panics_say_what_to_do() {
+fn panics_name_a_remedy() {
     let said = |f: fn()| *catch_unwind(f).unwrap_err().downcast::<&'static str>().unwrap();
     let full = said(|| {
         Builder::<4>::new().pointers(1000).finish();
@@ -150,7 +150,7 @@ fn panics_say_what_to_do() {
     assert!(overlap.contains("two fields hold the same word"), "{overlap}");
 }
 
-/// A struct whose fields were given in the order of their declaration, not of their offsets.
+/// A struct whose fields are in the order of declaration, not of offset.
 const MAP: TypeMap = TypeMap::NO_POINTERS.with_field(8, TypeMap::POINTER).with_field(800, TypeMap::POINTER);
 const SHUFFLED: ProgramBuf<64> = Builder::of_fields(
     2000,
@@ -209,7 +209,7 @@ fn descriptions_are_refused_at_their_item() {
     // The array is at fault, not its element.
     let large = [Struct { fields: 1 }, Array { n: 1 << 40 }, Array { n: 1 << 30 }, Pointers(1)];
     assert!(matches!(refused(&large), (1, DescribeErrorKind::Build(BuildError::TooManyWords { .. }))));
-    // What is in an array of no elements is not added, however large.
+    // The element of an empty array is not added, however large.
     let mut all = Builder::<64>::new();
     let none = [Struct { fields: 2 }, Array { n: 0 }, Array { n: u64::MAX }, Scalars(u64::MAX), Pointers(1)];
     assert_eq!(compile(&none, &mut all), Ok(1));
@@ -267,7 +267,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn builders_emit_what_was_added(ty in types()) {
+    fn builders_emit_the_added_words(ty in types()) {
         let built = ty.built();
         let program = built.finish();
         let expected = ty.unrolled();
@@ -278,14 +278,14 @@ proptest! {
     }
 
     #[test]
-    fn descriptions_emit_what_they_say(ty in types(), before in types()) {
+    fn descriptions_emit_their_types(ty in types(), before in types()) {
         let mut items = Vec::new();
         ty.items(&mut items);
         let mut all = before.built();
         prop_assert_eq!(compile(&items, &mut all), Ok(ty.words() as u64));
         let expected = [before.unrolled(), ty.unrolled()].concat();
         prop_assert!(expanded(all.finish().bytes()) == expected);
-        // And so does the text, which says the same in other items.
+        // The same for the text, which describes the type by other items.
         let mut buffer = vec![Item::Scalars(0); 20_000];
         let parsed = parse(&ty.text(), &mut buffer);
         if ty.nesting() < MAX_NESTING {
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_repeats_emit_what_they_say(list in instructions()) {
+    fn raw_repeats_emit_their_words(list in instructions()) {
         let mut all = Builder::<BYTES>::new();
         let mut expected: Vec<bool> = Vec::new();
         for one in &list {

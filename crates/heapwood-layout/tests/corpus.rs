@@ -1,6 +1,5 @@
-//! The inputs that the fuzz targets `program` and `describe` found worth keeping, each of which takes another path through
-//! checking, printing or decoding, or through reading and compiling, once more through the same functions; and bytes that
-//! nobody has chosen.
+//! The corpus of the fuzz targets `program` and `describe`, whose inputs take different paths through checking,
+//! printing and decoding, or through parsing and compiling, once more through the same functions; and random bytes.
 
 mod reference;
 

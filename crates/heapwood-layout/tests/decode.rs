@@ -1,7 +1,7 @@
-//! Decoding against the reference: literals, repeats and nests of all shapes at all start bits, each into a buffer in which
-//! it fits exactly and whose other bits must stay as they were ([`compare`] sees to both). The limits of the fast paths
-//! are at 64 bits, at multiples of the period of whole words, at 24 and 48 words, at stretches of 2048 words and at bodies
-//! of 2^21 bits.
+//! Decoding against the reference: literals, repeats and nests of all shapes at all start bits, each into a buffer of
+//! the exact size, whose other bits must not change ([`compare`] checks both). The limits of the fast paths are at 64
+//! bits, at multiples of the period of whole words, at 24 and 48 words, at stretches of 2048 words and at bodies of
+//! 2^21 bits.
 
 mod reference;
 
@@ -77,7 +77,7 @@ impl Encoder {
     }
 }
 
-/// All within a word, at its beginning and in the middle.
+/// All within a word, at its start and in the middle.
 const SOME: [usize; 6] = [0, 1, 31, 62, 63, 64];
 
 #[test]
@@ -121,7 +121,7 @@ fn every_end_of_a_repeat() {
             Encoder::new(total).bits(&body).repeat(1, total).literal(3).compare(SOME);
         }
     }
-    // ... and for others, by a literal of varying length ahead.
+    // ... and for others, by a literal of varying length before them.
     for n in [2, 3, 6, 31, 63, 64, 65, 100, 128] {
         for ahead in 1..=64 {
             Encoder::new(ahead).literal(ahead).literal(n).repeat(n, 5).repeat(n + 1, 2).compare([0, 17]);
@@ -133,7 +133,7 @@ fn every_end_of_a_repeat() {
 fn around_the_limits_of_the_fast_paths() {
     let gcd64 = |n: usize| 1 << n.trailing_zeros().min(6);
     for n in [1, 2, 3, 5, 6, 7, 12, 24, 32, 33, 48, 57, 58, 60, 62, 63, 64] {
-        // Words that are derived and words that are copied.
+        // Derived words and copied words.
         let period = n / gcd64(n);
         for words in [23, 24, 25, 47, 48, 49, 50, 2 * period, period + 24, 96, 200] {
             let times = words * 64 / n;
@@ -143,7 +143,7 @@ fn around_the_limits_of_the_fast_paths() {
         }
     }
     for n in [65, 66, 72, 96, 100, 127, 128, 129, 130, 192, 256, 320, 448, 1472, 1536, 1600] {
-        // The distance doubles until it is a number of words, and is copied.
+        // The distance doubles until it is a number of words, and then words are copied.
         let period = n / gcd64(n);
         for words in [1, 2, 3, period - 1, period, period + 1, 2 * period, 3 * period, 200] {
             let times = words * 64 / n;
@@ -163,7 +163,7 @@ fn around_the_limits_of_the_fast_paths() {
 
 #[test]
 fn large_ones() {
-    // Compared with themselves at another start bit, whose words are others, and by a formula.
+    // Compared with the same program at another start bit, whose words differ, and by a formula.
     for (n, times) in
         [(1, 1 << 21), (2, 1 << 20), (57, 20_000), (64, 20_000), (1001, 3000), (64_001, 64), (999, 4000)]
     {
@@ -200,7 +200,7 @@ fn five_levels() {
     for widths in [[1, 2, 3, 4, 5], [3, 5, 2, 9, 2], [64, 2, 2, 3, 5], [7, 9, 3, 2, 4], [2, 31, 2, 3, 9]] {
         let (mut encoder, mut n) = (Encoder::new(n_of(&widths)), 0);
         for width in widths {
-            // A scalar of so many bits more at each level, and all that so many times.
+            // A scalar of more bits at each level, and all of it repeated.
             encoder = encoder.literal(width);
             n += width;
             encoder = encoder.repeat(n, width);
@@ -243,7 +243,7 @@ fn nothing_is_written_for_a_type_of_no_words() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_anything_is_written() {
+fn a_short_buffer_is_refused_before_anything_is_written() {
     let bytes = [0x01, 0x01, 0x81, 0x7f, 0x02, 0x03, 0x00];
     let program = Program::check(&bytes, 130).unwrap();
     for (len, start) in [(0, 0), (2, 0), (3, 63), (3, 64), (3, 1000), (3, usize::MAX - 100), (3, usize::MAX)]
@@ -267,7 +267,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
 #[derive(Clone, Debug)]
 enum Step {
     Literal(Vec<bool>),
-    /// A repeat of a part of what there is, in 65536ths, or of so many bits if there are.
+    /// A repeat of a part of the bits so far, in 65536ths, or of a number of bits if there are enough.
     Repeat(u16, Option<usize>, usize),
 }
 
@@ -287,7 +287,7 @@ proptest! {
 
     #[test]
     fn random_programs(steps in steps(), start in 0usize..256) {
-        // The bits are also known here, so the reference is tested as well.
+        // The bits are also known here, so this tests the reference as well.
         let (mut encoder, mut known) = (Encoder::new(0), Vec::<bool>::new());
         for step in steps {
             match step {
@@ -317,13 +317,13 @@ proptest! {
     }
 }
 
-/// Elements one behind the other, by program and by mask, are what each of them is, and no bit beside them changes.
+/// Consecutive elements, by program and by mask, are equal to single ones, and no other bit changes.
 #[test]
 fn elements_are_repeated() {
     for words in [1, 2, 3, 7, 31, 32, 63, 64, 65, 66, 100, 127, 128, 129, 200, 256] {
         Encoder::new(words).literal(words).with(repeated);
         if words > 2 {
-            // The last of its words in a repeat.
+            // The last word lies in a repeat.
             Encoder::new(words).literal(2).repeat(1, words - 2).with(repeated);
         }
     }

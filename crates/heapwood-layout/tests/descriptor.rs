@@ -1,4 +1,4 @@
-//! Every refusal of a descriptor with its numbers, and what the accepted ones say.
+//! Every error of a descriptor with its numbers, and the contents of valid ones.
 
 use heapwood_layout::{
     Layout, LayoutError, MAX_MASK_WORDS, PointerMask, TraceContext, TypeDescriptor, TypeMap, WORD,

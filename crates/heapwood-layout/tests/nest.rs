@@ -1,5 +1,5 @@
-//! Nests against types unrolled word by word: wherever a cursor starts and ends, it yields the pointers that there are, and
-//! takes few steps.
+//! Nests against types unrolled word by word: from any word to any other, a cursor yields exactly the pointers, in few
+//! steps.
 
 mod reference;
 mod types;
@@ -18,7 +18,7 @@ fn made<const N: usize>(program: &ProgramBuf<N>) -> Vec<Node> {
     nest.nodes().to_vec()
 }
 
-/// What must be so in every nest.
+/// The invariants of every nest.
 fn check(nest: Nest<'_>) {
     fn level(nodes: &[Node], depth: usize) -> (u64, bool) {
         assert!(depth <= MAX_DEPTH);
@@ -53,7 +53,7 @@ fn check(nest: Nest<'_>) {
     assert_eq!(level(nest.nodes(), 0).0, nest.words());
 }
 
-/// The words that a cursor yields, with what every piece must be.
+/// The words that a cursor yields, with the invariants of each piece.
 fn yielded(mut cursor: Cursor<'_>) -> Vec<u64> {
     let mut all = Vec::new();
     while let Some(piece) = cursor.next_run() {
@@ -75,7 +75,7 @@ fn yielded(mut cursor: Cursor<'_>) -> Vec<u64> {
     all
 }
 
-/// Compares a nest with the bits it should have, from every word or from some.
+/// Compares a nest with the expected bits, from every word or from some.
 fn agrees(nest: Nest<'_>, expected: &[bool], seed: u64) {
     check(nest);
     assert_eq!(nest.words(), expected.len() as u64);
@@ -96,7 +96,7 @@ fn agrees(nest: Nest<'_>, expected: &[bool], seed: u64) {
         let part = &rest[..rest.partition_point(|word| *word < to)];
         assert!(yielded(nest.cursor_between(*from, to)) == part, "{from} to {to}");
     }
-    // Begun again from wherever it is, for the next element.
+    // Restarted from any position, for the next element.
     let mut cursor = nest.cursor(starts[seed as usize % starts.len()]);
     for to in [words, words / 2, words] {
         cursor.next_run();
@@ -129,7 +129,7 @@ fn arrays_become_loops() {
         Skip { words: 799 },
     ];
     assert_eq!(nest, expected);
-    // The element's first word is like the one before it: the run is divided between them.
+    // The element's first word equals the one before it: the run is divided between them.
     let element = Builder::<64>::new().pointers(100).scalars(100);
     let nest = made(&Builder::<64>::new().pointers(1000).array(element.body(), 200, 5).finish());
     let expected = [
@@ -178,7 +178,7 @@ fn repeats_that_begin_inside_others_take_them_apart() {
         Skip { words: 99 },
     ];
     assert_eq!(apart, expected);
-    // Ten nodes are what it needs, and what did not fit is said.
+    // It needs ten nodes, and the error says how many fit.
     assert!(nest(&program, 2400, 10).is_ok());
     for room in 0..10 {
         let NestError { at, kind } = nest(&program, 2400, room).unwrap_err();
@@ -214,7 +214,7 @@ fn depth_is_bounded() {
     assert_eq!(error, NestError { at: last, kind: NestErrorKind::TooDeep });
     let said = format!("byte {}: this repeat is one loop around 8: no more are possible", error.at);
     assert_eq!(error.to_string(), said);
-    // The deepest item of a body counts, wherever in it that is.
+    // The deepest item of a body counts, wherever it is.
     let shallow = Builder::<128>::new().array(level(1).pointer().scalars(99).body(), 300, 2);
     for body in [
         Builder::<256>::new().append(shallow.body()).append(deep_body.body()).pointer(),
@@ -224,7 +224,7 @@ fn depth_is_bounded() {
         let error = Nest::compile(all.program(), &mut [Node::EMPTY; 256]).unwrap_err();
         assert_eq!(error.kind, NestErrorKind::TooDeep);
     }
-    // Deeper, but loops that are the same array count once.
+    // Deeper, but loops of the same array count once.
     let mut all = Builder::<128>::new().pointer().scalars(99);
     for _ in 0..20 {
         all = Builder::new().array(all.body(), all.words(), 2);
@@ -252,7 +252,7 @@ fn huge_types_are_passed_in_few_steps() {
     assert_eq!(cursor.next_run(), Some(Piece::Ones { word: all.words() - 1, words: 1 }));
     assert_eq!(cursor.next_run(), None);
     assert_eq!(nest.first_pointer_at_or_after(u64::MAX), None);
-    // Every part of it begins where the one before ended.
+    // Every part begins where the previous one ended.
     let (mut from, mut pieces) = (0, 0);
     while let Some(word) = nest.first_pointer_at_or_after(from) {
         assert!(word >= from);
@@ -296,7 +296,7 @@ proptest! {
             Ok(nest) => agrees(nest, &bits, seed),
             Err(NestError { at, kind: NestErrorKind::TooManyNodes { room: said } }) => {
                 prop_assert!(said == room && at < program.len());
-                prop_assert!(room < 10_000, "so many nodes suffice for so few instructions");
+                prop_assert!(room < 10_000, "10 000 nodes suffice for these few instructions");
             }
             Err(error) => prop_assert_eq!(error.kind, NestErrorKind::TooDeep),
         }
@@ -312,7 +312,7 @@ proptest! {
         let (program, words) = encoded(&list, 400);
         let checked = Program::check(&program, words as u64).unwrap();
         let (mut nodes, mut plain) = (vec![Node::EMPTY; room], vec![Node::EMPTY; room]);
-        // What was there before does not matter.
+        // The buffer's old contents do not matter.
         let mut unrolled = vec![seed; have];
         let made = Nest::compile_or_unroll(checked, &mut nodes, &mut unrolled);
         match (Nest::compile(checked, &mut plain), made) {

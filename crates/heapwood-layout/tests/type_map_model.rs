@@ -1,4 +1,4 @@
-//! Type maps against a naive model: a type as a vector with one bool per word.
+//! Type maps against a naive model: a type as a vector with one bool for each word.
 
 use heapwood_layout::{Layout, MAX_MASK_WORDS, TypeDescriptor, TypeMap, WORD};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 enum Shape {
     Scalar(usize),
     Pointer,
-    /// An enum of so many words.
+    /// An enum of this many words.
     Conservative(usize),
     Struct(Vec<Shape>),
     Array(Box<Shape>, usize),
@@ -30,7 +30,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 impl Shape {
-    /// The model: one bool per word, and whether anything in it is conservative.
+    /// The model: one bool for each word, and whether any part is conservative.
     fn words(&self) -> (Vec<bool>, bool) {
         match self {
             Shape::Scalar(words) => (vec![false; *words], false),
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// How many words a mask must reach for this and for whatever it is made of.
+    /// The number of words that a mask must reach for this and all its parts.
     fn reach(&self) -> usize {
         let own = self.words().0.iter().rposition(|word| *word).map_or(0, |last| last + 1);
         match self {
@@ -66,7 +66,7 @@ impl Shape {
             Shape::Pointer => TypeMap::POINTER,
             Shape::Conservative(_) => TypeMap::CONSERVATIVE,
             Shape::Struct(fields) => {
-                // Given backwards, as a compiler may order them.
+                // In reverse order, as a compiler may order fields.
                 let (mut all, mut offset) = ([(0, TypeMap::NO_POINTERS); 6], 0);
                 for (k, field) in fields.iter().enumerate() {
                     all[5 - k] = (offset, field.map());
@@ -84,7 +84,7 @@ proptest! {
     fn maps_agree_with_the_model(shape in shapes()) {
         let (words, conservative) = shape.words();
         match catch_unwind(|| shape.map()) {
-            // Only where the program would have more bytes than there is room for.
+            // Only if the program would not fit.
             Err(_) => prop_assert!(shape.reach() > MAX_MASK_WORDS, "refused although it fits"),
             Ok(map) if conservative => {
                 prop_assert_eq!(map, TypeMap::CONSERVATIVE);
@@ -135,7 +135,7 @@ fn message(refused: impl FnOnce() -> TypeMap + std::panic::UnwindSafe) -> String
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn errors_name_a_remedy() {
     let split = message(|| TypeMap::NO_POINTERS.with_field(4, TypeMap::POINTER));
     assert!(split.contains("multiple of 8") && split.contains("repr(packed)"), "{split}");
     let far = message(|| TypeMap::NO_POINTERS.with_field(2048, TypeMap::POINTER));
@@ -191,10 +191,10 @@ fn pointers_beyond_a_mask_make_a_program() {
     let inside = TypeMap::of_fields([(16, LARGE), (0, TypeMap::POINTER)]);
     let shifted: Vec<usize> = [0].into_iter().chain(expected.iter().map(|w| w + 2)).collect();
     assert_eq!(far_pointers(inside, 16 + size), shifted);
-    // As large as types can be, in a few bytes.
+    // The largest types, in a few bytes.
     let huge = TypeMap::array(TypeMap::POINTER, 8, 1 << 40);
     assert!(huge.program(1 << 43).unwrap().bytes().len() < 12);
-    // What fits a mask is one, whatever order its fields come in; and conservative stays so.
+    // A type that fits a mask has one, whatever the order of its fields; and conservative stays conservative.
     assert_eq!(TypeMap::of_fields([(8, TypeMap::POINTER), (0, TypeMap::POINTER)]).mask()[0], 3);
     assert!(TypeMap::of_fields([(8, LARGE), (0, TypeMap::CONSERVATIVE)]).is_conservative());
     assert!(LARGE.program(64 << 10).is_some() && TypeMap::POINTER.program(8).is_none());

@@ -1,4 +1,4 @@
-//! Reports for people: messages without allocation, and the state of threads as the kernel tells it.
+//! Diagnostics: messages without allocation, and the state of threads as the kernel reports it.
 
 pub mod backtrace;
 pub mod message;

@@ -1,27 +1,27 @@
-//! Why the system did not do what it was asked. Invariant: an error holds all that its message says. The limits that a
-//! refusal may have met are looked up when it is made, by system calls that allocate nothing; printing it makes none.
+//! Refusals of the system. The limits that a refusal may have met are read when the error is made, by system calls
+//! that do not allocate; printing an error makes none. Invariant: an error holds everything that its message says.
 
 use crate::memory::limits::Limits;
 use crate::memory::request::Request;
 use core::fmt;
 
-/// A refusal: what was asked for, how many bytes, the kernel's error number, and the limits that were set then.
+/// A refusal: the request, its size, the kernel's error number, and the limits at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OsError {
-    /// What was asked.
+    /// The kind of request.
     pub request: Request,
-    /// How much was asked for.
+    /// The requested bytes.
     pub bytes: usize,
     /// The kernel's `errno`.
     pub errno: i32,
     limits: Limits,
 }
 
-// Errors are returned by value, next to what was asked for.
+// Errors are returned by value, beside large results.
 const _: () = assert!(size_of::<OsError>() <= 32);
 
 impl OsError {
-    /// A refusal of now.
+    /// A refusal that happened just now.
     #[cold]
     pub fn new(request: Request, bytes: usize, errno: i32) -> Self {
         let limits = if is_shortage(errno) { Limits::of(request) } else { Limits::NONE };
@@ -29,7 +29,7 @@ impl OsError {
     }
 }
 
-/// Whether a limit may be the reason.
+/// Whether a limit may be the cause.
 fn is_shortage(errno: i32) -> bool {
     errno == libc::ENOMEM || errno == libc::EAGAIN
 }
@@ -60,7 +60,7 @@ impl fmt::Display for OsError {
 
 impl core::error::Error for OsError {}
 
-/// The process has no key for thread-local values left, or no memory for another value.
+/// The process has no free key for thread-local values, or no memory for another value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadValueError;

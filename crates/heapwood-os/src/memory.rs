@@ -1,5 +1,4 @@
-//! Memory from the kernel: reserved, committed, given back, read where it may be unmapped. Sizes of pages. Why the kernel
-//! refused.
+//! Memory from the kernel: reserving, committing, releasing, safe reads, page sizes, and the reasons for refusals.
 
 pub mod kernel;
 pub(crate) mod limits;

@@ -1,4 +1,4 @@
-//! The process: fork, exit, loaded libraries, clocks, and what it may use of the machine.
+//! The process: fork, exit, loaded libraries, clocks, resource usage and limits.
 
 pub mod cgroup;
 pub mod clock;

@@ -1,5 +1,5 @@
-//! Threads, and what they wait for each other with: futexes, locks, fences, signals to single threads, stacks. Nothing
-//! here allocates.
+//! Threads and their synchronisation: futexes, locks, fences, signals to single threads, stacks. Nothing here
+//! allocates.
 
 pub mod cache_padded;
 pub mod futex;

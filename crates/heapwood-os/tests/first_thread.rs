@@ -1,5 +1,5 @@
-//! The stack of a process's first thread, on which the test harness runs no tests: its bounds are read once, follow
-//! `ulimit -s` when it is raised, and are not those of a child that another thread forks.
+//! The stack of a process's first thread, on which the test harness runs no tests. Its bounds are read once, follow a
+//! raised `ulimit -s`, and differ from those of a child that another thread forks.
 
 use heapwood_os::threads::stack::{StackBounds, stack_end, thread_pointer};
 use std::hint::black_box;
@@ -20,16 +20,16 @@ fn here() -> usize {
     black_box(&raw const local) as usize
 }
 
-/// The stack pointer below so many frames of a KiB.
+/// The stack pointer after `frames` frames of one KiB.
 #[inline(never)]
 fn deep(frames: usize) -> usize {
     let frame = black_box([0u8; 1024]);
     if frames == 0 { here() } else { deep(frames - 1) + black_box(frame[0] as usize) }
 }
 
-/// Runs `child` in a forked child, and tells whether it returned true.
+/// Runs `child` in a forked child, and returns its result.
 fn forked(child: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child looks at its own stack and ends.
+    // SAFETY: the child reads its own stack and ends.
     unsafe {
         let pid = libc::fork();
         if pid == 0 {
@@ -52,13 +52,13 @@ fn main() {
     assert!(surrounds(first) && first.high - first.low <= SMALL + (64 << 10), "{first:x?}");
     assert_eq!(stack_end(), Some(first.high));
 
-    // No file can be opened now, so it is not read again.
+    // No file can be opened now, so the bounds are not read again.
     let files = limit(libc::RLIMIT_NOFILE, 0);
     assert_eq!(StackBounds::current(), Some(first));
     assert!(forked(|| StackBounds::current() == Some(first)), "the child's stack is a copy");
     limit(libc::RLIMIT_NOFILE, files);
 
-    // Raised to where it was, which the kernel has left room for.
+    // Raises it to the old value, for which the kernel has left room.
     limit(libc::RLIMIT_STACK, usual);
     let mut bounds = first;
     let low = deep(1024);
@@ -74,7 +74,7 @@ fn main() {
         assert_ne!(thread_pointer(), pointer);
         let mine = StackBounds::current().unwrap();
         assert!(surrounds(mine) && !surrounds(bounds));
-        // The child has one thread, of the process's number, on this thread's stack.
+        // The child has one thread, with the process's number, on this thread's stack.
         assert!(forked(|| surrounds(StackBounds::current().unwrap())), "the child is on this stack");
     })
     .join()

@@ -1,47 +1,47 @@
-//! The page allocator: bits, tree, hint and counts together. Invariants: the tree is true to the bits; no page below
-//! the hint is free; the counts are those of the bits; an operation that fails has changed none of these. Memory is
-//! not touched: the owner is told how many of the pages it takes have none behind them (they were never used, or were
-//! released), and tells what it has released (`scavenge`). First fit
-//! by address with a hint below which nothing is free is the policy of the Go page allocator proposal.
+//! The page allocator: bits, tree, hint and counters together. It touches no memory of the pages. It reports how many
+//! allocated pages are scavenged (never used, or released), and learns of released pages by `scavenge`. First fit by
+//! address, with a hint below which nothing is free, is the policy of the Go page allocator proposal. Invariants: the
+//! tree summarises the bits; no page below the hint is free; the counters match the bits; a failed operation has
+//! changed none of these.
 
 use crate::chunk::{Chunk, Obstacle};
 use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::lazy_array::LazyArray;
-use crate::tree::{Place, Tree};
+use crate::tree::{RunStart, Tree};
 use crate::units::{PageCount, PageIndex};
 use core::fmt;
 use heapwood_os::KernelRef;
 
-/// Pages that were taken together.
+/// Pages that were allocated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRun {
-    /// The first of them.
+    /// The first page.
     pub first: PageIndex,
-    /// How many.
+    /// The number of pages.
     pub count: PageCount,
-    /// How many of them are scavenged: what is there will read as zeros, and cost memory when touched.
+    /// The number of scavenged pages among them: their memory reads as zeros, and is allocated when touched.
     pub scavenged: PageCount,
 }
 
-/// A first-fit allocator of the pages of a window.
+/// A first-fit allocator of the pages of a reservation.
 ///
-/// Pages are counted from the window's start. None exists at first; [`grow`](Self::grow) adds free ones anywhere in
-/// the window. In the ordinary geometries the tables reserve about 0.27 bytes of address space a page of the window,
-/// and commit them where pages were added.
+/// Pages are counted from the start of the reservation. None exists at first; [`grow`](Self::grow) adds free ones
+/// anywhere in the reservation. In the ordinary geometries the tables reserve about 0.27 bytes of address space for
+/// each page of the reservation, and commit them where pages are added.
 pub struct PageAllocator<G: Geometry> {
     pub(crate) chunks: LazyArray<Chunk<G>>,
     pub(crate) tree: Tree<G>,
     /// No page below this one is free.
     pub(crate) hint: usize,
     pub(crate) free: usize,
-    /// Of the free pages, how many are scavenged.
+    /// The number of scavenged pages among the free ones.
     pub(crate) scavenged: usize,
     pub(crate) grown: usize,
-    window: usize,
+    reservation: usize,
 }
 
-/// The parts of a range by chunk: the chunk, its first page in the range, and how many.
+/// Splits a range by chunks: the chunk, the first page in it, and the number of pages.
 #[inline]
 pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     let end = first + count;
@@ -56,57 +56,57 @@ pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<It
 impl<G: Geometry> PageAllocator<G> {
     const CHUNK_PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
-    /// Reserves the tables for a window of `window` pages, of which none exists yet.
+    /// Reserves the tables for a reservation of `reservation` pages. No page exists yet.
     ///
     /// # Errors
-    /// The window is larger than the geometry allows, or the kernel refuses address space.
-    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
+    /// The reservation is larger than the geometry allows, or the kernel refuses address space.
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
         const { TreeShape::<G>::CHECK };
         let most = PageCount(TreeShape::<G>::ALL_PAGES);
-        if window > most {
-            return Err(NewError::WindowTooLarge { window, most });
+        if reservation > most {
+            return Err(NewError::ReservationTooLarge { reservation, most });
         }
-        let chunks = window.0.div_ceil(Self::CHUNK_PAGES).max(1);
+        let chunks = reservation.0.div_ceil(Self::CHUNK_PAGES).max(1);
         Ok(PageAllocator {
             chunks: LazyArray::new(kernel, chunks).map_err(NewError::Refused)?,
-            tree: Tree::new(kernel, window.0).map_err(NewError::Refused)?,
-            hint: window.0,
+            tree: Tree::new(kernel, reservation.0).map_err(NewError::Refused)?,
+            hint: reservation.0,
             free: 0,
             scavenged: 0,
             grown: 0,
-            window: window.0,
+            reservation: reservation.0,
         })
     }
 
-    /// The pages the window has room for.
-    pub fn window(&self) -> PageCount {
-        PageCount(self.window)
+    /// The size of the reservation.
+    pub fn reservation(&self) -> PageCount {
+        PageCount(self.reservation)
     }
 
-    /// The pages that exist.
+    /// The number of existing pages.
     pub fn grown_pages(&self) -> PageCount {
         PageCount(self.grown)
     }
 
-    /// The pages that exist and are free.
+    /// The number of free pages.
     #[inline]
     pub fn free_pages(&self) -> PageCount {
         PageCount(self.free)
     }
 
-    /// The free pages that are scavenged: never touched, or released.
+    /// The number of scavenged pages: free, and never touched or released.
     #[inline]
     pub fn scavenged_pages(&self) -> PageCount {
         PageCount(self.scavenged)
     }
 
-    /// A page below which none is free; the search begins here.
+    /// The hint: no page below it is free, and searches begin there.
     #[inline]
     pub fn hint(&self) -> PageIndex {
         PageIndex(self.hint)
     }
 
-    /// The chunks that have tables, in order: all in which pages exist, and perhaps others.
+    /// The chunks with tables, in order: all with existing pages, and perhaps others.
     pub(crate) fn chunks_with_tables(&self) -> impl Iterator<Item = crate::ChunkIndex> {
         self.chunks.existing().map(crate::ChunkIndex)
     }
@@ -118,10 +118,10 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
     }
 
-    /// Adds `count` free pages from `first` on, anywhere in the window. They count as scavenged.
+    /// Adds `count` free pages from `first` on, anywhere in the reservation. They count as scavenged.
     ///
     /// # Errors
-    /// The range is empty, leaves the window or holds a page that exists, or the kernel refuses memory for the
+    /// The range is empty, leaves the reservation or holds an existing page, or the kernel refuses memory for the
     /// tables. Nothing is added then.
     pub fn grow(&mut self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
         self.check_grow(first, count)?;
@@ -131,7 +131,7 @@ impl<G: Geometry> PageAllocator<G> {
             .commit_filled(chunks.clone(), Chunk::ABSENT)
             .and_then(|()| self.tree.commit(chunks))
             .map_err(|cause| GrowError::Refused { page: PageIndex(first), cause })?;
-        // From here on nothing fails.
+        // Nothing fails from here on.
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
                 c.grow(from, len);
@@ -145,13 +145,13 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(())
     }
 
-    /// Whether the range can be added, if the kernel lets it.
+    /// Checks that the range can be added, as far as the kernel gives memory.
     pub(crate) fn check_grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
         if count.0 == 0 {
             return Err(GrowError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(GrowError::BeyondWindow { page });
+            return Err(GrowError::BeyondReservation { page });
         }
         for (chunk, from, len) in parts::<G>(first.0, count.0) {
             if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
@@ -162,13 +162,14 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(())
     }
 
-    /// Takes the first run of `count` free pages, in the order of addresses.
+    /// Allocates the first run of `count` free pages in address order.
     ///
     /// # Errors
-    /// The request is for nothing or for more than the window, or no run is long enough. Nothing is taken then.
+    /// The request is for no page or for more than the reservation, or no run is long enough. Nothing is allocated
+    /// then.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
-        // Zero wraps around, so one comparison guards against it too.
+        // Zero wraps around, so one comparison covers it, too.
         if count.0.wrapping_sub(1) >= self.free {
             return Err(self.no_run(count));
         }
@@ -183,7 +184,7 @@ impl<G: Geometry> PageAllocator<G> {
         self.allocate_run(count)
     }
 
-    /// Takes the chunk's first free page, which is the window's first: none is free below `from` in it.
+    /// Allocates the chunk's first free page, which is the first of all: the chunk has no free page below `from`.
     #[inline]
     fn take_first(&mut self, chunk: usize, from: usize) -> Option<PageRun> {
         let bits = self.chunks.get_mut(chunk)?;
@@ -204,8 +205,8 @@ impl<G: Geometry> PageAllocator<G> {
 
     fn take_first_anywhere(&mut self) -> Option<PageRun> {
         match self.tree.find(self.hint, 1)? {
-            Place::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
-            Place::Chunk(chunk) => self.take_first(chunk.0, 0),
+            RunStart::Page(page) => self.take_first(page.chunk::<G>().0, page.in_chunk::<G>()),
+            RunStart::Chunk(chunk) => self.take_first(chunk.0, 0),
         }
     }
 
@@ -214,7 +215,7 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(self.take_run(first, count))
     }
 
-    /// Takes free pages, before which none is free directly.
+    /// Allocates free pages after a page that is not free.
     pub(crate) fn take_run(&mut self, first: usize, count: PageCount) -> PageRun {
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first % Self::CHUNK_PAGES);
         let scavenged = match self.chunks.get_mut(chunk) {
@@ -240,26 +241,26 @@ impl<G: Geometry> PageAllocator<G> {
         // A run inside the hint's chunk comes before any that leaves it.
         let chunk = self.hint >> G::LOG_CHUNK_PAGES;
         let place = if self.tree.leaf(chunk).max() as usize >= count {
-            Place::Chunk(crate::ChunkIndex(chunk))
+            RunStart::Chunk(crate::ChunkIndex(chunk))
         } else {
             self.tree.find(self.hint, count)?
         };
         match place {
-            Place::Page(page) => Some(page.0),
-            Place::Chunk(chunk) => {
+            RunStart::Page(page) => Some(page.0),
+            RunStart::Chunk(chunk) => {
                 let base = chunk.first_page::<G>().0;
-                // Below the hint nothing is free, so the search may skip that part of its chunk.
+                // Nothing is free below the hint, so the search may skip that part of its chunk.
                 let from = self.hint.saturating_sub(base) % Self::CHUNK_PAGES;
                 self.chunks.get(chunk.0)?.find(from, count).map(|at| base + at)
             }
         }
     }
 
-    /// Takes the first `count` free pages that begin at a multiple of `count`, a power of two and at most a chunk: such as fill a huge
-    /// page. The chunks are looked at one by one, which is a nanosecond each.
+    /// Allocates the first `count` free pages that begin at a multiple of `count`, a power of two and at most a chunk:
+    /// for example those of a huge page. The search visits chunk after chunk, at a nanosecond each.
     ///
     /// # Errors
-    /// There are none, or `count` is not such a number. Nothing is taken then.
+    /// There is no such run, or `count` is not such a number. Nothing is allocated then.
     pub fn allocate_aligned(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         let fits = count.0.is_power_of_two() && count.0 <= Self::CHUNK_PAGES;
         let first = if fits && count.0 <= self.free { self.find_aligned(count.0) } else { None };
@@ -277,14 +278,14 @@ impl<G: Geometry> PageAllocator<G> {
         })
     }
 
-    /// Takes free pages, wherever in a run they lie.
+    /// Allocates free pages anywhere in a run.
     pub(crate) fn take_exactly(&mut self, first: usize, count: PageCount) -> PageRun {
         let scavenged = self.mark(first, count.0);
         self.account_taken(first, count.0, scavenged);
         PageRun { first: PageIndex(first), count, scavenged: PageCount(scavenged) }
     }
 
-    /// Marks free pages used, in bits and tree; returns how many were scavenged.
+    /// Marks free pages as used in bits and tree; returns the number of scavenged ones.
     pub(crate) fn mark(&mut self, first: usize, count: usize) -> usize {
         let mut scavenged = 0;
         for (chunk, from, len) in parts::<G>(first, count) {
@@ -296,7 +297,7 @@ impl<G: Geometry> PageAllocator<G> {
         scavenged
     }
 
-    /// Brings counts and hint up to date after pages were marked used.
+    /// Updates counters and hint after pages were marked as used.
     fn account_taken(&mut self, first: usize, count: usize, scavenged: usize) {
         self.free -= count;
         self.scavenged -= scavenged;
@@ -306,32 +307,32 @@ impl<G: Geometry> PageAllocator<G> {
         self.settle_hint();
     }
 
-    /// A hint in a full chunk would cost every later search; finds where free pages begin.
+    /// Moves the hint to the first free page. A hint in a full chunk would slow down every later search.
     pub(crate) fn settle_hint(&mut self) {
         if self.free > 0 && self.tree.leaf(self.hint >> G::LOG_CHUNK_PAGES).max() == 0 {
             match self.tree.find(self.hint, 1) {
-                Some(Place::Page(page)) => self.hint = page.0,
-                Some(Place::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
+                Some(RunStart::Page(page)) => self.hint = page.0,
+                Some(RunStart::Chunk(chunk)) => self.hint = chunk.first_page::<G>().0,
                 None => {}
             }
         }
     }
 
-    /// Gives back the pages from `first` on; they need not have been allocated together.
+    /// Frees the pages from `first` on. They need not have been allocated together.
     ///
     /// # Errors
-    /// The range is empty, leaves the window, or holds a page that does not exist or is free. Nothing is freed
+    /// The range is empty, leaves the reservation, or holds a page that does not exist or is free. Nothing is freed
     /// then.
     #[inline]
     pub fn free(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
         let place = first.in_chunk::<G>();
         let chunk = first.chunk::<G>().0;
-        // The usual range lies in one chunk and is in order; the slow path names what is wrong.
+        // The usual range is valid and lies in one chunk. The slow path finds the error.
         if count.0.wrapping_sub(1) < Self::CHUNK_PAGES - place
             && let Some(bits) = self.chunks.get_mut(chunk)
             && bits.obstacle(place, count.0, true).is_none()
         {
-            bits.give(place, count.0);
+            bits.free(place, count.0);
             let new = bits.after_freed(place, count.0, self.tree.leaf(chunk));
             self.tree.freed(chunk, new);
             self.free += count.0;
@@ -347,7 +348,7 @@ impl<G: Geometry> PageAllocator<G> {
         let (first, count) = (first.0, count.0);
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
-                c.give(from, len);
+                c.free(from, len);
             }
         }
         self.summarize_ends(first, count, true);
@@ -356,7 +357,7 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(())
     }
 
-    /// Brings the tree up to date after every bit of a range became the same.
+    /// Updates the tree after all bits of a range became equal.
     fn summarize_ends(&mut self, first: usize, count: usize, freed: bool) {
         let (low, high) = (first >> G::LOG_CHUNK_PAGES, (first + count - 1) >> G::LOG_CHUNK_PAGES);
         let summary = |chunk| self.chunks.get(chunk).map_or(crate::Summary::FULL, Chunk::summarize);
@@ -369,16 +370,17 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// The first page of the range that is not in the window.
+    /// The first page of the range outside the reservation.
     #[inline]
     pub(crate) fn outside(&self, first: PageIndex, count: PageCount) -> Option<PageIndex> {
         match first.0.checked_add(count.0) {
-            Some(end) if end <= self.window => None,
-            _ => Some(PageIndex(first.0.max(self.window))),
+            Some(end) if end <= self.reservation => None,
+            _ => Some(PageIndex(first.0.max(self.reservation))),
         }
     }
 
-    /// The first page of a range in the window that is missing or, unless `in_use` is its state, wrong.
+    /// The first page of a range in the reservation that does not exist or is not in the expected state: `in_use` or
+    /// free.
     pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
         parts::<G>(first, count).find_map(|(chunk, from, len)| {
             let base = chunk * Self::CHUNK_PAGES;
@@ -396,8 +398,8 @@ impl<G: Geometry> PageAllocator<G> {
     fn no_run(&self, asked: PageCount) -> AllocateError {
         if asked.0 == 0 {
             AllocateError::Zero
-        } else if asked.0 > self.window {
-            AllocateError::BeyondWindow { asked, window: self.window() }
+        } else if asked.0 > self.reservation {
+            AllocateError::BeyondReservation { asked, reservation: self.reservation() }
         } else {
             AllocateError::NoRun { asked, free: self.free_pages() }
         }
@@ -407,7 +409,7 @@ impl<G: Geometry> PageAllocator<G> {
 impl<G: Geometry> fmt::Debug for PageAllocator<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageAllocator")
-            .field("window", &self.window)
+            .field("reservation", &self.reservation)
             .field("grown", &self.grown)
             .field("free", &self.free)
             .field("scavenged", &self.scavenged)

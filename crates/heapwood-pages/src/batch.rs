@@ -1,5 +1,5 @@
-//! Frees in batches: the runs of one chunk change its bits one by one, but its summary and the tree above it once.
-//! A sweep gives back many spans of a chunk at a time; that it pays to batch them is from the Go page allocator
+//! Freeing in batches: the bits change run by run, but the summary of a chunk and the tree above it change once for
+//! all its runs. A sweep frees many spans of a chunk at a time; batching them is an idea of the Go page allocator
 //! proposal. Invariant: either the whole batch is freed or none of it.
 
 use crate::allocator::{PageAllocator, parts};
@@ -9,10 +9,10 @@ use crate::geometry::Geometry;
 use crate::units::{PageCount, PageIndex};
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Gives back runs of pages in use. Runs of one chunk should follow one another; in which order is all the same.
+    /// Frees runs of used pages. Runs of one chunk should be adjacent in the batch, in any order.
     ///
     /// # Errors
-    /// As [`free`](Self::free), for the first run at fault; also if a page is in the batch twice. Nothing is freed
+    /// As [`free`](Self::free), for the first invalid run; also if a page is in the batch twice. Nothing is freed
     /// then.
     pub fn free_batch(&mut self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
         let hint = self.hint;
@@ -28,7 +28,7 @@ impl<G: Geometry> PageAllocator<G> {
                     open.replace(chunk).into_iter().for_each(|before| self.summarize_freed(before));
                 }
                 if let Some(bits) = self.chunks.get_mut(chunk) {
-                    bits.give(from, len);
+                    bits.free(from, len);
                 }
             }
             freed += count.0;
@@ -44,7 +44,7 @@ impl<G: Geometry> PageAllocator<G> {
             return Err(FreeError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(FreeError::BeyondWindow { page });
+            return Err(FreeError::BeyondReservation { page });
         }
         match self.obstacle(first.0, count.0, true) {
             None => Ok(()),
@@ -60,7 +60,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// Marks the runs in use again, after the tree has been brought up to date for them.
+    /// Marks the runs as used again, after the tree was updated for them.
     #[cold]
     fn take_back(&mut self, runs: &[(PageIndex, PageCount)], open: Option<usize>, hint: usize) {
         open.into_iter().for_each(|chunk| self.summarize_freed(chunk));

@@ -1,11 +1,11 @@
-//! The page cache of a mutator: the free pages of one aligned block of 64, taken from the allocator at once, so that
-//! small requests need neither a lock nor a line that other threads write. Invariant: a cached page counts as in use
-//! in the allocator, whose other callers cannot see it; of its scavenged pages only the cache knows. A base, a word of
-//! free bits and a word of scavenged bits are the page cache of the Go page allocator proposal.
+//! The page cache of a mutator: the free pages of one aligned block of 64, allocated at once, so that small requests
+//! need no lock and write no shared cache line. A base, a word of free bits and a word of scavenged bits are the page
+//! cache of the Go page allocator proposal. Invariant: the allocator counts a cached page as in use; only the cache
+//! knows whether it is scavenged.
 //!
-//! What differs: Go keeps a cache until it is empty, so that a stream of 15-page requests leaves four pages that
-//! serve nothing, and every later request takes the lock. Here a request that the cache cannot serve changes the block,
-//! for the first one that can: the rest of the old block goes back under the same lock acquisition.
+//! One thing differs. Go keeps a cache until it is empty, so a stream of 15-page requests leaves four unusable pages
+//! in it, and every later request takes the lock. Here a request that the cache cannot serve moves the cache to the
+//! first block that can, and returns the rest of the old block under the same lock acquisition.
 
 use crate::allocator::{PageAllocator, PageRun};
 use crate::chunk::{first_run, ones};
@@ -13,7 +13,7 @@ use crate::error::AllocateError;
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
-/// Pages cached for one mutator.
+/// The cached pages of one mutator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCache {
     base: PageIndex,
@@ -25,15 +25,16 @@ impl PageCache {
     /// A cache without pages.
     pub const EMPTY: PageCache = PageCache { base: PageIndex(0), free: 0, scavenged: 0 };
 
-    /// The pages of a block, which is what a cache holds at most.
+    /// The pages of a block, the most that a cache holds.
     pub const BLOCK: usize = 64;
 
-    /// The largest request that is worth changing the block for; longer ones go to the allocator directly. At 8 the lock
-    /// is taken a seventh as often, and two threads are about three times as fast; 12 and 15 lose to a lock nobody wants,
-    /// since a block serves few, and 16 spreads the heap by 3 to 9 % where 8 does by 1 to 3 (docs/design/pages.md).
+    /// The largest request that moves the cache to another block; longer ones go to the allocator. With 8 the lock is
+    /// taken a seventh as often, and two threads are about three times as fast. With 12 and 15 an uncontended lock is
+    /// faster, since a block serves few such requests. With 16 the heap spreads by 3 to 9 %, with 8 by 1 to 3 %
+    /// (docs/design/pages.md).
     pub const MOST: PageCount = PageCount(8);
 
-    /// Takes the first run of `count` pages in the cache; `None` if it has none.
+    /// Allocates the first run of `count` pages in the cache; `None` if there is none.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Option<PageRun> {
         if count.0 == 1 {
@@ -50,7 +51,7 @@ impl PageCache {
         Some(PageRun { first: PageIndex(self.base.0 + at as usize), count, scavenged: PageCount(scavenged) })
     }
 
-    /// Takes the first page in the cache; `None` if it is empty.
+    /// Allocates the first page in the cache; `None` if it is empty.
     #[inline]
     pub fn allocate_one(&mut self) -> Option<PageRun> {
         let free = self.free;
@@ -81,18 +82,18 @@ impl PageCache {
         self.base
     }
 
-    /// How many pages are left.
+    /// The number of cached pages.
     pub fn pages(&self) -> PageCount {
         PageCount(self.free.count_ones() as usize)
     }
 
-    /// Whether none is left.
+    /// Whether no page is cached.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.free == 0
     }
 
-    /// Whether the page is in the cache, and if so, whether it is scavenged.
+    /// Whether a page is scavenged, if it is in the cache.
     pub fn get(&self, page: PageIndex) -> Option<bool> {
         let at = page.0.checked_sub(self.base.0).filter(|&at| at < Self::BLOCK)?;
         (self.free >> at & 1 == 1).then_some(self.scavenged >> at & 1 == 1)
@@ -100,19 +101,18 @@ impl PageCache {
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    /// The pages of a block: those of a word, or of a chunk that has fewer.
+    /// The pages of a block: those of a word, or of a smaller chunk.
     const BLOCK_PAGES: usize = if PageCache::BLOCK < TreeShape::<G>::CHUNK_PAGES {
         PageCache::BLOCK
     } else {
         TreeShape::<G>::CHUNK_PAGES
     };
 
-    /// Takes a run of `count` pages, for a cache that could not serve the request itself. A small request fills the
-    /// cache with the rest of the block where the first such run lies, and what the cache held before goes back.
+    /// Allocates a run of `count` pages for a cache that could not serve the request. A small request fills the cache
+    /// with the rest of the block that holds the first such run, after the cache's old pages are returned.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), which see. What the cache held may have gone back: with it the run might have
-    /// been found.
+    /// As [`allocate`](Self::allocate). The cache may have been emptied, since its pages could have completed a run.
     #[inline]
     pub fn allocate_into(
         &mut self,
@@ -128,10 +128,10 @@ impl<G: Geometry> PageAllocator<G> {
         let Some(first) = self.find(count.0) else { return self.allocate_after_flush(cache, count) };
         let (chunk, place) = (first >> G::LOG_CHUNK_PAGES, first & (TreeShape::<G>::CHUNK_PAGES - 1));
         if place % Self::BLOCK_PAGES + count.0 > Self::BLOCK_PAGES {
-            // The run lies across blocks.
+            // The run crosses blocks.
             return Ok(self.take_run(first, count));
         }
-        // First, since the old pages may lie in the same block.
+        // The flush comes first, since the old pages may lie in the same block.
         self.flush(cache);
         *cache = self.take_block(chunk, place / 64);
         match cache.allocate(count) {
@@ -149,20 +149,20 @@ impl<G: Geometry> PageAllocator<G> {
         !cache.is_empty()
     }
 
-    /// The last resort: what the cache holds may complete a run.
+    /// The last resort: cached pages may complete a run.
     #[cold]
     fn allocate_after_flush(
         &mut self,
         cache: &mut PageCache,
         count: PageCount,
     ) -> Result<PageRun, AllocateError> {
-        if !cache.is_empty() && count.0 > 0 && count.0 <= self.window().0 {
+        if !cache.is_empty() && count.0 > 0 && count.0 <= self.reservation().0 {
             self.flush(cache);
         }
         self.allocate(count)
     }
 
-    /// Takes back what the cache holds.
+    /// Returns all pages of the cache.
     pub fn flush(&mut self, cache: &mut PageCache) {
         self.flush_pages(core::mem::take(cache));
     }
@@ -173,7 +173,7 @@ impl<G: Geometry> PageAllocator<G> {
         let (free, scavenged) = bits.take_word(word);
         let (first, run) = (word * 64 + free.trailing_zeros() as usize, ones(free));
         if free >> (first % 64) == u64::MAX >> (64 - run) && bits.is_start(first) {
-            // Taken like any other run, of which the new summary is found without looking at all bits.
+            // Allocated like any other run, whose summary is computed without a look at all bits.
             let old = self.tree.leaf(chunk);
             let only = base - word * 64 + first == self.hint;
             let new = bits.after_taken(first, run, only, old);
@@ -188,7 +188,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         self.free -= ones(free);
         self.scavenged -= ones(scavenged);
-        // If the hint lies in the block, no page before its end is free any more.
+        // If the hint lies in the block, no page before the block's end is free any more.
         let end = base + Self::BLOCK_PAGES;
         if (base..end).contains(&self.hint) {
             self.hint = end;
@@ -203,7 +203,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         let (chunk, place) = (base.chunk::<G>().0, base.in_chunk::<G>());
         let Some(bits) = self.chunks.get_mut(chunk) else { return };
-        bits.give_word(place / 64, free, scavenged);
+        bits.free_word(place / 64, free, scavenged);
         let new = bits.summarize();
         self.tree.freed(chunk, new);
         self.free += ones(free);

@@ -1,20 +1,21 @@
-//! The bits of one chunk, two a page: whether it is in use, and whether it is scavenged, that is, certainly not
-//! resident. A page in use is never marked scavenged; both bits together say that the page does not exist.
+//! The bits of one chunk, two for each page: whether it is in use, and whether it is scavenged, which means certainly
+//! not resident. Both bits together mean that the page does not exist, so a search reads one bitmap only.
 //!
 //! | in use | scavenged | the page |
 //! |---|---|---|
 //! | 0 | 0 | is free and may be resident |
-//! | 0 | 1 | is free and is not |
+//! | 0 | 1 | is free and not resident |
 //! | 1 | 0 | is in use |
 //! | 1 | 1 | does not exist (was never grown, or is padding of a chunk of fewer than 64) |
 //!
-//! So the search looks at one bitmap only. The bitmaps are those of the Go page allocator proposal; runs are found by
-//! shrinking them in doubling steps, as in Hacker's Delight (Warren), "Finding the longest string of 1-bits".
+//! Invariant: an existing page that is in use is never marked scavenged. The bitmaps are those of the Go page
+//! allocator proposal. Runs are found by shrinking them in doubling steps, as in Hacker's Delight (Warren), "Finding
+//! the longest string of 1-bits".
 
 use crate::geometry::{Geometry, TreeShape, Words};
 use crate::summary::Summary;
 
-/// One chunk's bits. Either half fills a cache line in the ordinary geometry.
+/// The bits of one chunk. In the ordinary geometry each bitmap fills a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Chunk<G: Geometry> {
@@ -22,7 +23,7 @@ pub(crate) struct Chunk<G: Geometry> {
     scavenged: G::Words,
 }
 
-/// Why a range cannot be marked, and where that begins.
+/// The reason why a range cannot be marked, and the first such page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     NotGrown(usize),
@@ -32,10 +33,10 @@ pub(crate) enum Obstacle {
 impl<G: Geometry> Chunk<G> {
     const PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
-    /// The bits above the pages of a chunk that has fewer than 64.
+    /// The bits above the pages of a chunk with fewer than 64.
     const PADDING: u32 = if Self::PAGES < 64 { 64 - Self::PAGES as u32 } else { 0 };
 
-    /// A chunk of which no page exists.
+    /// A chunk without any existing page.
     pub(crate) const ABSENT: Self = Chunk { in_use: G::Words::SET, scavenged: G::Words::SET };
 
     #[inline]
@@ -55,7 +56,7 @@ impl<G: Geometry> Chunk<G> {
         bit(self.scavenged.as_ref(), page)
     }
 
-    /// Whether the padding counts as pages that do not exist.
+    /// Whether the padding counts as nonexistent pages.
     pub(crate) fn padding_is_set(&self) -> bool {
         let set = |words: &[u64]| words[0] >> (Self::PAGES % 64) == u64::MAX >> (Self::PAGES % 64);
         Self::PADDING == 0 || set(self.in_use.as_ref()) && set(self.scavenged.as_ref())
@@ -71,20 +72,20 @@ impl<G: Geometry> Chunk<G> {
     #[inline]
     pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
         let (bits, scavenged) = (self.in_use.as_ref(), self.scavenged.as_ref());
-        // What is in use exists unless it counts as scavenged; what is free exists.
+        // A page in use exists unless it counts as scavenged; a free page exists.
         let wrong = |word: usize| if in_use { !bits[word] | scavenged[word] } else { bits[word] };
         let page = pieces(first, count).find_map(|(word, mask)| lowest(word, wrong(word) & mask))?;
         Some(if self.is_grown(page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
     }
 
-    /// Makes the pages exist, free and scavenged.
+    /// Adds the pages, free and scavenged.
     pub(crate) fn grow(&mut self, first: usize, count: usize) {
         for (word, mask) in pieces(first, count) {
             self.in_use.as_mut()[word] &= !mask;
         }
     }
 
-    /// Marks free pages in use; returns how many were scavenged.
+    /// Marks free pages as used; returns the number of scavenged ones.
     #[inline]
     pub(crate) fn take(&mut self, first: usize, count: usize) -> usize {
         let (in_use, scavenged) = (self.in_use.as_mut(), self.scavenged.as_mut());
@@ -97,16 +98,16 @@ impl<G: Geometry> Chunk<G> {
         without
     }
 
-    /// Marks pages in use free; they may be resident.
+    /// Marks used pages as free; they may be resident.
     #[inline]
-    pub(crate) fn give(&mut self, first: usize, count: usize) {
+    pub(crate) fn free(&mut self, first: usize, count: usize) {
         let words = self.in_use.as_mut();
         for (word, mask) in pieces(first, count) {
             words[word] &= !mask;
         }
     }
 
-    /// Says that free pages are scavenged.
+    /// Marks free pages as scavenged.
     #[inline]
     pub(crate) fn mark_scavenged(&mut self, first: usize, count: usize) {
         let words = self.scavenged.as_mut();
@@ -115,7 +116,7 @@ impl<G: Geometry> Chunk<G> {
         }
     }
 
-    /// Takes all free pages of one word; returns which those are and which of them had no memory.
+    /// Allocates all free pages of one word; returns them and the scavenged ones among them.
     #[inline]
     pub(crate) fn take_word(&mut self, word: usize) -> (u64, u64) {
         let (in_use, scavenged) = (&mut self.in_use.as_mut()[word], &mut self.scavenged.as_mut()[word]);
@@ -125,15 +126,15 @@ impl<G: Geometry> Chunk<G> {
         (free, without)
     }
 
-    /// Gives pages of one word back, those in `without` having no memory. All must be in use.
+    /// Frees pages of one word; those in `without` are scavenged. All must be in use.
     #[inline]
-    pub(crate) fn give_word(&mut self, word: usize, pages: u64, without: u64) {
+    pub(crate) fn free_word(&mut self, word: usize, pages: u64, without: u64) {
         self.in_use.as_mut()[word] &= !pages;
         self.scavenged.as_mut()[word] |= without;
     }
 
-    /// Takes the lowest `most` free pages from a page on and makes them free in `theirs`, where none is; returns how many there
-    /// were, how many of them were scavenged, and the page behind which no free one was looked at.
+    /// Moves the lowest `most` free pages from a page on to `theirs`, which has none there. Returns their number, the
+    /// number of scavenged ones, and the page at which the search ended.
     pub(crate) fn take_above(
         &mut self,
         from: usize,
@@ -161,13 +162,14 @@ impl<G: Geometry> Chunk<G> {
         (taken, without, Self::PAGES)
     }
 
-    /// Gives back what is free in `theirs`, which must be in use here; returns the lowest of it, and how many are scavenged.
-    pub(crate) fn give_all_of(&mut self, theirs: &Self) -> (usize, usize) {
+    /// Frees the pages that are free in `theirs` and in use here; returns the lowest, and the number of scavenged
+    /// ones.
+    pub(crate) fn free_all_of(&mut self, theirs: &Self) -> (usize, usize) {
         let (mut first, mut without) = (Self::PAGES, 0);
         for (word, &in_use) in theirs.in_use.as_ref().iter().enumerate() {
             if in_use != u64::MAX {
                 let scavenged = theirs.scavenged.as_ref()[word] & !in_use;
-                self.give_word(word, !in_use, scavenged);
+                self.free_word(word, !in_use, scavenged);
                 without += ones(scavenged);
                 first = first.min(word * 64 + in_use.trailing_ones() as usize);
             }
@@ -175,7 +177,7 @@ impl<G: Geometry> Chunk<G> {
         (first, without)
     }
 
-    /// The pages of a word that are free and may be resident.
+    /// The free pages of a word that may be resident.
     #[inline]
     pub(crate) fn releasable(&self, word: usize) -> u64 {
         !(self.in_use.as_ref()[word] | self.scavenged.as_ref()[word])
@@ -192,13 +194,13 @@ impl<G: Geometry> Chunk<G> {
         (self.in_use.as_ref(), self.scavenged.as_ref())
     }
 
-    /// How many pages are in use or do not exist.
+    /// The number of pages that are in use or do not exist.
     pub(crate) fn set_pages(&self) -> usize {
         let padding = Self::PADDING as usize;
         self.in_use.as_ref().iter().map(|w| w.count_ones() as usize).sum::<usize>() - padding
     }
 
-    /// The first free page, where none is free below the word that holds `from`.
+    /// The first free page. No page below the word of `from` is free.
     #[inline]
     pub(crate) fn first_free(&self, from: usize) -> Option<usize> {
         let words = self.in_use.as_ref();
@@ -210,7 +212,7 @@ impl<G: Geometry> Chunk<G> {
         None
     }
 
-    /// The start of the first run of `count` free pages, where none is free below the word that holds `from`.
+    /// The start of the first run of `count` free pages. No page below the word of `from` is free.
     #[inline]
     pub(crate) fn find(&self, from: usize, count: usize) -> Option<usize> {
         if count == 1 {
@@ -240,13 +242,13 @@ impl<G: Geometry> Chunk<G> {
         None
     }
 
-    /// Whether a run cannot begin below the page: there is none, or it is in use.
+    /// Whether no free page precedes `page` directly: it is the first page, or the one before it is in use.
     #[inline]
     pub(crate) fn is_start(&self, page: usize) -> bool {
         page == 0 || self.is_set(page - 1)
     }
 
-    /// The free pages directly above `page`.
+    /// The number of free pages directly from `page` on.
     #[inline]
     pub(crate) fn free_after(&self, page: usize) -> usize {
         let words = self.in_use.as_ref();
@@ -263,7 +265,7 @@ impl<G: Geometry> Chunk<G> {
         Self::PAGES - page - 1
     }
 
-    /// The free pages directly below `page`.
+    /// The number of free pages directly below `page`.
     #[inline]
     pub(crate) fn free_before(&self, page: usize) -> usize {
         let words = self.in_use.as_ref();
@@ -295,7 +297,7 @@ impl<G: Geometry> Chunk<G> {
             run = (bits << Self::PADDING).leading_zeros().min(Self::PAGES as u32);
         }
         max = max.max(run);
-        // Runs that touch a word's edge are counted; one inside a word leaves a used page on either side.
+        // Runs at a word's edges are counted already; a run inside a word has a used page on either side.
         if max < 62 {
             for &bits in words {
                 max = longest_run(!bits, max);
@@ -304,8 +306,8 @@ impl<G: Geometry> Chunk<G> {
         Summary::new(start.unwrap_or(max) as u64, max as u64, run as u64)
     }
 
-    /// The summary after the first `count` pages of a run were taken, given the one before. `only` says that no page
-    /// below them was free.
+    /// The summary after the first `count` pages of a run were allocated, computed from the old one. `only` means that
+    /// no page below them was free.
     #[inline]
     pub(crate) fn after_taken(&self, first: usize, count: usize, only: bool, old: Summary) -> Summary {
         let rest = Self::PAGES - first;
@@ -319,7 +321,7 @@ impl<G: Geometry> Chunk<G> {
         Summary::new(start, max, end)
     }
 
-    /// The summary after the range was freed, given the one before: the run it joins is the only new one.
+    /// The summary after the range was freed, computed from the old one: only the run that contains the range is new.
     #[inline]
     pub(crate) fn after_freed(&self, first: usize, count: usize, old: Summary) -> Summary {
         let last = first + count - 1;
@@ -331,7 +333,7 @@ impl<G: Geometry> Chunk<G> {
         Summary::new(start, old.max().max(run), tail)
     }
 
-    /// A word of the in-use bits, to be corrupted.
+    /// A word of the in-use bits, for tests to corrupt.
     #[cfg(test)]
     pub(crate) fn word_mut(&mut self, word: usize) -> &mut u64 {
         &mut self.in_use.as_mut()[word]
@@ -348,7 +350,7 @@ fn lowest(word: usize, bits: u64) -> Option<usize> {
     (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
 }
 
-/// The words a range touches, each with the mask of its pages there.
+/// The words of a range, each with the mask of its pages.
 #[inline]
 fn pieces(first: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
     let end = first + count;
@@ -359,7 +361,7 @@ fn pieces(first: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// How many ones there are. Mostly all or none: the usual x86-64 has no instruction to count them.
+/// The number of set bits. Mostly all or none are set, and the baseline x86-64 has no instruction to count them.
 #[inline]
 pub(crate) fn ones(word: u64) -> usize {
     match word {
@@ -369,14 +371,14 @@ pub(crate) fn ones(word: u64) -> usize {
     }
 }
 
-/// Where the first run of `count` (1 to 64) ones begins.
+/// The start of the first run of `count` (1 to 64) set bits.
 #[inline]
 pub(crate) fn first_run(ones: u64, count: u32) -> Option<u32> {
     let left = shrink(ones, count);
     (left != 0).then(|| left.trailing_zeros())
 }
 
-/// Keeps the bits at which a run of `width` (1 to 64) ones begins.
+/// The bits at which a run of `width` (1 to 64) set bits begins.
 #[inline]
 fn shrink(ones: u64, width: u32) -> u64 {
     let (mut left, mut have) = (ones, 1);
@@ -388,14 +390,14 @@ fn shrink(ones: u64, width: u32) -> u64 {
     left
 }
 
-/// The length of the longest run of ones, or `least` (under 64) if none is longer.
+/// The length of the longest run of set bits, or `least` (below 64) if none is longer.
 #[inline]
 fn longest_run(ones: u64, least: u32) -> u32 {
     let mut left = shrink(ones, least + 1);
     if left == 0 {
         return least;
     }
-    // Double the width while runs survive, keeping each mask, then refine downwards.
+    // Doubles the width while runs survive, keeps each mask, and then refines downwards.
     let mut width = least + 1;
     let mut steps = [0u64; 7];
     let mut of_width = ones;
@@ -406,7 +408,7 @@ fn longest_run(ones: u64, least: u32) -> u32 {
         log += 1;
     }
     for log in (0..log).rev() {
-        // Lengthen by 2^log where a run of that many begins right behind.
+        // Lengthens by 2^log where a run of that length follows directly.
         let longer = left & steps[log].checked_shr(width).unwrap_or(0);
         if longer != 0 {
             left = longer;
@@ -445,7 +447,7 @@ mod tests {
         free.windows(count).position(|w| w.iter().all(|&f| f))
     }
 
-    /// Words of every density, with whole words common.
+    /// Words of every density; all-zero and all-one words are common.
     fn word() -> impl Strategy<Value = u64> {
         prop_oneof![
             Just(0),
@@ -485,13 +487,13 @@ mod tests {
             }
 
             let count = count.min(512 - first);
-            c.give(first, count);
+            c.free(first, count);
             prop_assert_eq!(c.take(first, count), 0);
             prop_assert!((first..first + count).all(|p| c.is_set(p)));
             let before = c.summarize();
             prop_assert_eq!(c.obstacle(first, count, true), None);
             prop_assert_eq!(c.obstacle(first, count, false), Some(Obstacle::WrongState(first)));
-            c.give(first, count);
+            c.free(first, count);
             prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
         }
 
@@ -516,7 +518,7 @@ mod tests {
             }
             for p in (0..4).filter(|&p| !free[p]) {
                 let mut after = c;
-                after.give(p, 1);
+                after.free(p, 1);
                 assert_eq!(after.after_freed(p, 1, c.summarize()), after.summarize());
             }
         }

@@ -1,45 +1,44 @@
-//! How long background work (the scavenger's, the sweeper's) rests, so that it takes no more than its share of one CPU. It
-//! keeps account: work of a nanosecond owes N of rest, rest that was really taken pays, and what is owed is slept
-//! next. So neither the cost of a release nor the scheduler's delays have to be guessed, as in the self-paced scavenger
-//! of the Go page allocator proposal, whose moving average this replaces. Invariant: over any time the share is kept,
-//! up to one slice of work.
+//! The duty cycle of background work (scavenging, sweeping), which keeps it to a share of one CPU. Each nanosecond of
+//! work owes N nanoseconds of rest, actual rest is subtracted, and the rest of the debt is slept next. So neither the
+//! cost of a release nor the scheduler's delays are estimated; the self-paced scavenger of the Go page allocator
+//! proposal uses a moving average instead. Invariant: over any period the work keeps to its share, up to one slice.
 //!
-//! The clock may lie (a machine that slept, a debugger). Both measurements are bounded, so that a jump neither makes
-//! the work rest for hours nor lets it go on for hours without rest.
+//! Clocks may jump (a suspended machine, a debugger). Both measurements are bounded, so that a jump causes neither
+//! hours of rest nor hours of uninterrupted work.
 
 use core::time::Duration;
 
-/// The longest that one slice of work counts for.
+/// The longest time that one slice of work counts for.
 const LONGEST_WORK: Duration = Duration::from_millis(100);
 
-/// The account of one kind of work.
+/// The debt of one kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct DutyCycle {
-    /// Rest owed for each part of work.
+    /// Rest for each unit of work.
     rest_per_work: u32,
     owed: Duration,
 }
 
 impl DutyCycle {
-    /// For a share of one in `parts` of a CPU.
+    /// A duty cycle of one in `parts` of a CPU.
     pub const fn new(parts: u32) -> Self {
         assert!(parts >= 2, "a share of all is no share");
         DutyCycle { rest_per_work: parts - 1, owed: Duration::ZERO }
     }
 
-    /// Work took so long; returns how long to rest now.
+    /// Adds the work of `took`; returns the rest that is due now.
     #[must_use]
     pub fn worked(&mut self, took: Duration) -> Duration {
         self.owed = self.owed.saturating_add(took.min(LONGEST_WORK) * self.rest_per_work);
         self.owed
     }
 
-    /// Of a rest that was asked for, so much was really taken. More than was owed pays nothing in advance.
+    /// Subtracts the rest that was actually taken. Rest beyond the debt earns no credit.
     pub fn rested(&mut self, took: Duration) {
         self.owed = self.owed.saturating_sub(took);
     }
 
-    /// What is still owed.
+    /// The remaining debt.
     pub fn owed(&self) -> Duration {
         self.owed
     }
@@ -51,7 +50,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// The share of the time worked, by a clock under which rests take `late` times as long as asked, and at most `cut`.
+    /// The share of time worked, under a clock where rests take `late` times as long as requested, and at most `cut`.
     fn share(late: f64, cut: Duration, work: impl Fn(u32) -> Duration) -> f64 {
         let (mut cycle, mut worked, mut all) = (DutyCycle::new(100), 0.0, 0.0);
         for slice in 0..1000 {
@@ -59,7 +58,7 @@ mod tests {
             let mut rest = cycle.worked(took);
             worked += took.as_secs_f64();
             all += took.as_secs_f64();
-            // Cut short again and again, it takes what is left.
+            // If it is cut short repeatedly, the remainder is taken.
             while rest > Duration::ZERO {
                 let took = rest.mul_f64(late).min(cut);
                 cycle.rested(took);
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_kept_whatever_work_costs() {
+    fn the_share_is_kept_for_any_cost_of_work() {
         for work in [MS / 1000, MS, MS * 50] {
             let share = share(1.0, Duration::MAX, |_| work);
             assert!((0.0099..=0.0101).contains(&share), "{share}");
@@ -91,13 +90,13 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_is_bounded_both_ways() {
         let mut cycle = DutyCycle::new(100);
-        // The machine slept for a day while the scavenger worked.
+        // The machine was suspended for a day during work.
         assert!(cycle.worked(Duration::from_secs(86_400)) < Duration::from_secs(10));
-        // And for another while it rested: nothing is paid in advance.
+        // The machine was suspended for a day during rest: that earns no credit.
         cycle.rested(Duration::from_secs(86_400));
         assert_eq!(cycle.owed(), Duration::ZERO);
         assert_eq!(cycle.worked(MS), 99 * MS);
-        // A clock that stands still pays nothing, and what is owed does not overflow.
+        // A clock that stands still subtracts nothing, and the debt does not overflow.
         cycle.rested(Duration::ZERO);
         for _ in 0..1000 {
             let _ = cycle.worked(Duration::MAX);

@@ -1,5 +1,5 @@
-//! Why pages were not added, taken, freed or claimed, why there is no allocator, and what one has wrong about itself.
-//! Invariant: an error carries the pages and counts that its message names, and nothing else is looked up to print it.
+//! Errors of the page allocator: why pages were not added, allocated, freed or claimed, why an allocator cannot be
+//! made, and inconsistencies of one. Invariant: an error holds everything that its message says.
 
 use crate::summary::Summary;
 use crate::units::ChunkIndex;
@@ -11,11 +11,11 @@ use heapwood_os::OsError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NewError {
-    /// The window is larger than the geometry's address space.
-    WindowTooLarge {
-        /// The window asked for.
-        window: PageCount,
-        /// The largest possible.
+    /// The reservation is larger than the geometry's address space.
+    ReservationTooLarge {
+        /// The requested size.
+        reservation: PageCount,
+        /// The largest possible size.
         most: PageCount,
     },
     /// The kernel refused address space for the tables.
@@ -25,8 +25,8 @@ pub enum NewError {
 impl fmt::Display for NewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NewError::WindowTooLarge { window, most } => {
-                write!(f, "a window of {window} is larger than the geometry's {most}")
+            NewError::ReservationTooLarge { reservation, most } => {
+                write!(f, "a reservation of {reservation} is larger than the geometry's {most}")
             }
             NewError::Refused(cause) => write!(f, "no address space for the page tables: {cause}"),
         }
@@ -39,20 +39,20 @@ impl core::error::Error for NewError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocateError {
-    /// Zero pages were asked for.
+    /// The request was for no page.
     Zero,
-    /// More pages were asked for than the window has.
-    BeyondWindow {
-        /// The pages asked for.
+    /// The request was for more pages than the reservation has.
+    BeyondReservation {
+        /// The requested pages.
         asked: PageCount,
-        /// The window.
-        window: PageCount,
+        /// The size of the reservation.
+        reservation: PageCount,
     },
     /// No run of free pages is long enough; growing may help.
     NoRun {
-        /// The pages asked for.
+        /// The requested pages.
         asked: PageCount,
-        /// The pages free, in all runs together.
+        /// The free pages, in all runs together.
         free: PageCount,
     },
 }
@@ -60,9 +60,9 @@ pub enum AllocateError {
 impl fmt::Display for AllocateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocateError::Zero => write!(f, "zero pages were asked for"),
-            AllocateError::BeyondWindow { asked, window } => {
-                write!(f, "{asked} were asked for in a window of {window}")
+            AllocateError::Zero => write!(f, "the request is for no page"),
+            AllocateError::BeyondReservation { asked, reservation } => {
+                write!(f, "a request for {asked} exceeds the reservation of {reservation}")
             }
             AllocateError::NoRun { asked, free } => {
                 write!(f, "no run of {asked} is free ({free} free in all)")
@@ -77,14 +77,14 @@ impl core::error::Error for AllocateError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrowError {
-    /// Zero pages were to be added.
+    /// The range is empty.
     Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
+    /// The range leaves the reservation.
+    BeyondReservation {
+        /// The first page outside the reservation.
         page: PageIndex,
     },
-    /// A page of the range was added before.
+    /// A page of the range exists already.
     AlreadyGrown {
         /// The first such page.
         page: PageIndex,
@@ -93,7 +93,7 @@ pub enum GrowError {
     Refused {
         /// The first page of the range.
         page: PageIndex,
-        /// The kernel's answer.
+        /// The reason.
         cause: OsError,
     },
 }
@@ -101,9 +101,9 @@ pub enum GrowError {
 impl fmt::Display for GrowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GrowError::Zero => write!(f, "zero pages were to be added"),
-            GrowError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            GrowError::AlreadyGrown { page } => write!(f, "{page} was added before"),
+            GrowError::Zero => write!(f, "the range is empty"),
+            GrowError::BeyondReservation { page } => write!(f, "{page} is not in the reservation"),
+            GrowError::AlreadyGrown { page } => write!(f, "{page} exists already"),
             GrowError::Refused { page, cause } => {
                 write!(f, "no tables for the pages from {page} on: {cause}")
             }
@@ -117,21 +117,21 @@ impl core::error::Error for GrowError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FreeError {
-    /// Zero pages were to be freed.
+    /// The range is empty.
     Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
+    /// The range leaves the reservation.
+    BeyondReservation {
+        /// The first page outside the reservation.
         page: PageIndex,
     },
-    /// A page of the range was never added.
+    /// A page of the range does not exist.
     NotGrown {
-        /// The first page at fault.
+        /// The first such page.
         page: PageIndex,
     },
     /// A page of the range is free already.
     AlreadyFree {
-        /// The first page at fault.
+        /// The first such page.
         page: PageIndex,
     },
 }
@@ -139,9 +139,9 @@ pub enum FreeError {
 impl fmt::Display for FreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FreeError::Zero => write!(f, "zero pages were to be freed"),
-            FreeError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            FreeError::NotGrown { page } => write!(f, "{page} was never added"),
+            FreeError::Zero => write!(f, "the range is empty"),
+            FreeError::BeyondReservation { page } => write!(f, "{page} is not in the reservation"),
+            FreeError::NotGrown { page } => write!(f, "{page} does not exist"),
             FreeError::AlreadyFree { page } => write!(f, "{page} is free already"),
         }
     }
@@ -153,21 +153,21 @@ impl core::error::Error for FreeError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
-    /// Zero pages were to be claimed.
+    /// The range is empty.
     Zero,
-    /// The range leaves the window.
-    BeyondWindow {
-        /// The first page that is not in the window.
+    /// The range leaves the reservation.
+    BeyondReservation {
+        /// The first page outside the reservation.
         page: PageIndex,
     },
-    /// A page of the range was never added.
+    /// A page of the range does not exist.
     NotGrown {
-        /// The first page at fault.
+        /// The first such page.
         page: PageIndex,
     },
     /// A page of the range is in use.
     InUse {
-        /// The first page at fault.
+        /// The first such page.
         page: PageIndex,
     },
 }
@@ -175,9 +175,9 @@ pub enum ClaimError {
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClaimError::Zero => write!(f, "zero pages were to be claimed"),
-            ClaimError::BeyondWindow { page } => write!(f, "{page} is not in the window"),
-            ClaimError::NotGrown { page } => write!(f, "{page} was never added"),
+            ClaimError::Zero => write!(f, "the range is empty"),
+            ClaimError::BeyondReservation { page } => write!(f, "{page} is not in the reservation"),
+            ClaimError::NotGrown { page } => write!(f, "{page} does not exist"),
             ClaimError::InUse { page } => write!(f, "{page} is in use"),
         }
     }
@@ -191,18 +191,19 @@ impl core::error::Error for ClaimError {}
 pub enum SnapshotError {
     /// The tables cannot be made.
     New(NewError),
-    /// The chunk's pages cannot be added: it is there twice, or outside the window, or the kernel refuses memory.
+    /// The chunk's pages cannot be added: the chunk appears twice, or lies outside the reservation, or the kernel
+    /// refuses memory.
     Grow {
         /// The chunk.
         chunk: ChunkIndex,
-        /// Why.
+        /// The reason.
         cause: GrowError,
     },
     /// The chunk has another number of words than the geometry's chunks.
     Words {
         /// The chunk.
         chunk: ChunkIndex,
-        /// The words it should have.
+        /// The expected number of words.
         expected: usize,
     },
 }
@@ -221,27 +222,27 @@ impl fmt::Display for SnapshotError {
 
 impl core::error::Error for SnapshotError {}
 
-/// What an allocator has wrong about itself.
+/// An inconsistency of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValidationError {
-    /// A bit without a page is wrong, so that what does not exist could be handed out.
+    /// The bit of a nonexistent page is wrong, so the page could be allocated.
     Stray {
         /// The first page of the chunk.
         page: PageIndex,
     },
-    /// A summary differs from what the bits below it say.
+    /// A summary differs from the bits or summaries below it.
     Summary {
         /// The level, 0 being the root.
         level: usize,
         /// The entry in that level.
         entry: usize,
-        /// What it holds.
+        /// The stored summary.
         stored: Summary,
-        /// What it should hold.
+        /// The computed summary.
         computed: Summary,
     },
-    /// A page exists that the search cannot reach, since an entry above it does not.
+    /// A page exists that searches cannot reach, since an entry above it does not exist.
     Unreachable {
         /// The first page of the chunk.
         page: PageIndex,
@@ -250,23 +251,23 @@ pub enum ValidationError {
     },
     /// The count of free pages is wrong.
     FreePages {
-        /// The count kept.
+        /// The stored counter.
         stored: PageCount,
-        /// The count of the bits.
+        /// The number by the bits.
         computed: PageCount,
     },
-    /// The count of free pages without memory is wrong.
+    /// The count of scavenged pages is wrong.
     ScavengedPages {
-        /// The count kept.
+        /// The stored counter.
         stored: PageCount,
-        /// The count of the bits.
+        /// The number by the bits.
         computed: PageCount,
     },
     /// The count of existing pages is wrong.
     GrownPages {
-        /// The count kept.
+        /// The stored counter.
         stored: PageCount,
-        /// The count of the bits.
+        /// The number by the bits.
         computed: PageCount,
     },
     /// A page below the hint is free.
@@ -276,13 +277,13 @@ pub enum ValidationError {
         /// The free page.
         free: PageIndex,
     },
-    /// A chunk has pages to release, but no note of it in the index.
+    /// A chunk has pages to release, but is not noted in the index.
     NotNoted {
         /// The first page of the chunk.
         page: PageIndex,
     },
-    /// A page outside the window exists.
-    BeyondWindow {
+    /// A page outside the reservation exists.
+    BeyondReservation {
         /// The page.
         page: PageIndex,
     },
@@ -309,9 +310,9 @@ impl fmt::Display for ValidationError {
             }
             ValidationError::Hint { hint, free } => write!(f, "{free} is free below the hint, {hint}"),
             ValidationError::NotNoted { page } => {
-                write!(f, "the chunk of {page} has pages to release, but the index does not say so")
+                write!(f, "the chunk of {page} has pages to release, but no note in the index")
             }
-            ValidationError::BeyondWindow { page } => write!(f, "{page} exists outside the window"),
+            ValidationError::BeyondReservation { page } => write!(f, "{page} exists outside the reservation"),
         }
     }
 }

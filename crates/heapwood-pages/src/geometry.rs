@@ -1,7 +1,7 @@
-//! The shape of the tables, fixed at compile time: how many pages a chunk has and how many bits of a chunk's index
-//! each level of the tree resolves, root first. One entry of the root covers at most 2^21 pages, since a summary
-//! counts no further. The 48-bit shape is the one worked out in the Go page allocator proposal; the tiny one exists
-//! so that every state of it can be tried.
+//! The geometry of the tables, fixed at compile time: the pages of a chunk, and the bits of a chunk's index that each
+//! level of the tree resolves, root first. One entry of the root covers at most 2^21 pages, the largest count of a
+//! summary. The 48-bit geometry is that of the Go page allocator proposal. The tiny one exists for tests that visit
+//! every state. Invariant: a geometry that breaks these bounds does not compile.
 
 use crate::page::{LOG_PAGE_SIZE, PAGE_SIZE};
 use core::fmt::Debug;
@@ -16,11 +16,11 @@ mod sealed {
     impl<const N: usize> Sealed for [u64; N] {}
 }
 
-/// The words behind the bits of one chunk: `[u64; N]`, nothing else.
+/// The words of the bits of one chunk: `[u64; N]`, and no other type.
 pub trait Words:
     sealed::Sealed + Zeroed + Copy + Debug + Send + Sync + 'static + AsRef<[u64]> + AsMut<[u64]>
 {
-    /// How many words there are.
+    /// The number of words.
     const COUNT: usize;
     /// All bits clear.
     const CLEAR: Self;
@@ -34,11 +34,12 @@ impl<const N: usize> Words for [u64; N] {
     const SET: Self = [u64::MAX; N];
 }
 
-/// A shape of the page tables. The conditions are checked when an allocator of the shape is compiled.
+/// A geometry of the page tables. Its bounds are checked when an allocator of it is compiled.
 pub trait Geometry: Copy + Debug + Send + Sync + 'static {
-    /// The logarithm of the pages a chunk has.
+    /// The logarithm of the number of pages in a chunk.
     const LOG_CHUNK_PAGES: u32;
-    /// The bits each level resolves, root first: 1 to [`MAX_LEVELS`] levels. The last level has a summary a chunk.
+    /// The bits that each level resolves, root first: 1 to [`MAX_LEVELS`] levels. The last level has one summary for
+    /// each chunk.
     const LEVEL_BITS: &'static [u32];
     /// The number of levels.
     const LEVELS: usize = Self::LEVEL_BITS.len();
@@ -76,17 +77,17 @@ impl Geometry for Tiny {
     type Words = [u64; 1];
 }
 
-/// What follows from a geometry, computed at compile time.
+/// Values derived from a geometry at compile time.
 pub(crate) struct TreeShape<G>(PhantomData<G>);
 
 impl<G: Geometry> TreeShape<G> {
     /// The pages of a chunk.
     pub(crate) const CHUNK_PAGES: usize = 1 << G::LOG_CHUNK_PAGES;
 
-    /// The level with a summary a chunk.
+    /// The level with one summary for each chunk.
     pub(crate) const LEAF: usize = G::LEVELS - 1;
 
-    /// The logarithm of the pages an entry of each level covers.
+    /// The logarithm of the pages that an entry of each level covers.
     pub(crate) const LOG_PAGES: [u32; MAX_LEVELS] = {
         let mut logs = [G::LOG_CHUNK_PAGES; MAX_LEVELS];
         let mut level = G::LEVELS - 1;
@@ -97,7 +98,7 @@ impl<G: Geometry> TreeShape<G> {
         logs
     };
 
-    /// The bits each level resolves; zero for the levels that are not there.
+    /// The bits that each level resolves; zero for levels that do not exist.
     pub(crate) const BITS: [u32; MAX_LEVELS] = {
         let mut bits = [0; MAX_LEVELS];
         let mut level = 0;
@@ -111,7 +112,7 @@ impl<G: Geometry> TreeShape<G> {
     /// The pages of the whole address space.
     pub(crate) const ALL_PAGES: usize = 1 << (Self::LOG_PAGES[0] + G::LEVEL_BITS[0]);
 
-    /// Fails to compile for a geometry that cannot be.
+    /// Fails to compile for an invalid geometry.
     pub(crate) const CHECK: () = {
         assert!(G::LEVELS == G::LEVEL_BITS.len());
         assert!(G::LEVELS >= 1 && G::LEVELS <= MAX_LEVELS);
@@ -120,7 +121,7 @@ impl<G: Geometry> TreeShape<G> {
         assert!(<G::Words as Words>::COUNT == Self::CHUNK_PAGES.div_ceil(64));
         let mut level = 1;
         while level < G::LEVELS {
-            // A block of siblings lies in one kernel page, so it is committed whole.
+            // A block of siblings lies in one kernel page, so it is committed as a whole.
             assert!(size_of::<u64>() << G::LEVEL_BITS[level] <= heapwood_os::LEAST_KERNEL_PAGE);
             level += 1;
         }

@@ -1,5 +1,5 @@
-//! What nobody asks but those who study or test an allocator (feature `inspect`): the state of a page, and pages that are
-//! taken because they are these. What they keep of a moment is a [`Snapshot`](crate::Snapshot).
+//! The state of single pages, and the allocation of given pages, for studies and tests of an allocator. Invariant: a
+//! page outside the reservation does not exist.
 
 use crate::allocator::{PageAllocator, PageRun};
 use crate::chunk::Obstacle;
@@ -8,7 +8,7 @@ use crate::geometry::Geometry;
 use crate::units::{PageCount, PageIndex};
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Whether the page exists. Pages outside the window do not.
+    /// Whether the page exists. Pages outside the reservation do not.
     #[inline]
     pub fn is_grown(&self, page: PageIndex) -> bool {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(page.in_chunk::<G>()))
@@ -21,18 +21,17 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| !c.is_set(place) && c.is_scavenged(place))
     }
 
-    /// Takes exactly the pages from `first` on, all of which are free: to rebuild a known state, or to hold pages
-    /// back.
+    /// Allocates exactly the pages from `first` on, to rebuild a known state or to reserve pages.
     ///
     /// # Errors
-    /// The range is empty, leaves the window, or holds a page that does not exist or is in use. Nothing is taken
-    /// then.
+    /// The range is empty, leaves the reservation, or holds a page that does not exist or is in use. Nothing is
+    /// allocated then.
     pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<PageRun, ClaimError> {
         if count.0 == 0 {
             return Err(ClaimError::Zero);
         }
         if let Some(page) = self.outside(first, count) {
-            return Err(ClaimError::BeyondWindow { page });
+            return Err(ClaimError::BeyondReservation { page });
         }
         match self.obstacle(first.0, count.0, false) {
             Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),

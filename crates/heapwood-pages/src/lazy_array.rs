@@ -1,7 +1,7 @@
-//! Arrays that are reserved at full length and committed piece by piece. A bitmap of committed granules travels with
-//! the array, and every access asks it first, so memory without access rights is never touched: what is not
-//! committed is not there. Unsafe code of the crate is in this file and in `index.rs`, and nowhere else. That the tables are reserved whole and
-//! mapped as the heap grows is from the Go page allocator proposal.
+//! Arrays that are reserved at full length and committed in granules. Every access checks the array's bitmap of
+//! committed granules, so memory without access rights is never touched. All unsafe code of the crate is in this file
+//! and in `index.rs`. To reserve the tables whole and map them as the heap grows is from the Go page allocator
+//! proposal.
 
 use crate::chunk::Chunk;
 use crate::geometry::Geometry;
@@ -15,27 +15,27 @@ unsafe impl Zeroed for Summary {}
 // SAFETY: a chunk is two arrays of words (Words is sealed), for which the same holds.
 unsafe impl<G: Geometry> Zeroed for Chunk<G> {}
 
-/// How many granules an array is divided into at most: few enough to keep their bits beside the array.
+/// The most granules of an array: few enough to keep their bits beside the array.
 const GRANULES: usize = 512;
 
-/// An array of which only committed granules exist; a granule is at least a smallest kernel page (larger ones are committed
-/// with their first granule, which changes nothing here).
+/// An array whose committed granules alone exist. A granule is at least a smallest kernel page; a larger kernel page
+/// is committed with its first granule.
 ///
 /// Invariant: where a granule's bit is set, all its elements lie inside the array and are committed.
 pub(crate) struct LazyArray<T> {
     array: Option<MappedArray<T>>,
-    /// The elements asked for; granules round the array up.
+    /// The requested number of elements; granules round the array up.
     len: usize,
     log_granule: u32,
     committed: [u64; GRANULES / 64],
 }
 
 impl<T: Zeroed> LazyArray<T> {
-    /// The array of no elements, which reserves nothing.
+    /// An array without elements, which reserves nothing.
     pub(crate) const NONE: Self =
         LazyArray { array: None, len: 0, log_granule: usize::BITS - 1, committed: [0; GRANULES / 64] };
 
-    /// Reserves at least `len` elements; none exists yet.
+    /// Reserves at least `len` elements; none is committed yet.
     pub(crate) fn new(kernel: KernelRef, len: usize) -> Result<Self, OsError> {
         const { assert!(size_of::<T>().is_power_of_two() && size_of::<T>() <= LEAST_KERNEL_PAGE) };
         let granule =
@@ -44,12 +44,12 @@ impl<T: Zeroed> LazyArray<T> {
         Ok(LazyArray { array: Some(array), len, log_granule: granule.ilog2(), committed: [0; GRANULES / 64] })
     }
 
-    /// Makes the elements `range` exist, zero. On refusal some more elements may exist than before.
+    /// Commits the elements `range`, which are zero. If the kernel refuses, some of them may be committed.
     pub(crate) fn commit(&mut self, range: Range<usize>) -> Result<(), OsError> {
         self.commit_with(range, |_, _| {})
     }
 
-    /// The same, with `fill` told which elements are new.
+    /// The same; calls `fill` with the new elements.
     fn commit_with(
         &mut self,
         range: Range<usize>,
@@ -60,7 +60,7 @@ impl<T: Zeroed> LazyArray<T> {
         let mut granule = range.start >> self.log_granule;
         let end = ((range.end - 1) >> self.log_granule) + 1;
         while granule < end {
-            // One request for each stretch of granules that are missing.
+            // One request for each sequence of missing granules.
             let missing = (granule..end).take_while(|&g| !self.is_committed(g)).count();
             if missing > 0 {
                 let elements = granule << self.log_granule..(granule + missing) << self.log_granule;
@@ -83,7 +83,7 @@ impl<T: Zeroed> LazyArray<T> {
         }
     }
 
-    /// The address of an element that exists.
+    /// The address of a committed element.
     #[inline(always)]
     fn at(&self, index: usize) -> Option<*mut T> {
         if !self.is_committed(index >> self.log_granule) {
@@ -92,22 +92,22 @@ impl<T: Zeroed> LazyArray<T> {
         self.array.as_ref().map(|array| array.at(index))
     }
 
-    /// The element, if it exists.
+    /// The element, if it is committed.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
-        // SAFETY: `at` answers for committed elements only, which hold a value (Zeroed, or what was written); the
-        // borrow of the array keeps it mapped and unwritten.
+        // SAFETY: `at` returns committed elements only, which hold a value (Zeroed, or what was written); the borrow
+        // of the array keeps it mapped and unwritten.
         self.at(index).map(|p| unsafe { &*p })
     }
 
-    /// The element, if it exists, to be changed.
+    /// The element, if it is committed, for writing.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         // SAFETY: as for get, and the borrow of the array is exclusive.
         self.at(index).map(|p| unsafe { &mut *p })
     }
 
-    /// The `len` elements from `first` on, or none if they do not all lie in one granule that exists.
+    /// The `len` elements from `first` on, or none if they do not all lie in one committed granule.
     #[inline(always)]
     pub(crate) fn block(&self, first: usize, len: usize) -> &[T] {
         let last = first.wrapping_add(len).wrapping_sub(1);
@@ -120,7 +120,7 @@ impl<T: Zeroed> LazyArray<T> {
         }
     }
 
-    /// The first index from `index` on that exists, or `usize::MAX`.
+    /// The first committed index from `index` on, or `usize::MAX`.
     pub(crate) fn next_existing(&self, index: usize) -> usize {
         let granule = index >> self.log_granule;
         match (granule..GRANULES).find(|&g| self.is_committed(g)) {
@@ -129,7 +129,7 @@ impl<T: Zeroed> LazyArray<T> {
         }
     }
 
-    /// The indexes of all elements that exist and were asked for.
+    /// The indexes of all committed elements below `len`.
     pub(crate) fn existing(&self) -> impl Iterator<Item = usize> {
         (0..GRANULES)
             .filter(|&g| self.is_committed(g))
@@ -138,17 +138,17 @@ impl<T: Zeroed> LazyArray<T> {
 }
 
 impl<T: Zeroed + Copy> LazyArray<T> {
-    /// Makes the elements `range` exist; whatever is new has the value.
+    /// Commits the elements `range`; new ones get the value.
     pub(crate) fn commit_filled(&mut self, range: Range<usize>, value: T) -> Result<(), OsError> {
         self.commit_with(range, |array, new| {
             for index in new {
-                // SAFETY: the element was committed just now, and nobody else has seen it.
+                // SAFETY: the element was committed just now, and no other thread has seen it.
                 unsafe { array.at(index).write(value) };
             }
         })
     }
 
-    /// Overwrites the elements of `range` that exist.
+    /// Overwrites the committed elements of `range`.
     pub(crate) fn fill(&mut self, range: Range<usize>, value: T) {
         for index in range {
             if let Some(element) = self.get_mut(index) {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn committing_asks_only_for_what_is_missing() {
+    fn committing_requests_only_missing_granules() {
         let kernel: &'static heapwood_os::testing::faulty::Faulty = Box::leak(Box::default());
         let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
         a.commit(512..1024).unwrap();

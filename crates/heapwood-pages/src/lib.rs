@@ -1,43 +1,43 @@
-//! A page allocator: which 8 KiB pages of a window are free, and where the first run of `n` of them begins.
+//! A page allocator for the 8 KiB pages of a reservation: it finds the first run of `n` free pages.
 //!
-//! Who may use it: the crates of Heapwood, and allocators of others that accept that it changes with them.
+//! It is for the crates of Heapwood, and for other allocators that accept its changes.
 //!
-//! A bitmap holds one bit a page; a radix tree over it holds, for every region, how many pages are free at its
-//! start, in its longest run, and at its end. Requests are served first fit by address. The crate deals in plain
-//! page indexes: it owns no memory but its own tables and knows nothing of objects or of garbage. Free pages that were
-//! never touched or were released are *scavenged*, all others may be *resident*: have physical memory.
+//! A bitmap has one bit for each page. A radix tree over it has, for every region, the number of free pages at its
+//! start, in its longest run, and at its end. Requests are served first fit by address. The crate uses plain page
+//! indexes: it owns no memory but its own tables and knows nothing of objects or of garbage. Free pages that were never
+//! touched or were released are *scavenged*; all others may be *resident*, that is, have physical memory.
 //!
 //! The design is that of "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`page`] | the size of a page |
-//! | [`units`] | pages, page counts, chunks: the indexes everything speaks in |
-//! | [`geometry`] | pages a chunk, levels and fan-out of the tree, fixed at compile time |
-//! | [`summary`] | start, longest and end of the free runs of a region in one word |
+//! | [`units`] | pages, page counts, chunks: the units of all modules |
+//! | [`geometry`] | pages of a chunk, levels and fan-out of the tree, fixed at compile time |
+//! | [`summary`] | the free runs of a region in one word |
 //! | [`allocator`] | [`PageAllocator`]: grow, allocate, claim, free |
-//! | [`cache`] | [`PageCache`]: pages cached for one mutator |
+//! | [`cache`] | [`PageCache`]: the cached pages of one mutator |
 //! | [`long_cache`] | [`LongCache`]: the same for long runs |
 //! | `batch` | many frees with one update of the tree |
-//! | [`scavenge`] | which free pages to release, and what is known of them |
-//! | `index` | which chunks may have some, found without a lock |
+//! | [`scavenge`] | the choice of free pages to release |
+//! | `index` | the chunks that may have pages to release, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
-//! | `snapshot` | the pages as they were at one moment, and an allocator made from that |
-//! | `inspect` | the state of each page, and pages that are taken because they are these |
-//! | [`paced_work`] | slices of background work and rests between, under any clock |
-//! | [`duty_cycle`] | the share of a CPU that background work keeps |
-//! | [`error`] | why an operation was refused, and what an allocator has wrong about itself |
-//! | [`walker`] | recomputing everything from the bits, and the first disagreement found |
+//! | `snapshot` | the pages at one moment, and an allocator made from them |
+//! | `inspect` | the state of single pages, and the allocation of given ones |
+//! | [`paced_work`] | slices of background work with rests between them, under any clock |
+//! | [`duty_cycle`] | the share of a CPU that background work takes |
+//! | [`error`] | errors, and inconsistencies of an allocator |
+//! | [`walker`] | recomputes everything from the bits |
 //! | `chunk` | the bits of one chunk |
 //! | `lazy_array` | lazily committed arrays; with `index`, the crate's only unsafe code |
-//! | `tree` | finding a run, and keeping the summaries true |
+//! | `tree` | the tree of summaries, and the search for a run |
 //!
 //! ```
 //! use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCount, PageIndex};
 //!
-//! // A window of 1 GiB, of which 16 MiB exist so far, in two pieces.
-//! let window = PageCount::from_bytes(1 << 30);
-//! let mut pages = PageAllocator::<Bits48>::new(&heapwood_os::SYSTEM, window)?;
+//! // A reservation of 1 GiB. So far 16 MiB of it exist, in two parts.
+//! let reservation = PageCount::from_bytes(1 << 30);
+//! let mut pages = PageAllocator::<Bits48>::new(&heapwood_os::SYSTEM, reservation)?;
 //! pages.grow(PageIndex(0), PageCount(1024))?;
 //! pages.grow(PageIndex(50_000), PageCount(1024))?;
 //!
@@ -69,7 +69,7 @@ mod lazy_array;
 pub mod lock_order;
 pub mod long_cache;
 #[cfg(all(test, loom))]
-#[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]
+#[allow(unsafe_code, reason = "memory on the model's heap, released explicitly")]
 mod model;
 pub mod paced_work;
 pub mod page;
@@ -90,7 +90,7 @@ pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
 pub use paced_work::{Clock, PacedWork};
 pub use page::PAGE_SIZE;
-pub use scavenge::{Release, ReleasePolicy};
+pub use scavenge::{PendingRelease, ScavengePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
 pub use snapshot::{ChunkSnapshot, Snapshot};
 pub use summary::Summary;

@@ -1,9 +1,8 @@
-//! The cache of a mutator for runs that are too long for a block of 64 pages: free pages of one chunk, from the first run that
-//! was long enough upwards, so that a lock acquisition serves as many such runs as there are in a chunk. Invariant: as of a
-//! [`PageCache`](crate::PageCache), a cached page counts as in use in the allocator.
-//!
-//! It is searched like a chunk, of which the pages that are not the cache's count as in use. When it cannot serve a request all
-//! of it goes back first, so what comes next is the first fit among all free pages: holes below are not passed over for good.
+//! A mutator's cache for runs that are too long for a block of 64 pages: free pages of one chunk, from the first run
+//! that was long enough upwards, so that one lock acquisition serves as many such runs as the chunk has. It is
+//! searched like a chunk in which all other pages count as in use. When it cannot serve a request, all its pages are
+//! returned first, so the next allocation is the first fit among all free pages, and holes at lower addresses are
+//! filled. Invariant: as for a [`PageCache`](crate::PageCache), the allocator counts a cached page as in use.
 
 use crate::allocator::{PageAllocator, PageRun};
 use crate::chunk::Chunk;
@@ -11,18 +10,18 @@ use crate::error::AllocateError;
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{PageCount, PageIndex};
 
-/// Pages of a chunk that are cached for one mutator.
+/// The pages of a chunk that one mutator caches.
 #[derive(Clone, Copy, Debug)]
 pub struct LongCache<G: Geometry> {
-    /// The chunk's bits; the pages that are not the cache's are in use. Without pages they mean nothing.
+    /// The chunk's bits; pages outside the cache are in use. Meaningless if the cache is empty.
     bits: Chunk<G>,
     /// The chunk's first page.
     base: usize,
-    /// How many pages it has.
+    /// The number of cached pages.
     pages: usize,
-    /// None of them is in a word below this one's.
+    /// A word below which no page is cached.
     from: usize,
-    /// There is no run of more pages than so many.
+    /// An upper bound of the longest run.
     longest: usize,
 }
 
@@ -33,10 +32,10 @@ impl<G: Geometry> Default for LongCache<G> {
 }
 
 impl<G: Geometry> LongCache<G> {
-    /// The longest request that is worth setting a chunk's pages aside for.
+    /// The longest request for which pages of a chunk are cached.
     pub const MOST: PageCount = PageCount(TreeShape::<G>::CHUNK_PAGES / 8);
 
-    /// Takes the first run of `count` pages in the cache; `None` if it has none.
+    /// Allocates the first run of `count` pages in the cache; `None` if there is none.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Option<PageRun> {
         if count.0.wrapping_sub(1) >= self.pages.min(self.longest) {
@@ -65,13 +64,13 @@ impl<G: Geometry> LongCache<G> {
         self.pages > 0 && at.is_some_and(|at| !self.bits.is_set(at))
     }
 
-    /// How many pages it has.
+    /// The number of cached pages.
     #[inline]
     pub fn pages(&self) -> PageCount {
         PageCount(self.pages)
     }
 
-    /// Whether it has none.
+    /// Whether no page is cached.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.pages == 0
@@ -79,11 +78,11 @@ impl<G: Geometry> LongCache<G> {
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Takes the first run of `count` pages, for a cache that could not serve the request itself. What the cache held goes
-    /// back; up to `most` free pages that follow the run in its chunk become the cache's.
+    /// Allocates the first run of `count` pages, for a cache that could not serve the request. The cache's pages are
+    /// returned first. Then it gets up to `most` free pages that follow the run in its chunk.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), which see; what the cache held has gone back.
+    /// As [`allocate`](Self::allocate); the cache is empty then.
     pub fn allocate_long(
         &mut self,
         cache: &mut LongCache<G>,
@@ -99,7 +98,7 @@ impl<G: Geometry> PageAllocator<G> {
         if place + count.0 > TreeShape::<G>::CHUNK_PAGES {
             return Ok(self.take_run(first, count));
         }
-        // The run is the lowest of what is taken.
+        // The run is the lowest part of the pages.
         *cache = self.take_above(chunk, place, count.0 + most.0);
         match cache.allocate(count) {
             Some(run) => Ok(run),
@@ -107,7 +106,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// Takes the lowest free pages of a chunk from a page on, `most` of them.
+    /// Moves the lowest `most` free pages of a chunk from a page on into a cache.
     fn take_above(&mut self, chunk: usize, from: usize, most: usize) -> LongCache<G> {
         let base = chunk << G::LOG_CHUNK_PAGES;
         let mut cache = LongCache { base, from, ..LongCache::default() };
@@ -128,7 +127,7 @@ impl<G: Geometry> PageAllocator<G> {
         cache
     }
 
-    /// Takes back what the cache holds.
+    /// Returns all pages of the cache.
     pub fn flush_long(&mut self, cache: &mut LongCache<G>) {
         let LongCache { bits: theirs, base, pages, .. } = core::mem::take(cache);
         if pages == 0 {
@@ -136,7 +135,7 @@ impl<G: Geometry> PageAllocator<G> {
         }
         let chunk = base >> G::LOG_CHUNK_PAGES;
         let Some(bits) = self.chunks.get_mut(chunk) else { return };
-        let (first, scavenged) = bits.give_all_of(&theirs);
+        let (first, scavenged) = bits.free_all_of(&theirs);
         let new = bits.summarize();
         self.tree.freed(chunk, new);
         self.free += pages;

@@ -1,18 +1,18 @@
-//! A model of shared pages under loom: the product's allocator, index, caches and lock, with two mutators and a
-//! scavenger, in every order of their steps up to so many preemptions. Every page has a cell in which its owner writes
-//! its name, without any lock. Invariant: a cell is written by the page's owner only, so that two owners at a time are
-//! a data race that loom reports, and two owners one after the other, without a free between, a wrong name.
+//! A loom model of shared pages: the product's allocator, index, caches and lock, with two mutators and a scavenger,
+//! in every order of their steps up to a number of preemptions. Every page has a cell to which its owner writes its
+//! name without a lock. Invariant: only the page's owner writes the cell. Two owners at the same time are a data race,
+//! which loom reports; two owners without a free between them leave a wrong name.
 //!
-//! That a bounded number of preemptions finds nearly all errors is from Musuvathi and Qadeer, "Iterative context
-//! bounding for systematic testing of multithreaded programs".
+//! A small number of preemptions finds nearly all errors: Musuvathi and Qadeer, "Iterative context bounding for
+//! systematic testing of multithreaded programs".
 
-use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages, Tiny};
+use crate::{Effort, PageCache, PageCount, PageIndex, PageRun, ScavengePolicy, SharedPages, Tiny};
 use heapwood_os::SYSTEM;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-/// Three chunks at most.
+/// At most three chunks.
 const PAGES: usize = 12;
 
 const NOBODY: u32 = 0;
@@ -26,7 +26,7 @@ struct World {
 }
 
 impl World {
-    /// All of N pages are free, the lowest `touched` resident.
+    /// A world of `pages` free pages. The lowest `touched` are resident.
     fn new(pages: usize, touched: usize) -> Self {
         let world = World {
             pages: SharedPages::new(&SYSTEM, PageCount(pages)).unwrap(),
@@ -37,14 +37,14 @@ impl World {
             let mut cache = PageCache::EMPTY;
             let run = world.take(&mut cache, touched, FIRST);
             world.pages.flush(&mut cache);
-            world.give(run, FIRST);
+            world.free(run, FIRST);
         }
         world
     }
 
     fn change_owner(&self, first: PageIndex, count: PageCount, from: u32, to: u32) {
         for owner in &self.owners[first.0..first.0 + count.0] {
-            // SAFETY: loom reports an access that is not the only one.
+            // SAFETY: loom reports concurrent accesses.
             let before = owner.with_mut(|owner| unsafe { core::mem::replace(&mut *owner, to) });
             assert_eq!(before, from, "{first}, {count}: a page with two owners");
         }
@@ -57,24 +57,24 @@ impl World {
         run
     }
 
-    fn give(&self, run: PageRun, who: u32) {
+    fn free(&self, run: PageRun, who: u32) {
         self.change_owner(run.first, run.count, who, NOBODY);
         self.pages.free(run.first, run.count).unwrap();
     }
 
     /// Releases one run if there is any; `taken` is the kernel's answer.
     fn scavenge(&self, taken: bool) {
-        let policy = ReleasePolicy { most: PageCount(4), huge_pages: false };
+        let policy = ScavengePolicy { most: PageCount(4), huge_pages: false };
         self.pages.scavenge(Effort::Full, policy, |first, count| {
             self.change_owner(first, count, NOBODY, SCAVENGER);
             self.change_owner(first, count, SCAVENGER, NOBODY);
             taken
         });
-        // Nobody may see the index forget a chunk, not even for a moment.
+        // No thread may see a missing note, even for a moment.
         self.pages.is_valid().unwrap();
     }
 
-    /// Everybody has left.
+    /// Checks that all pages are free at the end.
     fn check_left(&self) {
         self.pages.is_valid().unwrap();
         let figures = self.pages.stats();
@@ -88,7 +88,7 @@ fn model(preemptions: usize, run: fn()) {
     builder.check(run);
 }
 
-/// Two mutators change blocks, are served by them, and leave what is left to each other.
+/// Two mutators move their caches between blocks, and leave the rest to each other.
 #[test]
 fn a_cache_changes_hands() {
     model(4, || {
@@ -98,19 +98,19 @@ fn a_cache_changes_hands() {
             let mut cache = PageCache::EMPTY;
             let one = theirs.take(&mut cache, 1, SECOND);
             theirs.pages.flush(&mut cache);
-            // What was flushed is no longer here.
+            // Flushed pages are no longer in this cache.
             let two = theirs.take(&mut cache, 2, SECOND);
-            theirs.give(one, SECOND);
-            theirs.give(two, SECOND);
+            theirs.free(one, SECOND);
+            theirs.free(two, SECOND);
             theirs.pages.flush(&mut cache);
         });
         let mut cache = PageCache::EMPTY;
         let one = world.take(&mut cache, 3, FIRST);
-        // The last page of the block goes back as another is taken.
+        // The last page of the block is returned as the cache moves.
         let two = world.take(&mut cache, 2, FIRST);
-        world.give(one, FIRST);
+        world.free(one, FIRST);
         world.pages.flush(&mut cache);
-        world.give(two, FIRST);
+        world.free(two, FIRST);
         other.join().unwrap();
         world.check_left();
     });
@@ -121,11 +121,11 @@ fn release_races_allocation(taken: bool) {
     let theirs = world.clone();
     let scavenger = thread::spawn(move || theirs.scavenge(taken));
     let mut cache = PageCache::EMPTY;
-    // Out of the cache, which may hold a whole chunk; and a run that can only be two of a chunk's four.
+    // From the cache, which may hold a whole chunk; and a run that must be two of a chunk's four pages.
     let (one, two) = (world.take(&mut cache, 1, FIRST), world.take(&mut cache, 2, FIRST));
-    world.give(one, FIRST);
+    world.free(one, FIRST);
     world.pages.flush(&mut cache);
-    world.give(two, FIRST);
+    world.free(two, FIRST);
     scavenger.join().unwrap();
     world.check_left();
 }
@@ -140,8 +140,8 @@ fn a_refused_release_races_allocation() {
     model(4, || release_races_allocation(false));
 }
 
-/// The scavenger finds a note whose pages are in use or in a cache, and takes it away while they come back: by a free,
-/// by a flush, and as the cache changes its block.
+/// The scavenger finds a note whose pages are in use or cached, and clears it while they come back: by a free, by a
+/// flush, or as the cache moves to another block.
 fn a_note_goes_while_another_comes(come_back: fn(&World, &mut PageCache)) {
     let world = Arc::new(World::new(8, 4));
     let mut cache = PageCache::EMPTY;
@@ -151,7 +151,7 @@ fn a_note_goes_while_another_comes(come_back: fn(&World, &mut PageCache)) {
     come_back(&world, &mut cache);
     scavenger.join().unwrap();
     world.pages.flush(&mut cache);
-    world.give(one, FIRST);
+    world.free(one, FIRST);
     world.check_left();
 }
 
@@ -160,7 +160,7 @@ fn a_note_goes_while_a_free_makes_another() {
     model(4, || {
         a_note_goes_while_another_comes(|world, cache| {
             let rest = world.take(cache, 3, FIRST);
-            world.give(rest, FIRST);
+            world.free(rest, FIRST);
         })
     });
 }
@@ -175,14 +175,14 @@ fn a_note_goes_while_a_change_of_block_makes_another() {
     model(4, || {
         a_note_goes_while_another_comes(|world, cache| {
             let next = world.take(cache, 4, FIRST);
-            // Fresh pages, which the scavenger has no business with.
+            // Scavenged pages, which the scavenger skips.
             assert_eq!(next.first, PageIndex(4));
-            world.give(next, FIRST);
+            world.free(next, FIRST);
         })
     });
 }
 
-/// One takes the note away while the pages are with the other, to whom the kernel then refuses.
+/// One scavenger clears the note while the other has the pages, and the kernel then refuses the release.
 #[test]
 fn two_scavengers_are_refused() {
     model(4, || {
@@ -195,7 +195,7 @@ fn two_scavengers_are_refused() {
     });
 }
 
-/// All three at once; with fewer preemptions, since there are so many more orders.
+/// All three threads at once, with fewer preemptions, since there are many more orders.
 #[test]
 fn two_mutators_and_a_scavenger() {
     model(3, || {
@@ -204,14 +204,14 @@ fn two_mutators_and_a_scavenger() {
         let other = thread::spawn(move || {
             let mut cache = PageCache::EMPTY;
             let one = theirs.take(&mut cache, 1, SECOND);
-            theirs.give(one, SECOND);
+            theirs.free(one, SECOND);
             theirs.pages.flush(&mut cache);
         });
         let scavenger = thread::spawn(move || its.scavenge(true));
         let mut cache = PageCache::EMPTY;
         let one = world.take(&mut cache, 1, FIRST);
         world.pages.flush(&mut cache);
-        world.give(one, FIRST);
+        world.free(one, FIRST);
         other.join().unwrap();
         scavenger.join().unwrap();
         world.check_left();

@@ -1,45 +1,45 @@
-//! Background work, such as a scavenger's: a slice of it, a rest that keeps it to its share of one CPU, and so on until nothing is
-//! left to do. Threads, clocks and the kernel are its owner's, so that it runs under any clock:
+//! Paced background work, such as scavenging: a slice of work, then a rest that keeps it to its share of one CPU, and
+//! so on until nothing is left to do. The owner has the thread, the clock and the kernel, so it runs under any clock:
 //!
 //! ```text
-//! slice --(its time is up)--> rest --> slice ..
-//!       \-(nothing to release)--> rest --> its owner waits for a wakeup --> slice ..
+//! slice --(time is up)--> rest --> slice ..
+//!       \-(nothing to do)--> rest --> the owner waits for a wakeup --> slice ..
 //! ```
 //!
-//! Invariant: whatever the clock does, it rests what the duty cycle says before it works again.
+//! Invariant: whatever the clock does, the rest that the duty cycle demands precedes the next slice.
 
 use crate::duty_cycle::DutyCycle;
 use core::time::Duration;
 
-/// The longest it works between two rests: so long at most does it delay others that want its locks' cache lines.
+/// The longest slice, which bounds the delay of other threads that need the same locks and cache lines.
 pub const WORK_SLICE: Duration = Duration::from_millis(1);
 
-/// The times that background work goes by.
+/// The clock of background work.
 pub trait Clock {
-    /// CPU time that this thread has used.
+    /// CPU time of this thread.
     fn cpu(&self) -> Duration;
-    /// Time that has passed.
+    /// Monotonic time.
     fn now(&self) -> Duration;
-    /// Sleeps for at most so long.
+    /// Sleeps for at most this long.
     fn sleep(&self, at_most: Duration);
 }
 
-/// Background work between two slices.
+/// The state of background work between two slices.
 #[derive(Clone, Copy, Debug)]
 pub struct PacedWork {
     cycle: DutyCycle,
-    /// When it last worked, or was last asked what it owes.
+    /// The time of the last work or rest.
     since: Duration,
 }
 
 impl PacedWork {
-    /// For a share of one in `parts` of a CPU.
+    /// Work that takes one in `parts` of a CPU.
     pub const fn new(parts: u32) -> Self {
         PacedWork { cycle: DutyCycle::new(parts), since: Duration::ZERO }
     }
 
-    /// Calls `step`, which releases a run and says whether it has, until it has not or the slice's time is up; whether
-    /// there may be more.
+    /// Calls `step`, which does some work and returns whether there was any, until there is none or the slice's time
+    /// is up. Returns whether there may be more.
     pub fn work_slice(&mut self, clock: &impl Clock, mut step: impl FnMut() -> bool) -> bool {
         let began = clock.cpu();
         let (mut took, mut more) = (Duration::ZERO, true);
@@ -52,7 +52,7 @@ impl PacedWork {
         more
     }
 
-    /// What is still to be rested, for an owner that has other things to do meanwhile.
+    /// The remaining rest, for an owner that does other things meanwhile.
     pub fn owed(&mut self, clock: &impl Clock) -> Duration {
         let now = clock.now();
         self.cycle.rested(now.saturating_sub(self.since));
@@ -60,7 +60,7 @@ impl PacedWork {
         self.cycle.owed()
     }
 
-    /// Rests what is owed; ends early if `is_stopped` says so.
+    /// Rests for the time that is due, or until `is_stopped`.
     pub fn rest(&mut self, clock: &impl Clock, is_stopped: impl Fn() -> bool) {
         loop {
             let owed = self.owed(clock);

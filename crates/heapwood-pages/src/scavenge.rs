@@ -1,16 +1,16 @@
-//! Giving memory back: which free pages to release, and what the allocator knows of it.
+//! Scavenging: the choice of free pages whose memory is released.
 //!
-//! A release has two ends, between which the owner tells the kernel, without any lock:
+//! A release has two steps, between which its owner calls the kernel without a lock:
 //!
 //! ```text
 //! free, resident --begin_release--> in use --end_release--> free, scavenged
 //!                                                         \-> free, resident (the kernel refused)
 //! ```
 //!
-//! So nobody can be given pages that are being released. Within a chunk the highest addresses go first, as in the Go
-//! page allocator proposal, and huge pages whole: where all of one is free it is released in one piece, even if a part
-//! has been already, and before anything that would split another. Invariant: a release is one run in one chunk, all
-//! of it marked in use.
+//! So pages cannot be allocated while they are being released. Within a chunk the highest addresses come first, as in
+//! the Go page allocator proposal. Free huge pages come before them: each is released whole, even if a part of it is
+//! scavenged already, and before a release that would split another. Invariant: a release is one run in one chunk,
+//! which counts as in use meanwhile.
 
 use crate::allocator::{PageAllocator, PageRun};
 use crate::geometry::{Geometry, TreeShape};
@@ -19,69 +19,69 @@ use crate::units::{ChunkIndex, PageCount, PageIndex};
 /// The pages of a huge page of 2 MiB.
 pub const HUGE_PAGES: usize = heapwood_os::HUGE_PAGE / crate::PAGE_SIZE;
 
-/// A chunk with at least this share of its pages in use, in 1/32, is dense: what is free in it will soon be used.
+/// A chunk is dense if at least this many 32nds of its pages are in use: its free pages will soon be used.
 const DENSE: usize = 31;
 
-/// Pages that are being released: they count as in use.
+/// Pages that are being released; they count as in use.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the pages stay in use until end_release"]
-pub struct Release {
+pub struct PendingRelease {
     first: PageIndex,
     count: PageCount,
     resident: PageCount,
 }
 
-impl Release {
+impl PendingRelease {
     /// The first page.
     pub fn first(&self) -> PageIndex {
         self.first
     }
 
-    /// How many pages, including those that have no memory already.
+    /// The number of pages, including scavenged ones.
     pub fn count(&self) -> PageCount {
         self.count
     }
 
-    /// How many of them may be resident.
+    /// The number of pages that may be resident.
     pub fn resident(&self) -> PageCount {
         self.resident
     }
 }
 
-/// What may be released of a chunk.
+/// The limits of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReleasePolicy {
+pub struct ScavengePolicy {
     /// The most pages at once; a whole huge page may be more.
     pub most: PageCount,
-    /// Release free huge pages whole, and first.
+    /// Release free huge pages first, as a whole.
     pub huge_pages: bool,
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Whether so much of the chunk is in use that its free pages are better left alone.
+    /// Whether the chunk is dense, so that its free pages should not be released.
     pub fn is_dense(&self, chunk: ChunkIndex) -> bool {
         self.in_use_in(chunk).0 * 32 >= TreeShape::<G>::CHUNK_PAGES * DENSE
     }
 
-    /// How many pages of the chunk are in use or do not exist.
+    /// The number of pages of the chunk that are in use or do not exist.
     pub fn in_use_in(&self, chunk: ChunkIndex) -> PageCount {
         PageCount(self.chunks.get(chunk.0).map_or(TreeShape::<G>::CHUNK_PAGES, |bits| bits.set_pages()))
     }
 
-    /// Begins to release memory of the chunk; `None` if it has no free page that may be resident.
-    pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<Release> {
+    /// Begins a release in the chunk; `None` if it has no free page that may be resident.
+    pub fn begin_release(&mut self, chunk: ChunkIndex, policy: ScavengePolicy) -> Option<PendingRelease> {
         let (from, len) = self.releasable(chunk, policy)?;
         let first = chunk.first_page::<G>().0 + from;
         let PageRun { first, count, scavenged } = self.take_exactly(first, PageCount(len));
-        Some(Release { first, count, resident: PageCount(count.0 - scavenged.0) })
+        Some(PendingRelease { first, count, resident: PageCount(count.0 - scavenged.0) })
     }
 
-    /// Ends a release: the pages are free again, scavenged if the kernel has taken their memory.
-    pub fn end_release(&mut self, release: Release, released: bool) {
-        let Release { first, count, .. } = release;
+    /// Ends a release: the pages are free again, and scavenged if the kernel has released their memory.
+    pub fn end_release(&mut self, release: PendingRelease, released: bool) {
+        let PendingRelease { first, count, .. } = release;
         let (chunk, place) = (first.chunk::<G>().0, first.in_chunk::<G>());
         if let Some(bits) = self.chunks.get_mut(chunk) {
-            bits.give(place, count.0);
+            bits.free(place, count.0);
             if released {
                 bits.mark_scavenged(place, count.0);
                 self.scavenged += count.0;
@@ -98,8 +98,8 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(chunk.0).is_some_and(|bits| (0..words).any(|word| bits.releasable(word) != 0))
     }
 
-    /// The run to release, as a place in the chunk and a length.
-    fn releasable(&self, chunk: ChunkIndex, policy: ReleasePolicy) -> Option<(usize, usize)> {
+    /// The run to release: its first page in the chunk, and its length.
+    fn releasable(&self, chunk: ChunkIndex, policy: ScavengePolicy) -> Option<(usize, usize)> {
         let bits = self.chunks.get(chunk.0)?;
         let words = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
         if policy.huge_pages {

@@ -1,8 +1,7 @@
-//! A page allocator that threads share: the allocator behind one lock, and beside it the scavenger's index, which is
-//! read without. Mutators come here with their page cache when that cannot serve them. Invariant: everything that
-//! changes the allocator holds the lock, and notes in the index what it frees before it lets go.
-//!
-//! Every lock acquisition is counted, so that what sharing costs can be reported and not only timed.
+//! A page allocator for many threads: the allocator behind one lock, and the scavenge index, which is read without the
+//! lock. A mutator calls it when its page cache cannot serve a request. Lock acquisitions are counted, so that the
+//! cost of sharing can be reported. Invariant: every change of the allocator happens under the lock, and freed pages
+//! are noted in the index before the lock is released.
 
 use crate::allocator::{PageAllocator, PageRun, parts};
 use crate::cache::PageCache;
@@ -11,7 +10,7 @@ use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
 use crate::lock_order::PAGES;
 use crate::long_cache::LongCache;
-use crate::scavenge::{Release, ReleasePolicy};
+use crate::scavenge::{PendingRelease, ScavengePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::threads::timed_lock::TimedGuard;
@@ -19,22 +18,22 @@ use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: TimedLock<Locked<G>, PAGES>,
+    locked: TimedLock<LockedPages<G>, PAGES>,
     index: ScavengeIndex<G>,
-    glance: Glance,
+    counters: Counters,
 }
 
-/// What the allocator said when it was last let go, for those who ask without the lock.
-struct Glance {
+/// Counters as of the last release of the lock, for readers without the lock.
+struct Counters {
     in_use: AtomicUsize,
     resident: AtomicUsize,
 }
 
-impl Glance {
+impl Counters {
     fn new<G: Geometry>(pages: &PageAllocator<G>) -> Self {
-        let glance = Glance { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
-        glance.update(pages, 0);
-        glance
+        let counters = Counters { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
+        counters.update(pages, 0);
+        counters
     }
 
     #[inline]
@@ -45,75 +44,75 @@ impl Glance {
     }
 }
 
-struct Locked<G: Geometry> {
+struct LockedPages<G: Geometry> {
     pages: PageAllocator<G>,
-    /// Pages between the two ends of a release, which the allocator has in use.
+    /// Pages that are being released, which the allocator counts as in use.
     releasing: usize,
     lock_acquisitions: u64,
 }
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
-struct Held<'a, G: Geometry> {
-    locked: TimedGuard<'a, Locked<G>, PAGES>,
-    glance: &'a Glance,
+struct PagesGuard<'a, G: Geometry> {
+    locked: TimedGuard<'a, LockedPages<G>, PAGES>,
+    counters: &'a Counters,
 }
 
-impl<G: Geometry> core::ops::Deref for Held<'_, G> {
-    type Target = Locked<G>;
-    fn deref(&self) -> &Locked<G> {
+impl<G: Geometry> core::ops::Deref for PagesGuard<'_, G> {
+    type Target = LockedPages<G>;
+    fn deref(&self) -> &LockedPages<G> {
         &self.locked
     }
 }
 
-impl<G: Geometry> core::ops::DerefMut for Held<'_, G> {
-    fn deref_mut(&mut self) -> &mut Locked<G> {
+impl<G: Geometry> core::ops::DerefMut for PagesGuard<'_, G> {
+    fn deref_mut(&mut self) -> &mut LockedPages<G> {
         &mut self.locked
     }
 }
 
-impl<G: Geometry> Drop for Held<'_, G> {
+impl<G: Geometry> Drop for PagesGuard<'_, G> {
     fn drop(&mut self) {
-        self.glance.update(&self.locked.pages, self.locked.releasing);
+        self.counters.update(&self.locked.pages, self.locked.releasing);
     }
 }
 
-/// How it stands with the pages.
+/// Statistics of the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageStats {
-    /// Pages that exist.
+    /// Existing pages.
     pub grown: PageCount,
-    /// Pages that are free; those in caches are not.
+    /// Free pages, without cached ones.
     pub free: PageCount,
-    /// Free pages that are scavenged.
+    /// Scavenged pages.
     pub scavenged: PageCount,
-    /// How often the lock was taken.
+    /// The number of lock acquisitions.
     pub lock_acquisitions: u64,
 }
 
-/// How much a scavenger takes upon itself.
+/// The thoroughness of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// In the background: leaves dense chunks alone, and those that were dense in this cycle or the one before.
+    /// In the background: skips chunks that are dense, or were in this cycle or the one before.
     Gentle,
-    /// At once, because memory is needed or was asked for: whatever is free.
+    /// At once, because memory is needed or the program has asked for it: releases all free pages.
     Full,
 }
 
 impl<G: Geometry> SharedPages<G> {
-    /// Reserves the tables for a window of N pages, of which none exists yet.
+    /// Reserves the tables for a reservation of `reservation` pages. No page exists yet.
     ///
     /// # Errors
     /// As [`PageAllocator::new`].
-    pub fn new(kernel: KernelRef, window: PageCount) -> Result<Self, NewError> {
-        Self::over(kernel, PageAllocator::new(kernel, window)?).map_err(NewError::Refused)
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
+        Self::over(kernel, PageAllocator::new(kernel, reservation)?).map_err(NewError::Refused)
     }
 
-    /// Shares an allocator, whatever it holds.
+    /// Shares an existing allocator.
     ///
     /// # Errors
     /// The kernel refuses memory for the index.
     pub fn over(kernel: KernelRef, pages: PageAllocator<G>) -> Result<Self, OsError> {
-        let index = ScavengeIndex::new(kernel, pages.window())?;
+        let index = ScavengeIndex::new(kernel, pages.reservation())?;
         let chunk_pages = PageCount(TreeShape::<G>::CHUNK_PAGES);
         for chunk in pages.chunks_with_tables() {
             index.grow(chunk.first_page::<G>(), chunk_pages)?;
@@ -122,52 +121,52 @@ impl<G: Geometry> SharedPages<G> {
             index.note(chunk, || false);
         }
         Ok(SharedPages {
-            glance: Glance::new(&pages),
-            locked: TimedLock::new(Locked { pages, releasing: 0, lock_acquisitions: 0 }),
+            counters: Counters::new(&pages),
+            locked: TimedLock::new(LockedPages { pages, releasing: 0, lock_acquisitions: 0 }),
             index,
         })
     }
 
-    fn lock(&self) -> Held<'_, G> {
+    fn lock(&self) -> PagesGuard<'_, G> {
         let mut locked = self.locked.lock();
         locked.lock_acquisitions += 1;
-        Held { locked, glance: &self.glance }
+        PagesGuard { locked, counters: &self.counters }
     }
 
-    /// The lock, for a process that forks.
+    /// The lock, for a fork.
     pub fn fork_lock(&self) -> &impl ForkLock {
         &self.locked
     }
 
-    /// The longest that the lock was held, in ticks ([`heapwood_os::threads::timed_lock`]).
+    /// The longest time that the lock was held, in ticks ([`heapwood_os::threads::timed_lock`]).
     pub fn longest_hold(&self) -> u64 {
         self.locked.longest_hold()
     }
 
-    /// The pages in use, those in caches included, those being released not; asked without the lock, and so of a
-    /// moment ago.
+    /// The pages in use, with cached ones, but without those being released. Read without the lock, so it may be
+    /// slightly old.
     #[inline]
     pub fn in_use(&self) -> PageCount {
-        PageCount(self.glance.in_use.load(Ordering::Relaxed))
+        PageCount(self.counters.in_use.load(Ordering::Relaxed))
     }
 
-    /// The pages that may be resident, in use or not; asked without the lock, too.
+    /// The pages that may be resident, in use or not. Read without the lock.
     #[inline]
     pub fn resident(&self) -> PageCount {
-        PageCount(self.glance.resident.load(Ordering::Relaxed))
+        PageCount(self.counters.resident.load(Ordering::Relaxed))
     }
 
-    /// Whether pages are being released: a run that was not found may be there in a moment.
+    /// Whether pages are being released: a failed allocation may succeed in a moment.
     pub fn is_releasing(&self) -> bool {
         self.locked.lock().releasing > 0
     }
 
-    /// Takes a run of pages and sets none aside: [`PageAllocator::allocate`].
+    /// Allocates a run of pages and caches none: [`PageAllocator::allocate`].
     pub fn allocate_uncached(&self, count: PageCount) -> Result<PageRun, AllocateError> {
         self.lock().pages.allocate(count)
     }
 
-    /// Takes pages that begin at a multiple of their number: [`PageAllocator::allocate_aligned`].
+    /// Allocates pages that begin at a multiple of their number: [`PageAllocator::allocate_aligned`].
     ///
     /// # Errors
     /// As there.
@@ -183,8 +182,7 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.grow(first, count)
     }
 
-    /// Takes a run of pages, out of the cache if that has one, and so without the lock:
-    /// [`PageAllocator::allocate_into`].
+    /// Allocates a run of pages from the cache, without the lock, or else by [`PageAllocator::allocate_into`].
     #[inline]
     pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         match cache.allocate(count) {
@@ -196,14 +194,14 @@ impl<G: Geometry> SharedPages<G> {
     #[cold]
     fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         let mut locked = self.lock();
-        // The cache may give resident pages back; an empty one has no block.
+        // Resident pages may be returned from the cache; an empty one has no block.
         if !cache.is_empty() {
             self.note(&locked.pages, cache.base(), PageCount(1));
         }
         locked.pages.allocate_into(cache, count)
     }
 
-    /// Takes back what a cache holds, as its mutator leaves.
+    /// Returns all pages of a cache, as its mutator leaves.
     pub fn flush(&self, cache: &mut PageCache) {
         if cache.is_empty() {
             return;
@@ -213,8 +211,8 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.flush(cache);
     }
 
-    /// Takes a run of pages for a mutator with several caches, none of which can serve the request, and fills those until
-    /// they hold `most` pages together, or there are no more. So the lock is taken once for many pages.
+    /// Allocates a run of pages for a mutator whose caches cannot serve the request, and fills the caches until they
+    /// hold `most` pages together, or no page is left. So the lock is taken once for many pages.
     ///
     /// # Errors
     /// As [`allocate_into`](PageAllocator::allocate_into).
@@ -238,7 +236,7 @@ impl<G: Geometry> SharedPages<G> {
             }
             held += cache.pages().0;
         }
-        // What is too much came last.
+        // The last caches hold the excess.
         for cache in caches.iter_mut().rev() {
             if held <= most.0 {
                 break;
@@ -252,7 +250,7 @@ impl<G: Geometry> SharedPages<G> {
         Ok(run)
     }
 
-    /// Takes a run of pages for a mutator whose cache of long runs cannot serve the request:
+    /// Allocates a run of pages for a mutator whose cache of long runs cannot serve the request:
     /// [`PageAllocator::allocate_long`].
     ///
     /// # Errors
@@ -271,7 +269,7 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.allocate_long(cache, count, most)
     }
 
-    /// Takes back what several caches hold, in one lock acquisition.
+    /// Returns the pages of several caches in one lock acquisition.
     pub fn flush_all(&self, caches: &mut [PageCache]) {
         let mut locked = self.lock();
         for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
@@ -280,7 +278,7 @@ impl<G: Geometry> SharedPages<G> {
         }
     }
 
-    /// The same of caches for long runs.
+    /// The same for caches of long runs.
     pub fn flush_all_long(&self, caches: &mut [LongCache<G>]) {
         let mut locked = self.lock();
         for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
@@ -289,14 +287,14 @@ impl<G: Geometry> SharedPages<G> {
         }
     }
 
-    /// Gives pages back: [`PageAllocator::free`].
+    /// Frees pages: [`PageAllocator::free`].
     pub fn free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
         let mut locked = self.lock();
         self.note(&locked.pages, first, count);
         locked.pages.free(first, count)
     }
 
-    /// Gives many back in one lock acquisition: [`PageAllocator::free_batch`].
+    /// Frees many runs in one lock acquisition: [`PageAllocator::free_batch`].
     pub fn free_batch(&self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
         let mut locked = self.lock();
         for &(first, count) in runs {
@@ -305,7 +303,7 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.free_batch(runs)
     }
 
-    /// Notes chunks of which pages are to be freed; a note too many does no harm.
+    /// Notes chunks whose pages are to be freed; a superfluous note does no harm.
     #[inline]
     fn note(&self, pages: &PageAllocator<G>, first: PageIndex, count: PageCount) {
         if count.0 == 0 || pages.outside(first, count).is_some() {
@@ -316,18 +314,18 @@ impl<G: Geometry> SharedPages<G> {
         }
     }
 
-    /// A new cycle begins: what became dense or not before is the past.
+    /// Begins a new cycle, by which the age of density is counted.
     pub fn new_cycle(&self) {
         self.index.new_cycle();
     }
 
-    /// Releases memory of one run of free pages, the highest there is, by asking `release` for it, which tells whether
-    /// the kernel has taken it; no lock is held meanwhile. Returns how many resident pages it was about and whether
-    /// it was taken; `None` if there is nothing to release.
+    /// Releases the memory of one run of free pages, the highest, by a call of `release` without the lock, which
+    /// returns whether the kernel has released it. Returns the number of resident pages in the run and that answer;
+    /// `None` if there is nothing to release.
     pub fn scavenge(
         &self,
         effort: Effort,
-        policy: ReleasePolicy,
+        policy: ScavengePolicy,
         release: impl FnOnce(PageIndex, PageCount) -> bool,
     ) -> Option<(PageCount, bool)> {
         let run = self.begin_release(effort, policy)?;
@@ -337,14 +335,14 @@ impl<G: Geometry> SharedPages<G> {
         locked.pages.end_release(run, taken);
         locked.releasing -= count.0;
         if !taken {
-            // Not before: until now the run counts as in use, and would make the chunk dense.
+            // Not earlier: until now the run counts as in use, and would make the chunk dense.
             self.note(&locked.pages, first, count);
         }
         Some((pages, taken))
     }
 
-    /// The first end of a release: finds candidates without the lock and looks at each under it.
-    fn begin_release(&self, effort: Effort, policy: ReleasePolicy) -> Option<Release> {
+    /// The first step of a release: finds candidates without the lock, and checks each under it.
+    fn begin_release(&self, effort: Effort, policy: ScavengePolicy) -> Option<PendingRelease> {
         let full = effort == Effort::Full;
         let mut below = ChunkIndex(usize::MAX);
         loop {
@@ -364,7 +362,7 @@ impl<G: Geometry> SharedPages<G> {
         }
     }
 
-    /// How it stands with the pages at this moment.
+    /// The statistics now.
     pub fn stats(&self) -> PageStats {
         let locked = self.locked.lock();
         let pages = &locked.pages;
@@ -376,15 +374,15 @@ impl<G: Geometry> SharedPages<G> {
         }
     }
 
-    /// The allocator itself, while nobody else can use it: to look, or to be checked.
+    /// Gives access to the allocator under the lock, to read or check it.
     pub fn with<R>(&self, look: impl FnOnce(&PageAllocator<G>) -> R) -> R {
         look(&self.locked.lock().pages)
     }
 
-    /// Recomputes everything from the bits, and that every chunk with pages to release has its note.
+    /// Checks everything that can be recomputed, and that every chunk with pages to release has a note.
     ///
     /// # Errors
-    /// The first disagreement: [`PageAllocator::is_valid`].
+    /// The first inconsistency: [`PageAllocator::is_valid`].
     pub fn is_valid(&self) -> Result<(), crate::ValidationError> {
         let locked = self.locked.lock();
         locked.pages.is_valid()?;

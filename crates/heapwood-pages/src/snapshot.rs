@@ -1,9 +1,8 @@
-//! A picture of an allocator's pages at one moment, and an allocator made from one: so that layouts of real heaps can be
-//! kept, replayed and experimented with. Invariant: an allocator made from a snapshot has the snapshot's pages, each in the
-//! same state, and gives the same snapshot. To benchmark out of snapshots of real heaps is from the Go page allocator
-//! proposal.
+//! Snapshots of an allocator's pages, and allocators made from them, so that layouts of real heaps can be kept,
+//! replayed and studied. Benchmarks of snapshots of real heaps are an idea of the Go page allocator proposal.
+//! Invariant: an allocator made from a snapshot has the same pages in the same states, and the same snapshot.
 //!
-//! Here memory is allocated: a snapshot is for observers, never for the allocator itself.
+//! Snapshots allocate memory: they are for observers, never for the allocator itself.
 
 use crate::allocator::PageAllocator;
 use crate::error::{NewError, SnapshotError};
@@ -12,44 +11,44 @@ use crate::shared::SharedPages;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use heapwood_os::KernelRef;
 
-/// The pages of one chunk, a bit each, the lowest page in the lowest bit of the first word. Both bits together say that
-/// the page does not exist.
+/// The pages of one chunk, one bit each, the lowest page in the lowest bit of the first word. Both bits together mean
+/// that the page does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkSnapshot {
-    /// Which chunk it is.
+    /// The chunk's index.
     pub chunk: ChunkIndex,
     /// Pages in use.
     pub in_use: Vec<u64>,
-    /// Free pages that are scavenged.
+    /// Scavenged pages.
     pub scavenged: Vec<u64>,
 }
 
 /// The pages of an allocator at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The pages the window has room for.
-    pub window: PageCount,
-    /// The chunks of which some page exists, in order.
+    /// The size of the reservation.
+    pub reservation: PageCount,
+    /// The chunks with existing pages, in order.
     pub chunks: Vec<ChunkSnapshot>,
 }
 
 impl Snapshot {
-    /// The pages that exist.
+    /// The number of existing pages.
     pub fn grown_pages(&self) -> PageCount {
         self.count(|in_use, scavenged| !(in_use & scavenged))
     }
 
-    /// The pages that are free.
+    /// The number of free pages.
     pub fn free_pages(&self) -> PageCount {
         self.count(|in_use, _| !in_use)
     }
 
-    /// The free pages that may be resident.
+    /// The number of free pages that may be resident.
     pub fn releasable_pages(&self) -> PageCount {
         self.count(|in_use, scavenged| !(in_use | scavenged))
     }
 
-    /// Says that pages are free and may be resident. Only for geometries with whole words a chunk.
+    /// Marks pages as free; they may be resident. Only for geometries with whole words in a chunk.
     pub fn free(&mut self, first: PageIndex, count: PageCount) {
         let (first, end) = (first.0, first.0 + count.0);
         let ends_before = |c: &ChunkSnapshot| (c.chunk.0 + 1) * c.in_use.len() * 64 <= first;
@@ -72,7 +71,7 @@ impl Snapshot {
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Calls `f` with each chunk of which some page exists, in order, and with its words as in [`ChunkSnapshot`]. For
+    /// Calls `f` with each chunk that has existing pages, in order, and its words as in [`ChunkSnapshot`]. For
     /// observers that may not allocate memory.
     pub fn for_each_chunk(&self, mut f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
         for index in self.chunks.existing() {
@@ -85,22 +84,22 @@ impl<G: Geometry> PageAllocator<G> {
         }
     }
 
-    /// The pages as they are now.
+    /// The current pages.
     pub fn snapshot(&self) -> Snapshot {
         let mut chunks = Vec::new();
         self.for_each_chunk(|chunk, in_use, scavenged| {
             let (in_use, scavenged) = (in_use.to_vec(), scavenged.to_vec());
             chunks.push(ChunkSnapshot { chunk, in_use, scavenged });
         });
-        Snapshot { window: self.window(), chunks }
+        Snapshot { reservation: self.reservation(), chunks }
     }
 
-    /// An allocator whose pages are those of a snapshot.
+    /// An allocator with the pages of a snapshot.
     ///
     /// # Errors
     /// The snapshot contradicts itself or the geometry, or the kernel refuses memory for the tables.
     pub fn from_snapshot(kernel: KernelRef, snapshot: &Snapshot) -> Result<Self, SnapshotError> {
-        let mut pages = PageAllocator::new(kernel, snapshot.window).map_err(SnapshotError::New)?;
+        let mut pages = PageAllocator::new(kernel, snapshot.reservation).map_err(SnapshotError::New)?;
         for ChunkSnapshot { chunk, in_use, scavenged } in &snapshot.chunks {
             let expected = TreeShape::<G>::CHUNK_PAGES.div_ceil(64);
             if in_use.len() != expected || scavenged.len() != expected {
@@ -120,7 +119,7 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(pages)
     }
 
-    /// Brings a chunk of free and scavenged pages into the state that the words say; pages that do not exist stay away.
+    /// Sets the state of a chunk of scavenged pages from the words; nonexistent pages are not added.
     fn restore(&mut self, chunk: ChunkIndex, in_use: &[u64], scavenged: &[u64]) {
         let Some(bits) = self.chunks.get_mut(chunk.0) else { return };
         let (mut taken, mut resident) = (0, 0);
@@ -128,7 +127,7 @@ impl<G: Geometry> PageAllocator<G> {
             let exists = !(in_use[word] & scavenged[word]);
             let (free, _) = bits.take_word(word);
             let (back, without) = (free & !in_use[word], free & scavenged[word] & !in_use[word]);
-            bits.give_word(word, back, without);
+            bits.free_word(word, back, without);
             taken += (exists & in_use[word]).count_ones() as usize;
             resident += (back & !without).count_ones() as usize;
         }
@@ -140,17 +139,17 @@ impl<G: Geometry> PageAllocator<G> {
 }
 
 impl<G: Geometry> SharedPages<G> {
-    /// As [`PageAllocator::for_each_chunk`], under the lock; pages in caches are in use.
+    /// As [`PageAllocator::for_each_chunk`], under the lock; cached pages count as in use.
     pub fn for_each_chunk(&self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
         self.with(|pages| pages.for_each_chunk(f));
     }
 
-    /// The pages as they are now; those in caches are in use.
+    /// The current pages; cached ones count as in use.
     pub fn snapshot(&self) -> Snapshot {
         self.with(PageAllocator::snapshot)
     }
 
-    /// An allocator whose pages are those of a snapshot.
+    /// An allocator with the pages of a snapshot.
     ///
     /// # Errors
     /// As [`PageAllocator::from_snapshot`].
@@ -160,7 +159,7 @@ impl<G: Geometry> SharedPages<G> {
     }
 }
 
-/// The runs of consecutive indexes below `end` that have a property.
+/// The runs of consecutive indexes below `end` for which `has` returns true.
 fn runs(end: usize, has: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for index in (0..end).filter(|&index| has(index)) {

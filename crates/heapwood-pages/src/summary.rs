@@ -1,6 +1,7 @@
-//! What a region's entry says of it: the free pages at its start, in its longest run, and at its end, in one word.
-//! Each count takes 21 bits; a count of 2^21 can only mean that all three are 2^21, and is the top bit alone, so a
-//! region with nothing free is zero. Packing and merging rule are those of the Go page allocator proposal.
+//! The summary of a region: the free pages at its start, in its longest run, and at its end, in one word. Each count
+//! has 21 bits. A count of 2^21 means that all three are 2^21, and is stored as the top bit alone, so a region without
+//! free pages is zero. Packing and merging are those of the Go page allocator proposal. Invariant: no count exceeds
+//! 2^21, and the longest run is at least as long as the other two.
 
 use core::fmt;
 
@@ -14,13 +15,13 @@ const TOP: u64 = 1 << 63;
 
 const _: () = assert!(3 * LOG_MOST == 63, "three counts and the top bit fill the word");
 
-/// The free runs of a region, counted in pages. The order of regions is by address.
+/// The free runs of a region, in pages. Regions are ordered by address.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Summary(u64);
 
 impl Summary {
-    /// A region with nothing free.
+    /// A region without free pages.
     pub const FULL: Summary = Summary(0);
 
     /// A region of `2^log_pages` pages, all free.
@@ -30,8 +31,8 @@ impl Summary {
         Self::new(pages, pages, pages)
     }
 
-    /// Batches the free pages at the start, in the longest run, and at the end; each at most 2^21, and all three if
-    /// any is.
+    /// Packs the free pages at the start, in the longest run, and at the end. Each is at most 2^21; all three are
+    /// equal if one is 2^21.
     #[inline]
     pub const fn new(start: u64, max: u64, end: u64) -> Self {
         debug_assert!(start <= max && end <= max && max <= 1 << LOG_MOST);
@@ -41,43 +42,43 @@ impl Summary {
         Summary(start | max << MAX_AT | end << END_AT)
     }
 
-    /// A region whose only free pages are its last ones, fewer than all.
+    /// A region whose only free pages are its last ones, and not all.
     #[inline]
     pub(crate) const fn tail(pages: usize) -> Self {
         Self::new(0, pages as u64, pages as u64)
     }
 
-    /// The word itself.
+    /// The packed word.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The free pages at the start.
+    /// The number of free pages at the start.
     #[inline]
     pub const fn start(self) -> u64 {
         self.0 & FIELD | self.whole()
     }
 
-    /// The longest run of free pages.
+    /// The number of pages in the longest free run.
     #[inline]
     pub const fn max(self) -> u64 {
         self.0 >> MAX_AT & FIELD | self.whole()
     }
 
-    /// The free pages at the end.
+    /// The number of free pages at the end.
     #[inline]
     pub const fn end(self) -> u64 {
         self.0 >> END_AT & FIELD | self.whole()
     }
 
-    /// 2^21 if the top bit says so: the fields are then zero.
+    /// 2^21 if the top bit is set: the fields are zero then.
     #[inline]
     const fn whole(self) -> u64 {
         self.0 >> 63 << LOG_MOST
     }
 
-    /// Whether two summaries agree on start and end.
+    /// Whether two summaries have the same start and end.
     #[inline]
     pub(crate) const fn same_ends(self, other: Summary) -> bool {
         (self.0 ^ other.0) & !(FIELD << MAX_AT) == 0
@@ -90,12 +91,12 @@ impl fmt::Debug for Summary {
     }
 }
 
-/// The summary of neighbouring regions of `2^log_pages` pages each, fewer than 2^21.
+/// The summary of adjacent regions of `2^log_pages` pages each, fewer than 2^21.
 #[inline]
 pub(crate) fn merge(parts: &[Summary], log_pages: u32) -> Summary {
     debug_assert!(log_pages < LOG_MOST, "so the top bit of a part is clear");
     let pages = 1u64 << log_pages;
-    // `run` is the free run that ends where the next part begins; `start` is known once a part is not all free.
+    // `run` is the free run that ends at the next part; `start` is known once a part is not all free.
     let (mut start, mut max, mut run) = (u64::MAX, 0, 0);
     for &Summary(part) in parts {
         let joined = run + (part & FIELD);
@@ -111,8 +112,8 @@ pub(crate) fn merge(parts: &[Summary], log_pages: u32) -> Summary {
     Summary::new(start.min(max), max, run)
 }
 
-/// What a parent becomes when its child `index` grows freer (`FREED`) or fuller, by looking at the child's
-/// neighbours only, unless a longest run shrank and another has to be sought.
+/// The new summary of a parent after its child `index` has got more (`FREED`) or fewer free pages. It reads only the
+/// child's neighbours, unless a longest run shrank and another has to be found.
 #[inline]
 pub(crate) fn revise<const FREED: bool>(
     parent: Summary,
@@ -126,7 +127,7 @@ pub(crate) fn revise<const FREED: bool>(
     let below = (index as u64) << log_pages;
     let above = ((children.len() - 1 - index) as u64) << log_pages;
     let (from_start, to_end) = (parent.start() >= below, parent.end() >= above);
-    // The free runs that touch the child from either side.
+    // The free runs adjacent to the child.
     let (mut left, mut right) = (0, 0);
     if from_start {
         left = below;
@@ -167,7 +168,7 @@ pub(crate) fn revise<const FREED: bool>(
     Summary::new(start, max, end)
 }
 
-/// The longest run among neighbouring regions, known to be at least `least`.
+/// The longest run among adjacent regions, known to be at least `least`.
 #[inline]
 fn longest_of(parts: &[Summary], log_pages: u32, least: u64) -> u64 {
     let pages = 1u64 << log_pages;
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn merging_equals_writing_the_pages_out() {
-        // Every row of three regions of four pages, as bits (1 = free), against a scan of the twelve.
+        // Every sequence of three regions of four pages, as bits (1 = free), against a scan of the twelve pages.
         let scan = |bits: u32, n: u32| {
             let free = |i: &u32| bits >> i & 1 == 1;
             let start = (0..n).take_while(free).count() as u64;
@@ -224,7 +225,7 @@ mod tests {
             let parts = [scan(bits & 15, 4), scan(bits >> 4 & 15, 4), scan(bits >> 8, 4)];
             let whole = scan(bits, 12);
             assert_eq!(merge(&parts, 2), whole, "{bits:b}");
-            // And the same from the state before, whichever of its pages had another state.
+            // The same from the previous state, for every page that differs.
             for (child, other) in (0..3).flat_map(|c| (0..16).map(move |o| (c, o))) {
                 let (now, before) =
                     (bits >> (4 * child) & 15, bits & !(15 << (4 * child)) | other << (4 * child));

@@ -1,9 +1,9 @@
-//! The radix tree of summaries. Entry `i` of a level covers the pages from `i << LOG_PAGES[level]`; its children in
-//! the next level are the block of entries that cover the same pages. The tree begins at the deepest level that covers
-//! everything grown in one block, so that a small heap pays for few levels; those above are not kept. Invariant: from
-//! the top level down every entry is the merge of its block, and a leaf the summary of its chunk; an entry that does
-//! not exist counts as full. Where pages were grown, the entries above them exist in every level. An implicit tree in
-//! arrays, searched by start, longest and end, is the idea of the Go page allocator proposal; a top that moves is not.
+//! The radix tree of summaries. Entry `i` of a level covers the pages from `i << LOG_PAGES[level]` on; its children in
+//! the next level are the block of entries for the same pages. The tree begins at the deepest level in which one block
+//! covers all grown pages, so a small heap pays for few levels; the levels above are not maintained. An implicit tree
+//! in arrays, searched by start, longest and end, is from the Go page allocator proposal; the moving top is not.
+//! Invariant: from the top level down, every entry is the merge of its block, and a leaf is the summary of its chunk.
+//! A missing entry counts as full. Above grown pages, entries exist in every level.
 
 use crate::geometry::{Geometry, MAX_LEVELS, TreeShape};
 use crate::lazy_array::LazyArray;
@@ -16,36 +16,37 @@ use heapwood_os::{KernelRef, OsError};
 /// The summaries of all levels.
 pub(crate) struct Tree<G: Geometry> {
     levels: [LazyArray<Summary>; MAX_LEVELS],
-    /// The chunks between the lowest and the highest that have entries.
+    /// The chunks from the lowest to the highest one with entries.
     hull: Range<usize>,
-    /// The highest level that is kept.
+    /// The highest maintained level.
     top: usize,
     geometry: PhantomData<G>,
 }
 
-/// Where a run was found.
+/// The position of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// It begins with this page: the ends of neighbouring regions join.
+pub(crate) enum RunStart {
+    /// It begins with this page, and crosses regions.
     Page(PageIndex),
     /// It lies inside this chunk.
     Chunk(ChunkIndex),
 }
 
 impl<G: Geometry> Tree<G> {
-    /// Reserves the levels for a window of N pages; every page is full.
-    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
+    /// Reserves the levels for a reservation of `reservation` pages; every page is full.
+    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
         let mut levels = [const { LazyArray::NONE }; MAX_LEVELS];
         for (level, array) in levels.iter_mut().enumerate().take(G::LEVELS) {
-            // Blocks are whole; only the root ends where the window does.
+            // Blocks are whole; only the root ends with the reservation.
             let block = if level == 0 { 1 } else { 1 << TreeShape::<G>::BITS[level] };
-            let len = window.div_ceil(1 << TreeShape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
+            let len =
+                reservation.div_ceil(1 << TreeShape::<G>::LOG_PAGES[level]).max(1).next_multiple_of(block);
             *array = LazyArray::new(kernel, len)?;
         }
         Ok(Tree { levels, hull: 0..0, top: TreeShape::<G>::LEAF, geometry: PhantomData })
     }
 
-    /// Makes the entries above the chunks exist. On refusal nothing changes that can be seen.
+    /// Commits the entries above the chunks. If the kernel refuses, nothing visible changes.
     pub(crate) fn commit(&mut self, chunks: Range<usize>) -> Result<(), OsError> {
         for level in 0..G::LEVELS {
             let shift = TreeShape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES;
@@ -55,7 +56,7 @@ impl<G: Geometry> Tree<G> {
         Ok(())
     }
 
-    /// Makes the tree cover the chunks too.
+    /// Extends the tree to the chunks.
     fn widen(&mut self, chunks: Range<usize>) {
         let before = self.hull.clone();
         self.hull = if before.is_empty() {
@@ -71,19 +72,19 @@ impl<G: Geometry> Tree<G> {
         };
         let top = (1..G::LEVELS).rev().find(|&level| in_one_block(level)).unwrap_or(0);
         for level in (top..self.top).rev() {
-            // What was covered lies in one block of the level below.
+            // The pages covered so far lie in one block of the level below.
             let entry = before.start >> (TreeShape::<G>::LOG_PAGES[level] - G::LOG_CHUNK_PAGES);
             self.remerge(level, entry);
         }
         self.top = top;
     }
 
-    /// The highest level that is kept.
+    /// The highest maintained level.
     pub(crate) fn top(&self) -> usize {
         self.top
     }
 
-    /// The entry of a level, if it exists.
+    /// The entry of a level, if it is committed.
     #[inline(always)]
     pub(crate) fn get(&self, level: usize, entry: usize) -> Option<Summary> {
         self.levels[level].get(entry).copied()
@@ -96,7 +97,7 @@ impl<G: Geometry> Tree<G> {
         self.levels[level].block(parent << bits, 1 << bits)
     }
 
-    /// The indexes of the entries of a level that exist.
+    /// The indexes of the committed entries of a level.
     pub(crate) fn existing(&self, level: usize) -> impl Iterator<Item = usize> {
         self.levels[level].existing()
     }
@@ -107,20 +108,20 @@ impl<G: Geometry> Tree<G> {
         self.get(TreeShape::<G>::LEAF, chunk).unwrap_or(Summary::FULL)
     }
 
-    /// Stores the summary of a chunk of which pages were freed, and whatever changes above it.
+    /// Stores the summary of a chunk after pages were freed, and updates the levels above.
     #[inline]
     pub(crate) fn freed(&mut self, chunk: usize, new: Summary) {
         self.change::<true, false>(chunk, new, 0, 0);
     }
 
-    /// Stores the summary of a chunk of which pages were taken, and whatever changes above it.
+    /// Stores the summary of a chunk after pages were allocated, and updates the levels above.
     #[inline]
     pub(crate) fn taken(&mut self, chunk: usize, new: Summary) {
         self.change::<false, false>(chunk, new, 0, 0);
     }
 
-    /// Stores the summary of a chunk of which `count` pages from `page` on were taken, none below being free, and
-    /// whatever changes above it.
+    /// Stores the summary of a chunk after `count` pages from `page` on were allocated, with no free page below, and
+    /// updates the levels above.
     #[inline]
     pub(crate) fn taken_first(&mut self, chunk: usize, new: Summary, page: usize, count: usize) {
         self.change::<false, true>(chunk, new, page, count);
@@ -142,7 +143,7 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// Brings the entries above a changed leaf up to date, until one stays as it was.
+    /// Updates the entries above a changed leaf, until one does not change.
     fn climb<const FREED: bool, const FIRST: bool>(
         &mut self,
         chunk: usize,
@@ -157,7 +158,7 @@ impl<G: Geometry> Tree<G> {
             let index = entry & ((1 << bits) - 1);
             entry >>= bits;
             let Some(before) = self.get(level, entry) else { return };
-            // The parent's longest run is elsewhere, and the child's ends join others as they did.
+            // The parent's longest run is elsewhere, and the child's ends join others as before.
             if new.same_ends(old) && old.max() < before.max() && new.max() <= before.max() {
                 return;
             }
@@ -172,7 +173,7 @@ impl<G: Geometry> Tree<G> {
                     return;
                 }
                 let log_pages = TreeShape::<G>::LOG_PAGES[level + 1];
-                // The usual fan-out is told to the compiler.
+                // The usual fan-out is a constant for the compiler.
                 match <&[Summary; 8]>::try_from(children) {
                     Ok(eight) => revise::<FREED>(before, eight, log_pages, index, old, new),
                     Err(_) => revise::<FREED>(before, children, log_pages, index, old, new),
@@ -186,8 +187,8 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// Stores the summaries of the chunks from `first` to `last`, more than one: those of the two ends, and one for
-    /// all between, which are wholly free or wholly in use; then whatever changes above them.
+    /// Stores the summaries of the chunks from `first` to `last`, which differ: those of both ends, and one for all
+    /// between them, which are wholly free or wholly in use. Then updates the levels above.
     pub(crate) fn set_leaves(&mut self, first: (usize, Summary), last: (usize, Summary), free_between: bool) {
         let leaf = TreeShape::<G>::LEAF;
         let (mut low, mut high) = (first.0, last.0);
@@ -205,14 +206,15 @@ impl<G: Geometry> Tree<G> {
                 changed |= self.remerge(level, high);
                 self.levels[level].fill(low + 1..high, between(level));
             }
-            // While the range has two ends here, the lower one's end run has changed; so this is the single entry's.
+            // While the range has two ends in this level, the end run of the lower one changes; so here it is a single
+            // entry.
             if !changed {
                 return;
             }
         }
     }
 
-    /// Recomputes an entry from its block; whether it changed.
+    /// Recomputes an entry from its block; returns whether it changed.
     fn remerge(&mut self, level: usize, entry: usize) -> bool {
         let after = self.merged(level, entry);
         let changed = self.get(level, entry) != Some(after);
@@ -224,7 +226,7 @@ impl<G: Geometry> Tree<G> {
     fn merged(&self, level: usize, entry: usize) -> Summary {
         let children = self.children(level + 1, entry);
         let log_pages = TreeShape::<G>::LOG_PAGES[level + 1];
-        // The usual fan-out is told to the compiler, so that it unrolls the loop.
+        // The usual fan-out is a constant for the compiler, which unrolls the loop.
         match <&[Summary; 8]>::try_from(children) {
             Ok(eight) => merge(eight, log_pages),
             Err(_) => merge(children, log_pages),
@@ -238,14 +240,14 @@ impl<G: Geometry> Tree<G> {
         }
     }
 
-    /// The first run of `count` free pages, where no page below `hint` is free.
-    pub(crate) fn find(&self, hint: usize, count: usize) -> Option<Place> {
+    /// The first run of `count` free pages. No page below `hint` is free.
+    pub(crate) fn find(&self, hint: usize, count: usize) -> Option<RunStart> {
         let to_top = TreeShape::<G>::LOG_PAGES[self.top];
         let end = (self.hull.end << G::LOG_CHUNK_PAGES).div_ceil(1 << to_top);
         let (mut level, mut entry, mut end) = (self.top, hint >> to_top, end);
         'level: loop {
             let log_pages = TreeShape::<G>::LOG_PAGES[level];
-            // The free pages directly below the entry, counted from the first entry looked at.
+            // The free pages directly below the entry, from the first entry of this search on.
             let mut run = 0;
             while entry < end {
                 let Some(summary) = self.get(level, entry) else {
@@ -259,13 +261,13 @@ impl<G: Geometry> Tree<G> {
                     continue;
                 }
                 if run + summary.start() as usize >= count {
-                    return Some(Place::Page(PageIndex((entry << log_pages) - run)));
+                    return Some(RunStart::Page(PageIndex((entry << log_pages) - run)));
                 }
                 if summary.max() as usize >= count {
                     if level == TreeShape::<G>::LEAF {
-                        return Some(Place::Chunk(ChunkIndex(entry)));
+                        return Some(RunStart::Chunk(ChunkIndex(entry)));
                     }
-                    // A run that begins below this entry was too short, so its block starts afresh.
+                    // A run that begins below this entry was too short, so the search continues in its block.
                     level += 1;
                     entry <<= TreeShape::<G>::BITS[level];
                     end = entry + (1 << TreeShape::<G>::BITS[level]);

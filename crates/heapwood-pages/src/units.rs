@@ -1,11 +1,11 @@
-//! The units of the crate: pages of 8 KiB and chunks of pages, each counted from the start of the window. They are
-//! distinct types so that an index, a length and a chunk are never mistaken for one another.
+//! The units of the crate: pages of 8 KiB and chunks of pages, each counted from the start of the reservation.
+//! Invariant: indexes, lengths and chunks have distinct types, so the compiler tells them apart.
 
 use crate::geometry::Geometry;
 use crate::page::{LOG_PAGE_SIZE, PAGE_SIZE};
 use core::fmt;
 
-/// A page, counted from the start of the window.
+/// A page, counted from the start of the reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct PageIndex(pub usize);
@@ -15,30 +15,30 @@ pub struct PageIndex(pub usize);
 #[repr(transparent)]
 pub struct PageCount(pub usize);
 
-/// A chunk (one leaf of the tree), counted from the start of the window.
+/// A chunk (one leaf of the tree), counted from the start of the reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct ChunkIndex(pub usize);
 
 impl PageIndex {
-    /// The chunk that holds this page.
+    /// The chunk of this page.
     pub const fn chunk<G: Geometry>(self) -> ChunkIndex {
         ChunkIndex(self.0 >> G::LOG_CHUNK_PAGES)
     }
 
-    /// The page's place in its chunk.
+    /// The page's index in its chunk.
     pub const fn in_chunk<G: Geometry>(self) -> usize {
         self.0 & ((1 << G::LOG_CHUNK_PAGES) - 1)
     }
 
-    /// The page's distance from the start of the window, in bytes.
+    /// The page's offset from the start of the reservation, in bytes.
     pub const fn byte_offset(self) -> usize {
         self.0 << LOG_PAGE_SIZE
     }
 }
 
 impl PageCount {
-    /// The pages it takes to hold `bytes`, rounded up.
+    /// The number of pages for `bytes` bytes, rounded up.
     pub const fn from_bytes(bytes: usize) -> Self {
         PageCount(bytes.div_ceil(PAGE_SIZE))
     }

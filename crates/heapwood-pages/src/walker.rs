@@ -1,5 +1,6 @@
-//! The walker: recomputes everything an allocator keeps from the bits alone, page by page, and names the first
-//! disagreement. It shares no counting with the code it checks, so that an error in a bit trick cannot hide itself.
+//! The walker: recomputes everything that an allocator stores from the bits alone, page by page, and reports the first
+//! inconsistency. Invariant: it shares no counting with the code that it checks, so an error in a bit trick cannot
+//! hide itself.
 
 use crate::allocator::PageAllocator;
 use crate::error::ValidationError;
@@ -7,7 +8,7 @@ use crate::geometry::{Geometry, TreeShape};
 use crate::summary::Summary;
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 
-/// The free runs of the pages seen so far.
+/// The free runs of the pages so far.
 #[derive(Clone, Copy, Default)]
 struct Runs {
     pages: u64,
@@ -17,7 +18,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// Appends `pages` more, `self` knowing nothing of how summaries are packed.
+    /// Appends the runs of the next pages, without use of the packed form.
     fn push(&mut self, next: Runs) {
         if self.start == self.pages {
             self.start += next.start;
@@ -38,11 +39,11 @@ impl Runs {
 }
 
 impl<G: Geometry> PageAllocator<G> {
-    /// Recomputes every summary of every level, the counts and the hint from the bits. Takes time in proportion to
+    /// Recomputes every summary of every level, the counters and the hint from the bits. Takes time proportional to
     /// the committed tables.
     ///
     /// # Errors
-    /// The first disagreement, the bits before the tree, the leaves before the levels above.
+    /// The first inconsistency: bits before the tree, leaves before the levels above.
     pub fn is_valid(&self) -> Result<(), ValidationError> {
         self.check_bits()?;
         for level in (self.tree.top()..G::LEVELS).rev() {
@@ -74,7 +75,9 @@ impl<G: Geometry> PageAllocator<G> {
                 let page = PageIndex(base.0 + place);
                 match (chunk.is_set(place), chunk.is_scavenged(place)) {
                     (true, true) => continue,
-                    _ if page.0 >= self.window().0 => return Err(ValidationError::BeyondWindow { page }),
+                    _ if page.0 >= self.reservation().0 => {
+                        return Err(ValidationError::BeyondReservation { page });
+                    }
                     (true, false) => {}
                     (false, without) => {
                         free += 1;
@@ -84,7 +87,7 @@ impl<G: Geometry> PageAllocator<G> {
                 }
                 grown += 1;
             }
-            // The tree must reach everything that exists.
+            // The tree must cover all existing pages.
             for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
                 let entry = base.0 >> TreeShape::<G>::LOG_PAGES[level];
                 if self.tree.get(level, entry).is_none() {
@@ -119,7 +122,7 @@ impl<G: Geometry> PageAllocator<G> {
         runs.packed()
     }
 
-    /// The children have been checked against the bits before.
+    /// The summary by the children, which have been checked before.
     fn entry_from_children(&self, level: usize, entry: usize) -> Summary {
         let pages = 1 << TreeShape::<G>::LOG_PAGES[level + 1];
         let mut runs = Runs::default();
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
 
         let mut pages = allocator();
-        // A page that does not exist looks free.
+        // A nonexistent page looks free.
         *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
         let (stored, computed) = (PageCount(3900), PageCount(3901));
         assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));

@@ -1,5 +1,5 @@
-//! The places where something ends and something else begins, one by one. Only tables exist here: a page index
-//! stands for 8 KiB that nobody maps, so windows of many TiB are cheap.
+//! Boundaries of words, chunks, tree entries and reservations, one by one. Only tables exist here: the 8 KiB of a page
+//! are never mapped, so reservations of many TiB are cheap.
 
 mod common;
 
@@ -9,11 +9,11 @@ use heapwood_pages::{
 };
 
 /// The run of `before + after` pages around `at` is found whole, among runs that are one page too short, and can be
-/// given back.
-fn finds_around(window: usize, at: usize, before: usize, after: usize) {
+/// freed again.
+fn finds_around(reservation: usize, at: usize, before: usize, after: usize) {
     let (first, count) = (at - before, before + after);
     let decoys = [(first - count - 2, count - 1), (first + count + 2, count - 1)];
-    let mut pages = only_free(window, &[decoys[0], (first, count), decoys[1]]);
+    let mut pages = only_free(reservation, &[decoys[0], (first, count), decoys[1]]);
     let state = seen(&pages);
     assert_eq!(pages.allocate(PageCount(count)).map(|run| run.first), Ok(PageIndex(first)));
     pages.is_valid().unwrap();
@@ -79,7 +79,7 @@ fn across_entries_of_the_root() {
 
 #[test]
 fn a_full_entry_between_two_others_is_no_bridge() {
-    // In every level: 4 pages before and after a full entry are not 8, which only come two entries later.
+    // In every level: 4 pages before and 4 after a full entry are not 8, which come two entries later.
     for (level, entry) in ENTRY.into_iter().enumerate() {
         let later = 6 * entry + 5;
         let mut pages = only_free(8 * entry, &[(3 * entry - 4, 4), (4 * entry, 4), (later, 8)]);
@@ -90,7 +90,7 @@ fn a_full_entry_between_two_others_is_no_bridge() {
 
 #[test]
 fn longer_than_an_entry_of_the_root() {
-    // 2^21 is the count that needs the top bit; one more takes the next entry in.
+    // 2^21 is the count that needs the top bit; one page more takes the next entry.
     let mut pages = fresh::<Bits48>(3 << 21);
     for count in [(1 << 21) - 1, 1 << 21, (1 << 21) + 1, (2 << 21) + 5, 3 << 21] {
         assert_eq!(pages.allocate(PageCount(count)).map(|run| run.first), Ok(PageIndex(0)));
@@ -121,7 +121,7 @@ fn first_and_last_page_of_the_address_space() {
     assert_eq!(pages.hint(), PageIndex(ALL - 1));
     assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(ALL - 1)));
     pages.is_valid().unwrap();
-    let beyond = Err(FreeError::BeyondWindow { page: PageIndex(ALL) });
+    let beyond = Err(FreeError::BeyondReservation { page: PageIndex(ALL) });
     assert_eq!(pages.free(PageIndex(ALL - 1), PageCount(2)), beyond);
     assert_eq!(pages.free(PageIndex(usize::MAX), PageCount(usize::MAX)).ok(), None);
     assert_eq!(pages.grow(PageIndex(usize::MAX), PageCount(1)).ok(), None);
@@ -140,33 +140,33 @@ fn the_whole_of_32_bits() {
 }
 
 #[test]
-fn windows_end_anywhere() {
-    for window in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
-        let mut pages = fresh::<Bits48>(window);
+fn reservations_end_anywhere() {
+    for reservation in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
+        let mut pages = fresh::<Bits48>(reservation);
         pages.is_valid().unwrap();
-        assert_eq!(pages.allocate(PageCount(window)).map(|run| run.first), Ok(PageIndex(0)));
-        pages.free(PageIndex(window - 1), PageCount(1)).unwrap();
-        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(window - 1)));
-        let beyond = Err(GrowError::BeyondWindow { page: PageIndex(window) });
-        assert_eq!(pages.grow(PageIndex(window), PageCount(1)), beyond);
+        assert_eq!(pages.allocate(PageCount(reservation)).map(|run| run.first), Ok(PageIndex(0)));
+        pages.free(PageIndex(reservation - 1), PageCount(1)).unwrap();
+        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(reservation - 1)));
+        let beyond = Err(GrowError::BeyondReservation { page: PageIndex(reservation) });
+        assert_eq!(pages.grow(PageIndex(reservation), PageCount(1)), beyond);
         pages.is_valid().unwrap();
     }
     let mut nothing = new::<Bits48>(0);
-    assert!(matches!(nothing.allocate(PageCount(1)), Err(AllocateError::BeyondWindow { .. })));
+    assert!(matches!(nothing.allocate(PageCount(1)), Err(AllocateError::BeyondReservation { .. })));
     nothing.is_valid().unwrap();
 }
 
 #[test]
-fn a_window_larger_than_the_geometry_is_refused() {
+fn a_reservation_larger_than_the_geometry_is_refused() {
     let refused = PageAllocator::<Tiny>::new(&heapwood_os::SYSTEM, PageCount(33)).unwrap_err();
-    assert_eq!(refused, NewError::WindowTooLarge { window: PageCount(33), most: PageCount(32) });
+    assert_eq!(refused, NewError::ReservationTooLarge { reservation: PageCount(33), most: PageCount(32) });
     assert!(refused.to_string().contains("33 pages"), "{refused}");
 }
 
 #[test]
 fn adjacent_regions_join() {
     let mut pages = new::<Bits48>(1 << 22);
-    // In pieces that meet inside a word, at a chunk and at the root's first boundary, out of order.
+    // In parts that meet inside a word, at a chunk and at the root's first boundary, out of order.
     for (first, end) in
         [(30, 100), (512, 1000), (100, 512), ((1 << 21) - 7, 1 << 21), (1 << 21, (1 << 21) + 9)]
     {
@@ -202,7 +202,7 @@ fn distant_regions_do_not_join() {
 }
 
 #[test]
-fn growing_twice_is_refused_whole() {
+fn growing_twice_is_refused() {
     let mut pages = new::<Bits48>(1 << 16);
     pages.grow(PageIndex(1000), PageCount(100)).unwrap();
     let state = seen(&pages);
@@ -219,7 +219,7 @@ fn growing_twice_is_refused_whole() {
 }
 
 #[test]
-fn freeing_wrongly_is_refused_whole() {
+fn invalid_frees_change_nothing() {
     let mut pages = fresh::<Bits48>(1 << 14);
     pages.allocate(PageCount(5000)).unwrap();
     pages.free(PageIndex(4000), PageCount(1)).unwrap();
@@ -247,13 +247,14 @@ fn exhaustion_leaves_everything_as_it_was() {
         assert_eq!(pages.allocate(PageCount(count)), Err(none));
     }
     assert_eq!(pages.allocate(PageCount(0)), Err(AllocateError::Zero));
-    let beyond = AllocateError::BeyondWindow { asked: PageCount(10_001), window: PageCount(10_000) };
+    let beyond =
+        AllocateError::BeyondReservation { asked: PageCount(10_001), reservation: PageCount(10_000) };
     assert_eq!(pages.allocate(PageCount(10_001)), Err(beyond));
     assert_eq!(seen(&pages), state);
     pages.is_valid().unwrap();
     assert_eq!(pages.allocate(PageCount(4)).map(|run| run.first), Ok(PageIndex(9996)));
     assert_eq!(pages.free_pages(), PageCount(0));
-    // And from nothing back to something.
+    // And from no free page to some.
     pages.free(PageIndex(700), PageCount(7)).unwrap();
     assert_eq!(pages.hint(), PageIndex(700));
     assert_eq!(pages.allocate(PageCount(7)).map(|run| run.first), Ok(PageIndex(700)));
@@ -261,16 +262,16 @@ fn exhaustion_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn the_hint_skips_what_is_full() {
+fn the_hint_skips_full_chunks() {
     let mut pages = fresh::<Bits48>(1 << 16);
     pages.allocate(PageCount(1 << 15)).unwrap();
     assert_eq!(pages.hint(), PageIndex(1 << 15));
     pages.free(PageIndex(700), PageCount(2)).unwrap();
     assert_eq!(pages.hint(), PageIndex(700));
-    // The first fit lies higher, the hint stays where the two pages are.
+    // The first fit is higher, and the hint stays at the two pages.
     assert_eq!(pages.allocate(PageCount(3)).map(|run| run.first), Ok(PageIndex(1 << 15)));
     assert_eq!(pages.hint(), PageIndex(700));
-    // When they go, it moves to the first free chunk at once.
+    // Once they are allocated, the hint moves to the first free chunk.
     assert_eq!(pages.allocate(PageCount(2)).map(|run| run.first), Ok(PageIndex(700)));
     assert!(pages.hint() >= PageIndex(702));
     assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex((1 << 15) + 3)));
@@ -278,8 +279,8 @@ fn the_hint_skips_what_is_full() {
 }
 
 #[test]
-fn the_tree_reaches_as_high_as_what_was_grown() {
-    // From one chunk on, each further piece needs one more level, upwards and downwards; runs reach across all.
+fn the_tree_covers_all_grown_pages() {
+    // From one chunk on, each further part needs one more level, upwards and downwards; runs cross all of them.
     let chunk = 512;
     for down in [false, true] {
         let mut pages = new::<Bits48>(1 << 24);
@@ -293,7 +294,7 @@ fn the_tree_reaches_as_high_as_what_was_grown() {
             let first = place((distance - 1) * chunk);
             pages.grow(first, PageCount(chunk)).unwrap();
             pages.is_valid().unwrap();
-            // What was free before is still found, first fit by address.
+            // Earlier free pages are still found, first fit by address.
             let run = pages.allocate(PageCount(12)).unwrap();
             pages.is_valid().unwrap();
             held.push(run);
@@ -312,7 +313,7 @@ fn the_tree_reaches_as_high_as_what_was_grown() {
 
 #[test]
 fn a_run_across_the_largest_entries_is_found_when_the_tree_grows_to_them() {
-    // 16 GiB is what one entry of the root covers.
+    // One entry of the root covers 16 GiB.
     let root = 1 << 21;
     let mut pages = new::<Bits48>(4 * root);
     pages.grow(PageIndex(2 * root - 300), PageCount(300)).unwrap();

@@ -1,6 +1,6 @@
-//! Page caches, case by case: which block a cache takes, which requests go past it, how seldom it needs the lock, and
-//! that what it held is all there when it leaves. Invariant: a cached page counts as in use. The cache is that of the
-//! Go page allocator proposal; that a stream of 15-page requests must not take the lock each time is where it differs.
+//! Page caches, case by case: the block that a cache takes, the requests that bypass it, the number of lock
+//! acquisitions, and its flush. The cache is that of the Go page allocator proposal, except that a stream of 15-page
+//! requests does not take the lock each time. Invariant: a cached page counts as in use.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn shared(pages: usize) -> SharedPages<Bits48> {
     shared
 }
 
-/// Takes pages with the cache's help; returns the first.
+/// Allocates with a cache; returns the first page.
 fn into(pages: &mut PageAllocator<Bits48>, cache: &mut PageCache, count: usize) -> usize {
     let run = pages.allocate_into(cache, PageCount(count)).unwrap();
     assert_eq!(run.count.0, count);
@@ -41,7 +41,7 @@ fn a_cache_takes_the_block_of_the_first_run() {
     assert_eq!(cached(&cache), (3..64).collect::<Vec<_>>());
     assert_eq!((pages.free_pages().0, pages.hint()), (1024 - 64, PageIndex(64)));
     assert!(pages.is_in_use(PageIndex(63)) && !pages.is_in_use(PageIndex(64)));
-    // Fresh pages have no memory, and the run says so.
+    // New pages are scavenged, and the run reports this.
     assert_eq!(cache.get(PageIndex(3)), Some(true));
     let run = cache.allocate(PageCount(5)).unwrap();
     assert_eq!((run.first, run.scavenged), (PageIndex(3), PageCount(5)));
@@ -66,7 +66,7 @@ fn the_last_block_of_a_chunk() {
 
 #[test]
 fn runs_across_blocks_and_long_ones_bypass_the_cache() {
-    // Across words, across chunks, and longer than is worth a block.
+    // Across words, across chunks, and too long for a block.
     for (first, count) in [(60, 8), (63, 2), (127, 16), (508, 8), (511, 2), (640, 17), (0, 64)] {
         let mut pages = only_free(2048, &[(1024, 64)]);
         let mut cache = PageCache::EMPTY;
@@ -105,7 +105,7 @@ fn first_and_last_page_of_the_address_space() {
     assert_eq!((cache.base(), cache.is_empty()), (PageIndex(ALL - 64), true));
     let none = AllocateError::NoRun { asked: PageCount(1), free: PageCount(0) };
     assert_eq!(pages.allocate_into(&mut cache, PageCount(1)), Err(none));
-    // The whole last block, of which one page is in use.
+    // The whole last block, with one page in use.
     pages.grow(PageIndex(ALL - 64), PageCount(63)).unwrap();
     assert_eq!(into(&mut pages, &mut cache, MOST), ALL - 64);
     assert_eq!(cached(&cache), (ALL - 64 + MOST..ALL - 1).collect::<Vec<_>>());
@@ -125,7 +125,7 @@ fn a_block_with_holes() {
     let mut pages = only_free(1024, &[(3, 2), (10, 10), (63, 1)]);
     let state = seen(&pages);
     let mut cache = PageCache::EMPTY;
-    // The run that was asked for is not the first in the block.
+    // The requested run is not the first in the block.
     assert_eq!(into(&mut pages, &mut cache, 4), 10);
     assert_eq!(cached(&cache), [3, 4, 14, 15, 16, 17, 18, 19, 63]);
     assert_eq!(cache.get(PageIndex(3)), Some(false), "it was freed and has memory");
@@ -162,7 +162,7 @@ fn a_block_of_which_part_does_not_exist() {
     assert_eq!(into(&mut pages, &mut cache, 4), 70);
     assert_eq!(cached(&cache), (74..90).collect::<Vec<_>>());
     assert!([64, 69, 90, 127].iter().all(|&page| !pages.is_grown(PageIndex(page))));
-    // The rest comes while the block is in a cache, and goes to another.
+    // The rest is added while the block is cached, and goes to another cache.
     pages.grow(PageIndex(64), PageCount(6)).unwrap();
     let mut other = PageCache::EMPTY;
     assert_eq!(into(&mut pages, &mut other, 2), 64);
@@ -187,7 +187,7 @@ fn blocks_on_either_side_of_every_levels_boundary() {
             pages.is_valid().unwrap();
             pages.flush(&mut above);
             pages.is_valid().unwrap();
-            // What came back from below ends where a run begins that is in use, and is found by all its length.
+            // Returned pages end where the used run begins, and are found with their full length.
             let found = pages.allocate(PageCount(64 - MOST)).map(|run| run.first.0);
             assert_eq!(found, Ok(far - 64 + MOST), "level {level}");
             pages.free(PageIndex(far - 64), PageCount(64 + MOST)).unwrap();
@@ -210,7 +210,7 @@ fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
             assert!(last.is_none_or(|last| run.first.0 > last), "in the order of addresses");
             last = Some(run.first.0 + count - 1);
         }
-        // A lock acquisition serves as many as fit into a block: of 7 pages, nine.
+        // One lock acquisition serves as many requests as fit into a block: nine of 7 pages.
         let each = 64 / count;
         let lock_acquisitions = pages.stats().lock_acquisitions - before.lock_acquisitions;
         assert!(
@@ -222,7 +222,7 @@ fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
         pages.is_valid().unwrap();
         let figures = pages.stats();
         assert_eq!(figures.free.0 + REQUESTS * count, figures.grown.0, "no page is lost");
-        // The rest of the first block is there for who can use it.
+        // The rest of the first block is available to other requests.
         let rest = 64 - each * count;
         if rest > 0 {
             let run = pages.allocate(&mut cache, PageCount(rest)).unwrap();
@@ -237,7 +237,7 @@ fn flushing_nothing_does_nothing() {
     let mut cache = PageCache::EMPTY;
     let before = pages.stats();
     pages.flush(&mut cache);
-    // A cache that was used up is as empty as one that never had any.
+    // A used-up cache equals an empty one.
     for _ in 0..64 {
         pages.allocate(&mut cache, PageCount(1)).unwrap();
     }
@@ -254,7 +254,7 @@ fn flushing_nothing_does_nothing() {
 }
 
 #[test]
-fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
+fn exhaustion_allocates_the_last_pages_and_then_changes_nothing() {
     for count in [1, 2, 5, 16] {
         let pages = shared(130);
         let mut cache = PageCache::EMPTY;
@@ -264,7 +264,7 @@ fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
                 assert!(!core::mem::replace(page, true), "{} twice", run.first);
             }
         }
-        // Nothing is left in which the run would have fitted.
+        // No run is left in which the request would have fitted.
         pages.flush(&mut cache);
         let fits = taken.windows(count).any(|pages| !pages.contains(&true));
         assert!(!fits || count > 1, "runs of {count}");
@@ -279,7 +279,7 @@ fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
             assert_eq!(pages.allocate(&mut cache, asked), Err(none));
         }
         assert_eq!(pages.allocate(&mut cache, PageCount(0)), Err(AllocateError::Zero));
-        let beyond = AllocateError::BeyondWindow { asked: PageCount(131), window: PageCount(130) };
+        let beyond = AllocateError::BeyondReservation { asked: PageCount(131), reservation: PageCount(130) };
         assert_eq!(pages.allocate(&mut cache, PageCount(131)), Err(beyond));
         assert_eq!((pages.with(seen), cache), (before, held));
         pages.is_valid().unwrap();
@@ -292,14 +292,14 @@ fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
 
 #[test]
 fn a_run_that_the_cached_pages_complete_is_found() {
-    // Three pages in a cache and twelve free behind them: together a run of fifteen.
+    // Three cached pages and twelve free ones after them: together a run of fifteen.
     for count in [13, 15, 16] {
         let mut pages = only_free(1024, &[(0, 76)]);
         let mut cache = PageCache::EMPTY;
         into(&mut pages, &mut cache, 1);
         assert_eq!(from(&mut cache, 60), Some(1));
         if count == 16 {
-            // Too long even so: an error, and what was cached is free.
+            // Too long even so: an error, and the cached pages are free.
             let none = AllocateError::NoRun { asked: PageCount(16), free: PageCount(15) };
             assert_eq!(pages.allocate_into(&mut cache, PageCount(16)), Err(none));
         } else {
@@ -309,7 +309,7 @@ fn a_run_that_the_cached_pages_complete_is_found() {
         pages.is_valid().unwrap();
         assert_eq!(pages.free_pages().0, 15 - count % 16);
     }
-    // Longer than what is ever cached.
+    // Longer than any cached run.
     let mut pages = only_free(1024, &[(0, 100)]);
     let mut cache = PageCache::EMPTY;
     into(&mut pages, &mut cache, 1);

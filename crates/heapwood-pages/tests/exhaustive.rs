@@ -1,5 +1,5 @@
-//! Every state of a small window under every request: the result is the naive first fit's, failed requests change
-//! nothing, and the tree stays true. States follow each other by one page (a Gray code), so each costs one step.
+//! Every state of a small reservation under every request. The result is the naive first fit's, failed requests change
+//! nothing, and the tree matches the bits. Successive states differ by one page (a Gray code), so each costs one step.
 
 mod common;
 
@@ -16,7 +16,7 @@ impl Geometry for Pairs {
     type Words = [u64; 1];
 }
 
-/// Blocks of four chunks of two pages: a full one can lie between two that are not.
+/// Blocks of four chunks of two pages: a full one can lie between two that are not full.
 #[derive(Clone, Copy, Debug)]
 struct Wide;
 
@@ -36,7 +36,7 @@ impl Geometry for Flat {
     type Words = [u64; 1];
 }
 
-/// Flips one page and keeps the model in step.
+/// Changes the state of one page in allocator and model.
 fn flip<G: Geometry>(pages: &mut PageAllocator<G>, model: &mut Model, page: usize) {
     if model.0[page] == State::Free {
         pages.claim(PageIndex(page), PageCount(1)).unwrap();
@@ -47,10 +47,10 @@ fn flip<G: Geometry>(pages: &mut PageAllocator<G>, model: &mut Model, page: usiz
     }
 }
 
-/// Tries every size in the present state and puts everything back.
+/// Tries every size in the present state, and restores it.
 fn every_request<G: Geometry>(pages: &mut PageAllocator<G>, model: &Model, walk: bool) {
-    let (free, window) = (pages.free_pages(), pages.window());
-    for count in 1..=window.0 {
+    let (free, reservation) = (pages.free_pages(), pages.reservation());
+    for count in 1..=reservation.0 {
         let hint = pages.hint();
         match (pages.allocate(PageCount(count)), model.find(count)) {
             (Ok(run), Some(expected)) => {
@@ -70,13 +70,13 @@ fn every_request<G: Geometry>(pages: &mut PageAllocator<G>, model: &Model, walk:
     }
 }
 
-fn every_state<G: Geometry>(window: usize, walk_every: usize) {
-    let mut pages = fresh::<G>(window);
-    let mut model = Model(vec![State::Free; window]);
-    for state in 1usize..=1 << window {
+fn every_state<G: Geometry>(reservation: usize, walk_every: usize) {
+    let mut pages = fresh::<G>(reservation);
+    let mut model = Model(vec![State::Free; reservation]);
+    for state in 1usize..=1 << reservation {
         every_request(&mut pages, &model, state % walk_every == 0);
         pages.is_valid().unwrap_or_else(|e| panic!("{model:?}: {e}"));
-        flip(&mut pages, &mut model, state.trailing_zeros() as usize % window);
+        flip(&mut pages, &mut model, state.trailing_zeros() as usize % reservation);
     }
 }
 
@@ -102,7 +102,7 @@ fn every_state_of_a_tree_of_one_level() {
 
 #[test]
 fn every_range_freed_from_every_state() {
-    // Whether each range is freed or refused, and that a refusal names the first page at fault.
+    // Every range is freed or refused, and a refusal names the first invalid page.
     let mut pages = fresh::<Pairs>(9);
     let mut model = Model(vec![State::Free; 9]);
     for state in 1usize..=1 << 9 {
@@ -134,18 +134,18 @@ fn every_range_freed_from_every_state() {
 
 #[test]
 fn every_set_of_grown_pages_in_every_state() {
-    // Each page absent, free or used; the window ends inside a chunk.
-    const WINDOW: usize = 7;
-    for grown in 0usize..1 << WINDOW {
-        let mut pages = new::<Pairs>(WINDOW);
-        let mut model = Model::new(WINDOW);
-        // Grown from the top, so that pieces meet in both directions and the hint moves down.
-        for page in (0..WINDOW).rev().filter(|p| grown >> p & 1 == 1) {
+    // Each page absent, free or used; the reservation ends inside a chunk.
+    const RESERVATION: usize = 7;
+    for grown in 0usize..1 << RESERVATION {
+        let mut pages = new::<Pairs>(RESERVATION);
+        let mut model = Model::new(RESERVATION);
+        // Grown from the top, so that parts meet in both directions and the hint moves down.
+        for page in (0..RESERVATION).rev().filter(|p| grown >> p & 1 == 1) {
             pages.grow(PageIndex(page), PageCount(1)).unwrap();
             model.0[page] = State::Free;
         }
         check(&pages, &model);
-        let there: Vec<usize> = (0..WINDOW).filter(|p| grown >> p & 1 == 1).collect();
+        let there: Vec<usize> = (0..RESERVATION).filter(|p| grown >> p & 1 == 1).collect();
         for state in 1usize..=1 << there.len() {
             every_request(&mut pages, &model, true);
             if !there.is_empty() {

@@ -1,5 +1,5 @@
-//! Caches for long runs: what a cache takes, that it all comes back, and random requests by several caches against a plain
-//! list of who has which page. Invariant: a page is free, one cache's, or has been handed out once.
+//! Caches for long runs: the pages that a cache takes, their return, and random requests by several caches against a
+//! plain list of owners. Invariant: a page is free, in one cache, or allocated once.
 
 mod common;
 
@@ -13,13 +13,13 @@ type Cache = LongCache<Bits48>;
 const MOST: usize = Cache::MOST.0;
 
 #[test]
-fn a_cache_takes_what_follows_the_first_run_that_is_long_enough() {
+fn a_cache_takes_the_pages_after_the_first_long_enough_run() {
     let mut pages = only_free(1024, &[(3, 4), (70, 20), (100, 30), (400, 60), (510, 2)]);
     let before = seen(&pages);
     let mut cache = Cache::default();
     let run = pages.allocate_long(&mut cache, PageCount(12), PageCount(1000)).unwrap();
     assert_eq!((run.first, run.count), (PageIndex(70), PageCount(12)));
-    // The hole below stays; of the chunk's rest all is taken, and searched first fit.
+    // The hole below stays free; the rest of the chunk is cached, and searched first fit.
     assert_eq!((pages.free_pages().0, cache.pages().0, cache.base()), (4, 8 + 30 + 60 + 2, PageIndex(0)));
     pages.is_valid().unwrap();
     let mut next = |count| cache.allocate(PageCount(count)).map(|run| run.first.0);
@@ -28,7 +28,7 @@ fn a_cache_takes_what_follows_the_first_run_that_is_long_enough() {
         [Some(400), Some(82), Some(100), None, None, Some(431), Some(510), None]
     );
     assert_eq!(next(0), None);
-    // Another request that it cannot serve is served by first fit among all.
+    // A request that the cache cannot serve is the first fit among all pages.
     let run = pages.allocate_long(&mut cache, PageCount(4), PageCount(0)).unwrap();
     assert_eq!((run.first, cache.pages()), (PageIndex(3), PageCount(0)));
     pages.is_valid().unwrap();
@@ -54,7 +54,7 @@ fn a_cache_takes_no_more_than_it_may() {
 }
 
 #[test]
-fn what_is_too_long_or_crosses_chunks_sets_nothing_aside() {
+fn a_run_that_is_too_long_or_crosses_chunks_caches_nothing() {
     let mut pages = fresh::<Bits48>(1024);
     let mut cache = Cache::default();
     let mut take = |count| {
@@ -78,7 +78,7 @@ fn longest_run(cache: &Cache) -> usize {
 }
 
 #[test]
-fn no_page_is_handed_out_twice_and_all_come_back() {
+fn no_page_is_allocated_twice_and_all_are_returned() {
     let all = 6 * 512 + 77;
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(all)).unwrap();
     pages.grow(PageIndex(0), PageCount(all)).unwrap();
@@ -103,7 +103,7 @@ fn no_page_is_handed_out_twice_and_all_come_back() {
                     assert!(longest_run(&caches[who]) < count.0, "it has such a run");
                 }
                 let most = PageCount([0, 30, 500, usize::MAX][random(4)]);
-                // Sometimes what it cannot serve leaves it as it is.
+                // Sometimes a request that it cannot serve leaves it unchanged.
                 if most.0 == usize::MAX {
                     None
                 } else {
@@ -114,7 +114,7 @@ fn no_page_is_handed_out_twice_and_all_come_back() {
             served += 1;
             let (first, end) = (run.first.0, run.first.0 + count.0);
             let before = taken.range(..end).next_back().map_or(0, |(_, &end)| end);
-            assert!(run.count == count && before <= first, "{run:?} has been handed out");
+            assert!(run.count == count && before <= first, "{run:?} is allocated already");
             let fresh = touched[first..end].iter().filter(|&&touched| !touched).count();
             assert_eq!(run.scavenged.0, fresh, "{run:?}");
             touched[first..end].fill(true);

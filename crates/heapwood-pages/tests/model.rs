@@ -6,14 +6,14 @@ use common::play::{Step, play, replay};
 use heapwood_pages::{Bits32, Bits48, Tiny};
 use proptest::prelude::*;
 
-/// Steps over a window whose sizes are mostly small, sometimes several chunks.
-fn steps(window: usize, chunk: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
-    let page = 0..window + 2;
+/// Steps over a reservation, mostly of small sizes, sometimes of several chunks.
+fn steps(reservation: usize, chunk: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
+    let page = 0..reservation + 2;
     let count = prop_oneof![
         6 => 0..5usize,
         3 => 1..chunk + 2,
-        2 => 1..(4 * chunk).min(window),
-        1 => 1..window + 2,
+        2 => 1..(4 * chunk).min(reservation),
+        1 => 1..reservation + 2,
     ];
     let step = prop_oneof![
         2 => (page.clone(), count.clone()).prop_map(|(p, n)| Step::Grow(p, n)),
@@ -31,8 +31,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn tiny(window in 1usize..33, steps in steps(32, 4, 120)) {
-        play::<Tiny>(window, steps);
+    fn tiny(reservation in 1usize..33, steps in steps(32, 4, 120)) {
+        play::<Tiny>(reservation, steps);
     }
 }
 

@@ -1,32 +1,32 @@
-//! The background scavenger under a clock of its own: how many bytes it releases to the page, which share of a CPU it
-//! takes, that nothing it releases is anybody's, and that it breaks no free huge page. Every release costs what the
-//! test says, and sleep takes as long as the test says; nothing here depends on the machine.
+//! The background scavenger under a simulated clock: how much it releases, its share of a CPU, that it releases no
+//! page in use, and that it splits no free huge page. The test sets the cost of every release and the length of every
+//! sleep, so nothing depends on the machine.
 
 use core::cell::Cell;
 use core::time::Duration;
 use heapwood_os::{HUGE_PAGE, SYSTEM};
 use heapwood_pages::paced_work::WORK_SLICE;
 use heapwood_pages::{
-    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,
+    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages,
 };
 
 const HUGE: usize = HUGE_PAGE / PAGE_SIZE;
 const US: Duration = Duration::from_micros(1);
 const HOUR: Duration = Duration::from_secs(3600);
-const POLICY: ReleasePolicy = ReleasePolicy { most: PageCount(HUGE), huge_pages: true };
+const POLICY: ScavengePolicy = ScavengePolicy { most: PageCount(HUGE), huge_pages: true };
 
-/// A clock that moves only when someone works or sleeps.
+/// A clock that advances only by work and sleep.
 struct Stub {
     cpu: Cell<Duration>,
     now: Cell<Duration>,
-    /// What a sleep of some length really takes.
+    /// The actual length of a sleep.
     sleeps: fn(Duration) -> Duration,
     longest_sleep: Cell<Duration>,
 }
 
 impl Stub {
     fn new(sleeps: fn(Duration) -> Duration) -> Self {
-        // Clocks begin anywhere.
+        // Clocks may start at any time.
         let start = Cell::new(123 * HOUR);
         Stub { cpu: start.clone(), now: start, sleeps, longest_sleep: Cell::new(Duration::ZERO) }
     }
@@ -52,7 +52,7 @@ impl Clock for Stub {
     }
 }
 
-/// Pages all in use, and so resident.
+/// Pages that are all in use, and so resident.
 fn used(pages: usize) -> SharedPages<Bits48> {
     let shared = SharedPages::new(&SYSTEM, PageCount(pages)).unwrap();
     shared.grow(PageIndex(0), PageCount(pages)).unwrap();
@@ -60,8 +60,8 @@ fn used(pages: usize) -> SharedPages<Bits48> {
     shared
 }
 
-/// The heap of these tests: 32 chunks; in each the lower huge page is free as a whole if the chunk's number is even, of
-/// the upper one 2 of 3 pages, and one page in the middle is in use.
+/// The heap of these tests: 32 chunks. The lower huge page of a chunk is wholly free if the chunk's number is even; of
+/// the upper one, 2 of 3 pages are free, and one page in the middle is in use.
 fn holes() -> (SharedPages<Bits48>, usize) {
     let pages = used(32 * 512);
     let mut freed = 0;
@@ -77,7 +77,7 @@ fn holes() -> (SharedPages<Bits48>, usize) {
     (pages, freed)
 }
 
-/// What a release of so many pages costs.
+/// The cost of a release of this many pages.
 fn cost(count: PageCount) -> Duration {
     2 * US + US * count.0 as u32 / 5
 }
@@ -94,7 +94,7 @@ fn run(pages: &SharedPages<Bits48>, clock: &Stub, keep: usize, mut beside: impl 
             let done = pages.scavenge(Effort::Gentle, POLICY, |first, count| {
                 pages.with(|p| {
                     assert!((first.0..first.0 + count.0).all(|page| p.is_in_use(PageIndex(page))));
-                    // Pieces are released only where there is no whole huge page left in the chunk.
+                    // Parts of a huge page are released only if the chunk has no whole one left.
                     let chunk = first.0 / 512 * 512;
                     let whole = |huge: usize| (huge..huge + HUGE).all(|page| !p.is_in_use(PageIndex(page)));
                     let resident =
@@ -124,7 +124,7 @@ fn share(clock: &Stub, start: Duration) -> f64 {
 }
 
 #[test]
-fn what_is_free_above_what_is_kept_is_released_to_the_page() {
+fn free_memory_above_the_goal_is_released_to_the_page() {
     for keep in [0, 5_000, 9_000, 12_000, 16_384, 20_000] {
         let (pages, freed) = holes();
         let clock = Stub::new(|asked| asked);
@@ -135,7 +135,7 @@ fn what_is_free_above_what_is_kept_is_released_to_the_page() {
         if keep <= in_use {
             assert_eq!(released, freed, "all of it");
         } else if keep < 32 * 512 {
-            // Down to what is kept, and no further than the last run goes.
+            // Down to the pages to keep, and at most the last run further.
             assert!((keep + 1 - HUGE..=keep).contains(&pages.resident().0), "{keep} {}", pages.resident());
         }
         assert_eq!(released == 0, keep >= 32 * 512);
@@ -156,13 +156,13 @@ fn nothing_that_a_program_has_is_released() {
     let mut owner = vec![false; 32 * 512];
     let (mut held, mut turn, mut reused) = (Vec::new(), 0usize, 0);
     let start = clock.now();
-    // Meanwhile a program takes and gives back.
+    // Meanwhile a program allocates and frees.
     run(&pages, &clock, 8_000, || {
         turn += 1;
         let count = 1 + turn * 7 % 23;
         if let Ok(run) = pages.allocate(&mut cache, PageCount(count)) {
             let mine = &mut owner[run.first.0..run.first.0 + count];
-            assert!(!mine.contains(&true), "{run:?}: handed out twice");
+            assert!(!mine.contains(&true), "{run:?}: allocated twice");
             mine.fill(true);
             reused += run.scavenged.0;
             held.push(run);
@@ -187,12 +187,12 @@ fn nothing_that_a_program_has_is_released() {
 
 #[test]
 fn a_clock_that_jumps_changes_little() {
-    // Sleeps that end early, late, or after the machine itself has slept.
+    // Sleeps that end early, late, or after the machine was suspended.
     let clocks: [fn(Duration) -> Duration; 4] = [
         |asked| asked / 7 + Duration::from_nanos(1),
         |asked| asked * 3,
         |asked| asked + HOUR,
-        // Every sleep is cut short after 50 us.
+        // Every sleep ends after 50 us.
         |asked| asked.min(50 * US),
     ];
     for sleeps in clocks {
@@ -215,7 +215,7 @@ fn a_clock_that_jumps_changes_little() {
     let before = clock.now();
     background.rest(&clock, || false);
     assert!(clock.now() - before < Duration::from_secs(10));
-    // And one that goes backwards: no rest, no panic.
+    // CPU time that goes backwards: no rest, no panic.
     let _ = background.work_slice(&clock, || {
         clock.cpu.set(Duration::ZERO);
         false

@@ -1,4 +1,4 @@
-//! The kernel refuses each request in turn: an error, nothing changed, and the next call works.
+//! The kernel refuses each request in turn. Each refusal is an error and changes nothing, and the next call works.
 
 mod common;
 
@@ -7,32 +7,32 @@ use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{OsError, Request};
 use heapwood_pages::{
     AllocateError, Bits48, Effort, Geometry, GrowError, NewError, PageAllocator, PageCache, PageCount,
-    PageIndex, ReleasePolicy, SharedPages, Tiny,
+    PageIndex, ScavengePolicy, SharedPages, Tiny,
 };
 
 fn faulty() -> &'static Faulty {
     Box::leak(Box::default())
 }
 
-fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
+fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
-    // How many requests it takes when all are granted.
-    let mut plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    // The number of requests if all are granted.
+    let mut plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests();
     assert!(of_new >= G::LEVELS, "each level has an array");
     for turn in 0..of_new {
         kernel.refuse(turn);
-        let refused = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap_err();
+        let refused = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap_err();
         assert!(matches!(refused, NewError::Refused(OsError { request: Request::Reserve, .. })), "{refused}");
     }
     kernel.relent();
 
-    let mut pages = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let mut pages = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     for &(first, count) in regions {
         let before = kernel.requests();
         plain.grow(PageIndex(first), PageCount(count)).unwrap();
         let of_grow = kernel.requests() - before;
-        // A refused grow may keep what it had committed, so each later one gets a request further.
+        // A refused grow may keep what it has committed, so each attempt gets one request further.
         let mut refusals = 0;
         loop {
             let state = seen(&pages);
@@ -41,7 +41,7 @@ fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
             let asked = kernel.requests() - asked;
             kernel.relent();
             if asked == 0 {
-                // Everything was there already.
+                // Everything was committed already.
                 result.unwrap();
                 break;
             }
@@ -50,7 +50,7 @@ fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
             assert_eq!(seen(&pages), state);
             pages.is_valid().unwrap();
             refusals += 1;
-            // Let one more request through than were granted so far.
+            // Grants one more request than before.
             kernel.refuse(1);
             let result = pages.grow(PageIndex(first), PageCount(count));
             kernel.relent();
@@ -95,7 +95,7 @@ fn allocating_and_freeing_ask_for_nothing() {
 }
 
 #[test]
-fn the_error_says_what_was_refused() {
+fn the_error_names_the_refused_request() {
     let kernel = faulty();
     let mut pages = PageAllocator::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     kernel.refuse(0);
@@ -103,30 +103,30 @@ fn the_error_says_what_was_refused() {
     assert!(text.contains("page 4242") && text.contains("refused to commit"), "{text}");
 }
 
-/// The same with an index beside the allocator, which asks for memory of its own, before the allocator does.
-fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
+/// The same with a scavenge index, which requests memory before the allocator does.
+fn every_refusal_shared<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
     let before = kernel.requests();
-    let plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_plain = kernel.requests() - before;
     drop(plain);
-    SharedPages::<G>::new(kernel, PageCount(window)).unwrap();
+    SharedPages::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests() - before - of_plain;
     assert_eq!(of_new, of_plain + 1, "the index is an array");
     for turn in 0..of_new {
         kernel.refuse(turn);
-        let refused = SharedPages::<G>::new(kernel, PageCount(window)).err();
+        let refused = SharedPages::<G>::new(kernel, PageCount(reservation)).err();
         let of_reserve = |cause: OsError| cause.request == Request::Reserve;
         assert!(matches!(refused, Some(NewError::Refused(cause)) if of_reserve(cause)), "{refused:?}");
     }
     kernel.relent();
 
-    // Each turn in fresh tables, so that each request of a grow is refused as the only one.
+    // Fresh tables for each turn, so that each request of a grow is the only one refused.
     for (region, &(first, count)) in regions.iter().enumerate() {
         let (first, count) = (PageIndex(first), PageCount(count));
         let mut turn = 0;
         loop {
-            let pages = SharedPages::<G>::new(kernel, PageCount(window)).unwrap();
+            let pages = SharedPages::<G>::new(kernel, PageCount(reservation)).unwrap();
             for &(first, count) in &regions[..region] {
                 pages.grow(PageIndex(first), PageCount(count)).unwrap();
             }
@@ -141,8 +141,8 @@ fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) 
             assert_eq!((page, cause.request), (first, Request::Commit));
             assert_eq!(pages.with(seen), state, "request {turn}");
             pages.is_valid().unwrap();
-            // There is nothing to release where nothing was added, nor anything to hand out.
-            let policy = ReleasePolicy { most: count, huge_pages: true };
+            // Without pages there is nothing to release, and nothing to allocate.
+            let policy = ScavengePolicy { most: count, huge_pages: true };
             assert_eq!(pages.scavenge(Effort::Full, policy, |_, _| panic!("offered")), None);
             pages.grow(first, count).unwrap();
             pages.is_valid().unwrap();
@@ -150,7 +150,7 @@ fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) 
             assert_eq!(pages.stats().free, PageCount(free), "the next call works");
             turn += 1;
         }
-        // The first region asks for the index and for every array of the allocator.
+        // The first region requests memory for the index and for every array of the allocator.
         assert!(region > 0 || turn == of_new, "{turn} requests");
     }
 }
@@ -162,17 +162,17 @@ fn each_request_of_shared_pages() {
 }
 
 #[test]
-fn what_cannot_be_added_asks_the_kernel_for_nothing() {
+fn an_invalid_range_makes_no_request() {
     let kernel = faulty();
     let pages = SharedPages::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(100), PageCount(10)).unwrap();
     let asked = kernel.requests();
     kernel.refuse_from(0);
-    let window = PageIndex(1 << 20);
+    let reservation = PageIndex(1 << 20);
     assert_eq!(pages.grow(PageIndex(1 << 19), PageCount(0)), Err(GrowError::Zero));
-    let beyond = GrowError::BeyondWindow { page: window };
+    let beyond = GrowError::BeyondReservation { page: reservation };
     assert_eq!(pages.grow(PageIndex(5), PageCount(usize::MAX)), Err(beyond));
-    assert_eq!(pages.grow(window, PageCount(1)), Err(beyond));
+    assert_eq!(pages.grow(reservation, PageCount(1)), Err(beyond));
     let grown = GrowError::AlreadyGrown { page: PageIndex(100) };
     assert_eq!(pages.grow(PageIndex(1), PageCount(1 << 19)), Err(grown));
     kernel.relent();
@@ -191,7 +191,7 @@ fn only_new_and_grow_ask_for_anything() {
     assert!(matches!(pages.allocate(&mut cache, PageCount(3000)), Err(AllocateError::NoRun { .. })));
     pages.free(runs[0].first, runs[0].count).unwrap();
     pages.free_batch(&[(runs[3].first, runs[3].count), (runs[1].first, runs[1].count)]).unwrap();
-    let policy = ReleasePolicy { most: PageCount(100), huge_pages: true };
+    let policy = ScavengePolicy { most: PageCount(100), huge_pages: true };
     assert!(pages.scavenge(Effort::Full, policy, |_, _| true).is_some());
     pages.new_cycle();
     pages.flush(&mut cache);

@@ -1,10 +1,10 @@
 //! Caches, batches and releases against a model with a state for each page: random steps of several mutators and a
-//! scavenger, everything recomputed after each. And the same from two threads, with the walker at the end.
+//! scavenger, with every check after each. The same from two threads, with the walker at the end.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, PageRun,
-    ReleasePolicy, SharedPages, Tiny,
+    ScavengePolicy, SharedPages, Tiny,
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ enum State {
     Free,
     Scavenged,
     Used,
-    /// In a cache; whether it is scavenged.
+    /// In a cache, and whether it is scavenged.
     Cached(usize, bool),
 }
 
@@ -40,21 +40,21 @@ enum Step {
     Grow(usize, usize),
     Allocate(usize, usize),
     Free(usize, usize),
-    /// Frees every `stride`th page in use of a stretch, in an order turned around or not.
+    /// Frees every `stride`th used page of a range, in ascending or descending order.
     Batch(usize, usize, usize, bool),
     Flush(usize),
     Scavenge(Effort, usize, bool, bool),
     Cycle,
 }
 
-fn steps(window: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
-    let count = prop_oneof![8 => 0..6usize, 4 => 6..20usize, 2 => 1..70usize, 1 => 1..window + 2];
+fn steps(reservation: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
+    let count = prop_oneof![8 => 0..6usize, 4 => 6..20usize, 2 => 1..70usize, 1 => 1..reservation + 2];
     let effort = prop_oneof![Just(Effort::Gentle), Just(Effort::Full)];
     let step = prop_oneof![
-        2 => (0..window + 1, count.clone()).prop_map(|(p, n)| Step::Grow(p, n)),
+        2 => (0..reservation + 1, count.clone()).prop_map(|(p, n)| Step::Grow(p, n)),
         8 => (0..CACHES, count.clone()).prop_map(|(c, n)| Step::Allocate(c, n)),
-        3 => (0..window + 1, count.clone()).prop_map(|(p, n)| Step::Free(p, n)),
-        2 => (0..window, 1..window, 1..4usize, any::<bool>()).prop_map(|(p, n, s, r)| Step::Batch(p, n, s, r)),
+        3 => (0..reservation + 1, count.clone()).prop_map(|(p, n)| Step::Free(p, n)),
+        2 => (0..reservation, 1..reservation, 1..4usize, any::<bool>()).prop_map(|(p, n, s, r)| Step::Batch(p, n, s, r)),
         1 => (0..CACHES).prop_map(Step::Flush),
         3 => (effort, 1..300usize, any::<bool>(), any::<bool>())
             .prop_map(|(e, n, h, t)| Step::Scavenge(e, n, h, t)),
@@ -64,12 +64,12 @@ fn steps(window: usize, len: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 impl<G: Geometry> Both<G> {
-    /// The pages a cache takes at once.
+    /// The most pages that a cache takes at once.
     const BLOCK: usize = if G::LOG_CHUNK_PAGES < 6 { 1 << G::LOG_CHUNK_PAGES } else { 64 };
 
-    fn new(window: usize) -> Self {
-        let pages = SharedPages::new(&SYSTEM, PageCount(window)).unwrap();
-        Both { pages, caches: [PageCache::EMPTY; CACHES], model: vec![Absent; window] }
+    fn new(reservation: usize) -> Self {
+        let pages = SharedPages::new(&SYSTEM, PageCount(reservation)).unwrap();
+        Both { pages, caches: [PageCache::EMPTY; CACHES], model: vec![Absent; reservation] }
     }
 
     /// The naive first fit.
@@ -88,10 +88,10 @@ impl<G: Geometry> Both<G> {
     }
 
     fn step(&mut self, step: Step) {
-        let window = self.model.len();
+        let reservation = self.model.len();
         match step {
             Step::Grow(first, count) => {
-                let fits = count > 0 && first + count <= window;
+                let fits = count > 0 && first + count <= reservation;
                 let absent = fits && self.model[first..first + count].iter().all(|&s| s == Absent);
                 assert_eq!(self.pages.grow(PageIndex(first), PageCount(count)).is_ok(), absent);
                 if absent {
@@ -100,8 +100,8 @@ impl<G: Geometry> Both<G> {
             }
             Step::Allocate(cache, count) => self.allocate(cache, count),
             Step::Free(first, count) => {
-                let fits = count > 0 && first + count <= window;
-                // The allocator cannot tell what a cache holds from what is in use; nor may this test free it.
+                let fits = count > 0 && first + count <= reservation;
+                // The allocator cannot distinguish cached pages from used ones; this test must not free them.
                 if fits && self.model[first..first + count].iter().any(|s| matches!(s, Cached(..))) {
                     return;
                 }
@@ -112,14 +112,14 @@ impl<G: Geometry> Both<G> {
                 }
             }
             Step::Batch(first, count, stride, backwards) => {
-                let end = (first + count).min(window);
+                let end = (first + count).min(reservation);
                 let used = (first..end).step_by(stride).filter(|&p| self.model[p] == Used);
                 let mut runs: Vec<(PageIndex, PageCount)> =
                     used.map(|p| (PageIndex(p), PageCount(1))).collect();
                 if backwards {
                     runs.reverse();
                 }
-                // One page twice: nothing of it happens.
+                // A batch with one page twice has no effect.
                 if let Some(&again) = runs.first() {
                     runs.push(again);
                     let before = self.pages.stats();
@@ -141,7 +141,7 @@ impl<G: Geometry> Both<G> {
         }
     }
 
-    /// What a cache held is free again.
+    /// Marks the pages of a cache as free.
     fn forget(&mut self, cache: usize) {
         for state in &mut self.model {
             match *state {
@@ -161,12 +161,12 @@ impl<G: Geometry> Both<G> {
                 let locked = self.pages.stats().lock_acquisitions > lock_acquisitions;
                 assert_eq!(locked, !by_cache, "the lock is taken exactly if the cache has no such run");
                 if locked && fit.is_none() {
-                    // Only with what the cache gave back is there such a run.
+                    // There is such a run only with the pages that the cache returned.
                     assert!(self.caches[cache].is_empty());
                     self.forget(cache);
                     assert_eq!(self.first_fit(count), Some(first.0));
                 } else if locked {
-                    // First fit, but in its block what the cache gave back may come before.
+                    // The first fit; but in its block, returned pages may come before.
                     let fit = fit.expect("there is a run");
                     assert!(
                         first.0 == fit || first.0 < fit && first.0 / Self::BLOCK == fit / Self::BLOCK,
@@ -187,13 +187,13 @@ impl<G: Geometry> Both<G> {
                 taken.iter_mut().for_each(|state| {
                     assert!(
                         state.is_free() || matches!(state, Cached(c, _) if *c == cache),
-                        "handed out twice"
+                        "allocated twice"
                     );
                     *state = Used;
                 });
             }
             Err(AllocateError::Zero) => assert_eq!(count, 0),
-            Err(AllocateError::BeyondWindow { .. }) => assert!(count > self.model.len()),
+            Err(AllocateError::BeyondReservation { .. }) => assert!(count > self.model.len()),
             Err(AllocateError::NoRun { .. }) => {
                 assert!(!by_cache && self.caches[cache].is_empty());
                 self.forget(cache);
@@ -203,7 +203,7 @@ impl<G: Geometry> Both<G> {
         }
     }
 
-    /// The block a cache has now, if it is not the one the model knows of.
+    /// The cache's block, if it differs from the model's.
     fn changed_block(&self, cache: usize) -> Option<PageIndex> {
         let now = &self.caches[cache];
         let known = |page: usize| matches!(self.model[page], Cached(c, _) if c == cache);
@@ -213,7 +213,7 @@ impl<G: Geometry> Both<G> {
     }
 
     fn scavenge(&mut self, effort: Effort, most: usize, huge_pages: bool, taken: bool) {
-        let policy = ReleasePolicy { most: PageCount(most), huge_pages };
+        let policy = ScavengePolicy { most: PageCount(most), huge_pages };
         let mut about = None;
         let done = self.pages.scavenge(effort, policy, |first, count| {
             about = Some((first.0, count.0));
@@ -258,8 +258,8 @@ impl<G: Geometry> Both<G> {
     }
 }
 
-fn run<G: Geometry>(window: usize, steps: Vec<Step>) {
-    let mut both = Both::<G>::new(window);
+fn run<G: Geometry>(reservation: usize, steps: Vec<Step>) {
+    let mut both = Both::<G>::new(reservation);
     for step in steps {
         both.step(step);
         both.check();
@@ -270,8 +270,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn tiny(window in 1usize..33, steps in steps(32, 150)) {
-        run::<Tiny>(window, steps);
+    fn tiny(reservation in 1usize..33, steps in steps(32, 150)) {
+        run::<Tiny>(reservation, steps);
     }
 }
 
@@ -299,7 +299,7 @@ impl Random {
     }
 }
 
-/// What a mutator does: keeps up to so many runs, of which each page bears its mark.
+/// A mutator that keeps up to `most` runs, with its mark on each page.
 fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u64) {
     let (mut random, mut cache, mut mine) = (Random(seed), PageCache::EMPTY, Vec::new());
     let unmark = |first: PageIndex, count: PageCount| {
@@ -315,7 +315,7 @@ fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u
                 match pages.allocate(&mut cache, count) {
                     Ok(run) => {
                         for mark in &marks[run.first.0..run.first.0 + count.0] {
-                            assert!(!mark.swap(true, Ordering::Relaxed), "a page was handed out twice");
+                            assert!(!mark.swap(true, Ordering::Relaxed), "a page was allocated twice");
                         }
                         mine.push((run.first, count));
                     }
@@ -347,15 +347,15 @@ fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u
     pages.flush(&mut cache);
 }
 
-/// Two mutators and a scavenger. `HEAPWOOD_PAGE_STEPS` is how many steps the mutators make together.
-/// Several caches are filled in one acquisition of the lock, up to what is asked for, and give all back in another.
+/// Two mutators and a scavenger. `HEAPWOOD_PAGE_STEPS` is the number of steps of both mutators. Several caches are
+/// filled in one lock acquisition, up to the requested number, and flushed in another.
 #[test]
 fn caches_are_filled_together() {
     for most in [0, 1, 17, 64, 100, 200, 256, 1000] {
         for count in [1, 3, 8, 20] {
             let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(4096)).unwrap();
             pages.grow(PageIndex(0), PageCount(1024)).unwrap();
-            // Every tenth page is in use, so that blocks have fewer than they could.
+            // Every tenth page is in use, so blocks have fewer free pages.
             let used: Vec<_> =
                 (0..1024).map(|_| pages.allocate_uncached(PageCount(1)).unwrap().first).collect();
             used.iter()
@@ -367,7 +367,7 @@ fn caches_are_filled_together() {
             assert_eq!(pages.stats().lock_acquisitions, before + 1);
             let cached: usize = caches.iter().map(|cache| cache.pages().0).sum();
             assert!(cached <= most, "{cached} of {most}");
-            // A long run fills no cache of its own, the others are as full as their blocks allow.
+            // A long run fills no cache of its own; the others are as full as their blocks allow.
             assert!(cached >= most.min(3 * 58 - count), "{cached} of {most} with {count}");
             assert_eq!(pages.stats().free.0, free - count - cached);
             let held =
@@ -388,12 +388,12 @@ fn caches_are_filled_together() {
 fn two_mutators_and_a_scavenger() {
     let steps =
         std::env::var("HEAPWOOD_PAGE_STEPS").map_or(400_000, |n| n.parse().expect("a number of steps"));
-    const WINDOW: usize = 12_000;
+    const RESERVATION: usize = 12_000;
     let pages = &SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
-    // Two regions, apart.
+    // Two separate regions.
     pages.grow(PageIndex(5), PageCount(5_000)).unwrap();
-    pages.grow(PageIndex(7_000), PageCount(WINDOW - 7_000)).unwrap();
-    let marks: &Vec<AtomicBool> = &(0..WINDOW).map(|_| AtomicBool::new(false)).collect();
+    pages.grow(PageIndex(7_000), PageCount(RESERVATION - 7_000)).unwrap();
+    let marks: &Vec<AtomicBool> = &(0..RESERVATION).map(|_| AtomicBool::new(false)).collect();
     let ended = &AtomicBool::new(false);
     let released = std::thread::scope(|scope| {
         let scavenger = scope.spawn(move || {
@@ -401,14 +401,14 @@ fn two_mutators_and_a_scavenger() {
             while !ended.load(Ordering::Relaxed) {
                 let effort = if random.below(2) == 0 { Effort::Gentle } else { Effort::Full };
                 let most = PageCount(1 + random.below(300));
-                let policy = ReleasePolicy { most, huge_pages: random.below(2) == 0 };
+                let policy = ScavengePolicy { most, huge_pages: random.below(2) == 0 };
                 let taken = random.below(8) > 0;
                 pages.scavenge(effort, policy, |first, count| {
                     let range = &marks[first.0..first.0 + count.0];
                     let unused = || range.iter().all(|mark| !mark.load(Ordering::Relaxed));
                     assert!(unused(), "released under its owner");
                     std::thread::yield_now();
-                    assert!(unused(), "handed out while it was released");
+                    assert!(unused(), "allocated while it was being released");
                     released += taken as usize * count.0;
                     taken
                 });

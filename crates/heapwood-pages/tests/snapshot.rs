@@ -1,24 +1,24 @@
-//! Samples: an allocator made from one is in the same state, behaves in the same way and gives the same snapshot; snapshots
-//! that contradict themselves are refused with the chunk at fault.
+//! Snapshots: an allocator made from one has the same state and behaviour, and the same snapshot. Contradictory
+//! snapshots are refused with the chunk at fault.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     Bits48, ChunkIndex, ChunkSnapshot, Effort, Geometry, GrowError, PageAllocator, PageCache, PageCount,
-    PageIndex, ReleasePolicy, SharedPages, Snapshot, SnapshotError, Tiny,
+    PageIndex, ScavengePolicy, SharedPages, Snapshot, SnapshotError, Tiny,
 };
 use proptest::prelude::*;
 
 /// Random operations on a shared allocator.
-fn lived_in<G: Geometry>(window: usize, steps: &[(u8, usize, usize)]) -> SharedPages<G> {
-    let pages = SharedPages::<G>::new(&SYSTEM, PageCount(window)).unwrap();
+fn lived_in<G: Geometry>(reservation: usize, steps: &[(u8, usize, usize)]) -> SharedPages<G> {
+    let pages = SharedPages::<G>::new(&SYSTEM, PageCount(reservation)).unwrap();
     let mut cache = PageCache::EMPTY;
-    let policy = ReleasePolicy { most: PageCount(9), huge_pages: false };
+    let policy = ScavengePolicy { most: PageCount(9), huge_pages: false };
     for &(what, page, count) in steps {
-        let (first, count) = (PageIndex(page % window), PageCount(count));
+        let (first, count) = (PageIndex(page % reservation), PageCount(count));
         match what {
             0 => drop(pages.grow(first, count)),
             1 => drop(pages.allocate(&mut cache, count)),
-            // What a cache holds looks as if it were in use.
+            // Cached pages look as if they were in use.
             2 if (first.0..first.0 + count.0).any(|page| cache.get(PageIndex(page)).is_some()) => {}
             2 => drop(pages.free(first, count)),
             3 => drop(pages.scavenge(Effort::Full, policy, |_, _| true)),
@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn distant_chunks_cost_what_they_hold() {
+fn a_snapshot_has_only_chunks_with_pages() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 31)).unwrap();
     pages.grow(PageIndex(100), PageCount(1000)).unwrap();
     pages.grow(PageIndex((1 << 31) - 700), PageCount(700)).unwrap();
@@ -77,8 +77,11 @@ fn empty(chunk: usize) -> ChunkSnapshot {
 
 #[test]
 fn a_snapshot_that_contradicts_itself_is_refused() {
-    let make = |window: usize, chunks: Vec<ChunkSnapshot>| {
-        PageAllocator::<Bits48>::from_snapshot(&SYSTEM, &Snapshot { window: PageCount(window), chunks })
+    let make = |reservation: usize, chunks: Vec<ChunkSnapshot>| {
+        PageAllocator::<Bits48>::from_snapshot(
+            &SYSTEM,
+            &Snapshot { reservation: PageCount(reservation), chunks },
+        )
     };
     let chunk = ChunkIndex(1);
     let twice = make(2048, vec![empty(1), empty(1)]).unwrap_err();
@@ -86,11 +89,11 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     let outside = make(1000, vec![empty(1)]).unwrap_err();
     assert_eq!(
         outside,
-        SnapshotError::Grow { chunk, cause: GrowError::BeyondWindow { page: PageIndex(1000) } }
+        SnapshotError::Grow { chunk, cause: GrowError::BeyondReservation { page: PageIndex(1000) } }
     );
-    assert_eq!(outside.to_string(), "chunk 1 of the snapshot: page 1000 is not in the window");
+    assert_eq!(outside.to_string(), "chunk 1 of the snapshot: page 1000 is not in the reservation");
     let far = make(1000, vec![empty(usize::MAX / 3)]).unwrap_err();
-    assert!(matches!(far, SnapshotError::Grow { cause: GrowError::BeyondWindow { .. }, .. }), "{far}");
+    assert!(matches!(far, SnapshotError::Grow { cause: GrowError::BeyondReservation { .. }, .. }), "{far}");
     let short = ChunkSnapshot { in_use: vec![0; 7], ..empty(1) };
     assert_eq!(make(2048, vec![short]).unwrap_err(), SnapshotError::Words { chunk, expected: 8 });
     assert!(matches!(make(1 << 40, vec![]).unwrap_err(), SnapshotError::New(_)));

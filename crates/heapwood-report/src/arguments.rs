@@ -1,15 +1,15 @@
-//! Values that the command lines of the command and of the evaluation have in common.
+//! Parsers of argument values that the command and the evaluation share.
 
 use crate::legible::legible;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// A file for output, which a lone dash is not.
+/// An output file; a lone dash is refused.
 pub fn a_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(check_file)
 }
 
-/// A file for a picture: SVG is what is written, whatever its name says.
+/// An output file for a picture. Its extension, if any, must be svg.
 pub fn a_picture() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(check_picture)
 }

@@ -1,5 +1,5 @@
-//! Bars: a picture with a panel for each quantity, and in it a bar for each program, as long as the median, with a line
-//! from the least to the most.
+//! Bar charts: a panel for each quantity, with a bar for each program whose length is the median, and a line from the
+//! minimum to the maximum. Invariant: all panels have the same programs in the same order.
 
 use crate::picture::{Area, Drawn, FAINT, INK, svg, text, tick};
 use crate::spread::Spread;
@@ -15,30 +15,30 @@ const HEAD: u32 = 64;
 const NAMES: u32 = 132;
 const BAR: u32 = 26;
 const AROUND_BARS: u32 = 70;
-/// The share of a panel that the longest line leaves to the number beside it.
+/// The share of a panel's width for the number beside the longest line.
 const ROOM_FOR_NUMBERS: f64 = 0.38;
 
-/// A quantity to be shown.
+/// One quantity.
 pub struct Panel<'a> {
-    /// What it is, and in which unit.
+    /// Its name and unit.
     pub label: String,
-    /// From above; all panels have as many.
+    /// From the top; all panels have the same number.
     pub bars: Vec<Bar<'a>>,
 }
 
-/// A program's quantity.
+/// One program's value of a quantity.
 pub struct Bar<'a> {
     /// The program.
     pub name: &'a str,
-    /// What it took.
+    /// The measured value.
     pub value: Spread,
-    /// The same over that of the program that all are compared with; `None` for that one.
+    /// The ratio to the reference program; `None` for that program.
     pub ratio: Option<f64>,
-    /// It is one that this is about.
+    /// Whether it is one of the programs that the picture is about.
     pub ours: bool,
 }
 
-/// The picture with a title and a line on how it was made, as SVG.
+/// The picture as SVG, with a title and a line about its origin.
 ///
 /// # Errors
 /// It could not be drawn, and why.

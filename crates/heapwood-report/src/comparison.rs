@@ -1,34 +1,33 @@
-//! Two settings by one quantity, as benchstat compares them: the medians, how far the second's is from the first's, and
-//! how likely that is by chance. Invariant: a difference counts only if its p value is below [`ALPHA`]; what does not is
-//! shown as none.
+//! Comparison of two settings by one quantity, as in benchstat: the medians, their difference, and the probability
+//! that it is chance. Invariant: a difference is shown only if its p value is below [`ALPHA`].
 
 use crate::estimate::Estimate;
 use crate::spread::p_value;
 use serde::Serialize;
 use statrs::statistics::Statistics;
 
-/// The p value from which on a difference may be chance.
+/// The p value from which on a difference is taken for chance.
 pub const ALPHA: f64 = 0.05;
 
 /// One quantity of two settings.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Of the first.
+    /// The first setting.
     pub a: Estimate,
-    /// Of the second.
+    /// The second setting.
     pub b: Estimate,
-    /// The second's median over the first's, in percent above 100; `None` if the first's is 0.
+    /// The second median relative to the first, in percent above 100; `None` if the first is 0.
     pub delta_percent: Option<f64>,
     /// By the Mann-Whitney U test; `None` for too few values.
     pub p: Option<f64>,
     /// Whether p is below [`ALPHA`].
     pub differs: bool,
-    /// How many values each has.
+    /// The number of values of each setting.
     pub n: usize,
 }
 
 impl Comparison {
-    /// Of as many values of each.
+    /// Compares lists of equal length.
     pub fn of(a: Vec<f64>, b: Vec<f64>) -> Comparison {
         debug_assert_eq!(a.len(), b.len());
         let (p, n) = (p_value(&a, &b), a.len());
@@ -38,12 +37,12 @@ impl Comparison {
     }
 }
 
-/// How far `b` is above `a`, in percent of it.
+/// The difference of `b` from `a`, in percent of `a`.
 pub fn delta_percent(a: f64, b: f64) -> Option<f64> {
     (a != 0.0).then(|| 100.0 * (b / a - 1.0))
 }
 
-/// The geometric mean of values above 0; `None` if there are others, or none.
+/// The geometric mean of positive values; `None` if there are others, or none.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let fit = !values.is_empty() && values.iter().all(|&v| v > 0.0 && v.is_finite());
     fit.then(|| values.geometric_mean())
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_has_a_small_p_value() {
+    fn a_difference_has_a_small_p_value() {
         let compare = |a: &[f64], b: &[f64]| Comparison::of(a.to_vec(), b.to_vec());
         let far = compare(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 9.0, 10.0, 12.0]);
         assert!(far.differs && far.n == 5 && (far.p.unwrap() - 2.0 / 252.0).abs() < 1e-4, "{far:?}");
@@ -65,7 +64,7 @@ mod tests {
         assert!(!alike.differs && alike.delta_percent == Some(0.0), "{alike:?}");
         let one = compare(&[1.0], &[9.0]);
         assert!(!one.differs && one.p.is_none(), "{one:?}");
-        // Three of each are too few for that, however far apart they lie.
+        // Three values of each are too few for a difference, however far apart they are.
         let three = compare(&[1.0, 2.0, 3.0], &[100.0, 200.0, 300.0]);
         assert!(!three.differs && three.p.unwrap() > ALPHA, "{three:?}");
     }

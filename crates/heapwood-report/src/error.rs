@@ -1,19 +1,19 @@
-//! Why the command ends with another exit code than 0: 1 if what was asked for failed, 2 if it cannot be asked for,
-//! and 128 and the signal's number if it was interrupted, as shells have it.
+//! Errors of the command, with its exit code: 1 if the operation failed, 2 for a wrong command line, and 128 plus the
+//! signal's number if it was interrupted, as shells have it.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// A message for the user and the exit code that goes with it.
+/// A message for the user, and the exit code.
 #[derive(Debug)]
 pub struct CommandError {
-    /// What is said on standard error.
+    /// The text on standard error.
     pub message: String,
     code: u8,
 }
 
 impl CommandError {
-    /// What was asked for did not work out.
+    /// The operation has failed.
     pub fn run(why: impl Display) -> Self {
         CommandError { message: why.to_string(), code: 1 }
     }

@@ -1,15 +1,15 @@
-//! The median of what was measured, and how sure it is: the interval that holds the true median with a probability of 95 %
-//! at least, whatever the distribution. Its ends are two of the values, the k-th from below and the k-th from above; k is the
-//! largest for which the binomial distribution allows it, so fewer than six values have none. benchstat has the same, but
-//! moves the upper end in by one value where 95 % are left even so (of eight values, say).
+//! The median of measured values and its confidence interval, which holds the true median with a probability of at
+//! least 95 %, whatever the distribution. Its ends are two of the values, the k-th smallest and the k-th largest,
+//! where k is the largest that the binomial distribution allows; so fewer than six values have no interval. benchstat
+//! does the same, but moves the upper end in by one value if 95 % remain (of eight values, for example).
 
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use statrs::statistics::{Data, OrderStatistics};
 
-/// How likely the interval misses the median on one side, at most.
+/// The highest probability that the interval misses the median on one side.
 const TAIL: f64 = 0.025;
-/// How many values it takes to say how sure their median is.
+/// The least number of values with an interval.
 pub const LEAST_VALUES: usize = 6;
 
 /// A median and its confidence interval.
@@ -17,16 +17,16 @@ pub const LEAST_VALUES: usize = 6;
 pub struct Estimate {
     /// Half of the values are below it.
     pub median: f64,
-    /// Where the interval begins, if there is one.
+    /// The lower end of the interval, if there is one.
     pub low: Option<f64>,
-    /// Where it ends.
+    /// The upper end.
     pub high: Option<f64>,
-    /// What was measured, in the order of the runs.
+    /// The values, in the order of the runs.
     pub samples: Vec<f64>,
 }
 
 impl Estimate {
-    /// Of at least one value.
+    /// The estimate from at least one value.
     ///
     /// # Panics
     /// If there is none.
@@ -43,8 +43,8 @@ impl Estimate {
         Estimate { median, low, high, samples }
     }
 
-    /// How far the interval reaches from the median at most, in percent of it; `None` if there is no interval, or if the
-    /// median is 0 and not all values are.
+    /// The larger distance of the interval's ends from the median, in percent of the median; `None` if there is no
+    /// interval, or if the median is 0 and a value is not.
     pub fn percent(&self) -> Option<f64> {
         let reach = (self.high? - self.median).max(self.median - self.low?);
         if reach == 0.0 {
@@ -54,7 +54,7 @@ impl Estimate {
     }
 }
 
-/// The k of the interval's ends among so many values.
+/// The k of the interval's ends for this number of values.
 fn rank(values: usize) -> Option<usize> {
     let below = Binomial::new(0.5, values as u64).ok()?;
     (0..=values).find(|&k| below.cdf(k as u64) > TAIL).filter(|&k| k > 0)
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn ends_are_those_of_the_tables() {
-        // As printed in tables of the sign test's intervals, such as Conover's.
+        // From printed tables of the sign test's intervals, such as Conover's.
         let known = [(1, None), (5, None), (6, Some(1)), (8, Some(1)), (9, Some(2)), (10, Some(2))];
         for (values, k) in known.into_iter().chain([(20, Some(6)), (30, Some(10)), (100, Some(40))]) {
             assert_eq!(rank(values), k, "{values}");

@@ -1,7 +1,7 @@
-//! Go's benchmark format (golang.org/design/14313-benchmark-format), which benchstat reads: lines `key: value`, which hold
-//! for all that follows, and lines `BenchmarkName/key=value-PROCESSORS iterations value unit value unit ..`. Invariant: what
-//! is written has no white space but what parts its fields, so every line is read as it was meant. benchstat compares only
-//! what has the same keys above it, so nothing stands there that two runs on one machine do not share.
+//! Go's benchmark format (golang.org/design/14313-benchmark-format), which benchstat reads: lines `key: value`, which
+//! hold for all following lines, and lines `BenchmarkName/key=value-PROCESSORS iterations value unit value unit ..`.
+//! benchstat compares only lines under equal keys, so the header has only keys that are equal in all runs on one
+//! machine. Invariant: the only white space is that between fields, so every line is parsed as it was meant.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct Line {
     values: Vec<(f64, String)>,
 }
 
-/// What stands above the lines; `comment` is for people, and is ignored by programs.
+/// The header; `comment` is for people, and programs ignore it.
 pub fn head(comment: &str) -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -24,7 +24,7 @@ pub fn head(comment: &str) -> String {
 }
 
 impl Line {
-    /// Of a benchmark of this name, such as `rand-small`, which becomes `BenchmarkRandSmall`.
+    /// A run of the benchmark with this name: `rand-small` becomes `BenchmarkRandSmall`.
     pub fn new(benchmark: &str) -> Line {
         let mut name = String::from("Benchmark");
         for word in benchmark.split(|c: char| !c.is_ascii_alphanumeric()) {
@@ -35,7 +35,7 @@ impl Line {
         Line { name, values: Vec::new() }
     }
 
-    /// With something that may vary between benchmarks of one name.
+    /// Adds a property in which benchmarks with the same name differ.
     pub fn with(mut self, key: &str, value: impl fmt::Display) -> Line {
         let part = format!("{key}={value}");
         self.name.push('/');
@@ -43,7 +43,7 @@ impl Line {
         self
     }
 
-    /// With a value; benchstat shows units that end in `ns`, or in `ns/op`, as seconds.
+    /// Adds a value; benchstat shows units that end in `ns` or `ns/op` as seconds.
     pub fn measured(mut self, value: f64, unit: impl Into<String>) -> Line {
         self.values.push((value, unit.into()));
         self
@@ -52,7 +52,7 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Always there, though Go leaves out a 1: a value that ends in a dash and digits would be taken for it.
+        // Always written, though Go omits a 1: otherwise a value that ends in a dash and digits would be taken for it.
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
         write!(f, "{}-{processors}\t1", self.name)?;
         self.values.iter().try_for_each(|(value, unit)| write!(f, "\t{value} {unit}"))
@@ -65,7 +65,7 @@ mod tests {
 
     type Parts = Vec<(String, String)>;
 
-    /// As Go's package benchfmt reads it: the name, what it is configured to, and the values with their units.
+    /// Parses a line as Go's package benchfmt does: the name, the properties, and the values with their units.
     fn parse(line: &str) -> (String, Parts, Vec<(f64, String)>) {
         let fields: Vec<&str> = line.split_whitespace().collect();
         assert!(fields.len() >= 4 && fields.len().is_multiple_of(2), "{line}");

@@ -1,37 +1,36 @@
-//! What stands above everything that was measured: the command that would measure it again, when it ended, and on what
-//! machine.
+//! The header of every report: the command that repeats the measurement, the time of its end, and the machine.
 
 use crate::machine::Machine;
 use serde::Serialize;
 use std::fmt;
 use std::time::SystemTime;
 
-/// The head of a report, whose fields are those of the report's JSON object.
+/// The header of a report; its fields are part of the report's JSON object.
 #[derive(Serialize, Clone, Debug)]
 pub struct Header {
-    /// The command that would measure this again, as a shell takes it.
+    /// The command that repeats the measurement, as a shell line.
     pub command: String,
-    /// How often everything was measured, after the warm-up.
+    /// The number of measured runs, after the warm-up.
     pub runs: u32,
-    /// When it ended, in UTC: `2026-11-22T10:40:14Z`.
+    /// The time of the end, in UTC: `2026-11-22T10:40:14Z`.
     pub date: String,
-    /// Where it was measured.
+    /// The machine.
     pub machine: Machine,
 }
 
 impl Header {
-    /// Of what has ended now, here.
+    /// The header of a measurement that has just ended on this machine.
     pub fn now(command: String, runs: u32) -> Header {
         Header { command, runs, date: now(), machine: Machine::this() }
     }
 
-    /// The date without the time of day: `2026-11-22`.
+    /// The date without the time: `2026-11-22`.
     pub fn day(&self) -> &str {
         day(&self.date)
     }
 }
 
-/// The day it is, in UTC: `2026-11-22`.
+/// Today's date, in UTC: `2026-11-22`.
 pub fn today() -> String {
     day(&now()).to_string()
 }
@@ -50,7 +49,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// A word of a command, in quotes if a shell would make something else of it.
+/// A word of a shell command, quoted if necessary.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {

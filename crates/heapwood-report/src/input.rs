@@ -1,11 +1,11 @@
-//! Files that are read whole. Invariant: not without end: a device, a pipe or a file that was not meant is given up once it
-//! has turned out larger than anything sensible.
+//! Input files, read whole. Invariant: reading stops at a limit, so a device, a pipe or a wrong file is refused once
+//! it is larger than any valid one.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// What is in a file of at most N bytes.
+/// The content of a file of at most `most` bytes.
 ///
 /// # Errors
 /// It cannot be read, or is larger.

@@ -1,33 +1,33 @@
-//! Messages on standard error, and the names in them. Invariant: no control character but a line end gets there, whatever
-//! names and texts a message repeats, so that nobody's file name moves the cursor or colours the terminal; and a message
-//! takes no memory, of which there may be none left.
+//! Messages on standard error, and names in them. Messages allocate nothing, since memory may be exhausted. Invariant:
+//! no control character except a line end is written, so no file name that a message repeats can move the cursor or
+//! colour the terminal.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Write as _};
 use std::io::Write as _;
 use std::sync::OnceLock;
 
-/// What this program is called in its messages.
+/// The program's name in its messages.
 static NAME: OnceLock<&'static str> = OnceLock::new();
 
-/// From now on messages begin with this name; only the first call counts.
+/// Sets the program's name in messages; only the first call counts.
 pub fn name(program: &'static str) {
     let _ = NAME.set(program);
 }
 
-/// Writes a message to standard error behind the program's name.
+/// Writes a message with the program's name to standard error.
 pub fn complain(text: impl Display) {
     as_it_is(format_args!("{}: {text}", NAME.get().unwrap_or(&"heapwood")));
 }
 
-/// Writes lines to standard error. If that cannot be done, there is nobody to tell.
+/// Writes lines to standard error. Errors of this are ignored.
 pub fn as_it_is(text: impl Display) {
     let mut lines = Lines { bytes: [0; 512], len: 0 };
     let _ = writeln!(lines, "{text}");
     lines.flush();
 }
 
-/// A name for a message: as it is, or quoted if it has what cannot be seen or moves the cursor.
+/// A name for a message, quoted if it has invisible or control characters.
 pub fn legible(name: &(impl AsRef<OsStr> + ?Sized)) -> String {
     let name = name.as_ref().to_string_lossy();
     match name.chars().all(is_visible) {
@@ -36,7 +36,7 @@ pub fn legible(name: &(impl AsRef<OsStr> + ?Sized)) -> String {
     }
 }
 
-/// A text on one line, with escape sequences for what cannot be seen.
+/// A text on one line, with escape sequences for invisible characters.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -45,12 +45,12 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// Whether a character shows itself and does nothing else.
+/// Whether a character is printable, and nothing else.
 fn is_visible(c: char) -> bool {
     matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1
 }
 
-/// What is on its way to standard error.
+/// Writes to standard error line by line.
 struct Lines {
     bytes: [u8; 512],
     len: usize,

@@ -1,26 +1,26 @@
-//! What the command `heapwood` and the evaluation share: how a program takes its command line and ends, how its messages
-//! and output reach people and machines, and how what was measured is told.
+//! Code that the command `heapwood` and the evaluation share: command lines and exit codes, messages and output,
+//! statistics and their presentation.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`program`] | from a command line to an exit code |
-//! | [`arguments`] | values that command lines of both have |
+//! | [`arguments`] | argument values of both |
 //! | [`error`] | messages and exit codes |
-//! | [`legible`] | messages on standard error, and the names in them |
+//! | [`legible`] | messages on standard error, and names in them |
 //! | [`output`] | lines for standard output, and files |
-//! | [`input`] | files that are read whole |
+//! | [`input`] | input files, read whole |
 //! | [`size`] | sizes as people write them |
-//! | [`spread`] | median, least, most, and whether two programs differ |
-//! | [`estimate`] | median and how sure it is |
-//! | [`comparison`] | two settings by one quantity |
+//! | [`spread`] | median, minimum, maximum, and the test for a difference |
+//! | [`estimate`] | median and confidence interval |
+//! | [`comparison`] | comparison of two settings |
 //! | [`gobench`] | lines for benchstat |
-//! | [`header`] | what was measured, when and on what |
-//! | [`machine`] | the machine, as far as the kernel tells |
+//! | [`header`] | the header of a report |
+//! | [`machine`] | the machine, as the kernel reports it |
 //! | [`tables`] | tables for people |
-//! | [`picture`], [`bars`] | what pictures have in common, and one of them |
-//! | [`progress`] | the bar on a terminal |
-//! | [`page_samples`] | the pages of a heap as files |
-//! | `testing` | running a program and looking at what it says (feature `testing`) |
+//! | [`picture`], [`bars`] | SVG pictures, and bar charts |
+//! | [`progress`] | the progress bar |
+//! | [`page_samples`] | page samples as files |
+//! | `testing` | runs of a program in its tests (feature `testing`) |
 
 pub mod arguments;
 pub mod bars;

@@ -1,10 +1,10 @@
-//! What was measured on, as far as the kernel tells.
+//! The machine of a measurement, as the kernel reports it. Invariant: a file that cannot be read is no error.
 
 use heapwood_os::process::usage::{memory_limit, physical_memory};
 use serde::Serialize;
 use std::fs::read_to_string;
 
-/// Where the kernel says how much memory there is, and of what.
+/// The kernel's file with the sizes of memory.
 pub const MEMINFO: &str = "/proc/meminfo";
 
 /// A machine.
@@ -17,7 +17,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The one that this runs on.
+    /// This machine.
     pub fn this() -> Machine {
         let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -26,7 +26,7 @@ impl Machine {
             cpu: model.map_or(std::env::consts::ARCH, |(_, name)| name).trim().to_string(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
             memory_bytes: physical_memory(),
-            // What follows the number names the builder, not the kernel.
+            // The part after the number names the builder, not the kernel.
             kernel: kernel.trim().split('-').next().unwrap_or_default().to_string(),
         }
     }
@@ -45,8 +45,8 @@ pub fn meminfo_bytes(meminfo: &str, key: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The bytes of memory that this process may still take: what the machine has available without swapping, or what the
-/// process's control groups allow, if that is less.
+/// The bytes of memory that this process may still use: the machine's available memory without swapping, or the rest
+/// of its control groups' limit, if that is less.
 pub fn available_memory() -> u64 {
     let meminfo = read_to_string(MEMINFO).unwrap_or_default();
     let machine = meminfo_bytes(&meminfo, "MemAvailable").unwrap_or_else(physical_memory);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_what_the_kernel_says() {
+    fn memory_is_the_kernels_number() {
         let meminfo = "MemTotal:       8000000 kB\nMemAvailable:   7000000 kB\nHugePages_Total:       5\n";
         assert_eq!(meminfo_bytes(meminfo, "MemAvailable"), Some(7_000_000 << 10));
         assert_eq!(meminfo_bytes(meminfo, "Mem"), None);

@@ -1,5 +1,6 @@
-//! Lines for standard output, and files. If a line cannot be written (a full disk), the program ends with the reason:
-//! `println!` would panic. Whether a file can be written is asked before anything runs for minutes.
+//! Lines on standard output, and output files. Whether a file can be written is checked before anything runs for
+//! minutes. Invariant: if a line cannot be written (a full disk), the program ends with the reason, where `println!`
+//! would panic.
 
 use crate::error::CommandError;
 use crate::legible::{complain, legible};
@@ -13,7 +14,7 @@ pub fn line(text: Arguments<'_>) {
     written(writeln!(std::io::stdout(), "{text}"));
 }
 
-/// Ends the program if something for standard output could not be written.
+/// Ends the program if writing to standard output has failed.
 pub fn written(outcome: std::io::Result<()>) {
     if let Err(e) = outcome {
         complain(format_args!("the output could not be written: {e}"));
@@ -21,31 +22,31 @@ pub fn written(outcome: std::io::Result<()>) {
     }
 }
 
-/// `println!` by way of [`output::line`](crate::output::line).
+/// As `println!`, by [`output::line`](crate::output::line).
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }
 
-/// Whether a file can be made or overwritten; `what` it is goes into the message.
+/// Checks that a file can be created or overwritten; `what` names it in the message.
 ///
 /// # Errors
-/// It cannot, and why.
+/// It cannot be written, and why.
 pub fn check_writable(path: &Path, what: &str) -> Result<(), CommandError> {
     let is_new = !path.exists();
     let open = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    // A device that is full says so at a write of nothing, which leaves every other file as it is.
+    // A full device reports an error for an empty write, which leaves every other file unchanged.
     open.and_then(|mut file| file.write(&[])).map_err(|e| cannot_write(path, what, e))?;
-    // Nothing is left there if the run comes to nothing.
+    // A run that fails leaves no file.
     if is_new { std::fs::remove_file(path).map_err(|e| cannot_write(path, what, e)) } else { Ok(()) }
 }
 
-/// That it cannot.
+/// The error for a file that cannot be written.
 fn cannot_write(path: &Path, what: &str, why: impl Display) -> CommandError {
     CommandError::run(format!("the {what} cannot be written to {}: {why}", legible(path)))
 }
 
-/// Writes a file; `what` it is goes into the message.
+/// Writes a file; `what` names it in the message.
 ///
 /// # Errors
 /// It cannot be written, and why.
@@ -53,7 +54,7 @@ pub fn write_file(path: &Path, what: &str, content: impl AsRef<[u8]>) -> Result<
     std::fs::write(path, content).map_err(|e| cannot_write(path, what, e))
 }
 
-/// Writes a file of its own for what was drawn.
+/// Writes a drawn picture to a file.
 ///
 /// # Errors
 /// It could not be drawn or cannot be written, and why.
@@ -65,7 +66,7 @@ pub fn write_picture(path: &Path, drawn: Result<String, impl Display>) -> Result
 /// Writes one line of JSON.
 ///
 /// # Errors
-/// It cannot be made; JSON has no place for some values.
+/// A value has no form in JSON.
 pub fn json(of: &impl Serialize) -> Result<(), CommandError> {
     line(format_args!("{}", serde_json::to_string(of).map_err(CommandError::run)?));
     Ok(())

@@ -1,6 +1,6 @@
-//! Page samples as files, which `heapwood run --page-sample` writes and the evaluation reads: JSON, the bits of each chunk as hexadecimal words, the lowest page in the lowest bit of the
-//! first word. Invariant: what was written is read back as it was, and a file that is something else is refused with what
-//! is wrong.
+//! Page samples as files, which `heapwood run --page-sample` writes and the evaluation reads. They are JSON, with the
+//! bits of each chunk as hexadecimal words, the lowest page in the lowest bit of the first word. Invariant: a written
+//! file reads back unchanged, and any other file is refused with the reason.
 
 use crate::error::CommandError;
 use crate::input::read_at_most;
@@ -11,51 +11,52 @@ use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Larger files are refused. A chunk of 4 MiB takes 300 bytes: it is a heap of 1 TiB at three moments.
+/// Larger files are refused. A chunk of 4 MiB takes 300 bytes: this is a heap of 1 TiB at three moments.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What a file says it is.
+/// The format's name in a file.
 const FORMAT: &str = "heapwood page sample 1";
 
 /// The samples of one run of one program.
 #[derive(Serialize, Deserialize)]
 pub struct SampleFile {
     format: String,
-    /// What ran, such as `trees 18`.
+    /// The program and its arguments, such as `trees 18`.
     program: String,
     page_bytes: usize,
-    moments: Vec<Moment>,
+    moments: Vec<PageSample>,
 }
 
 /// The pages at one moment.
 #[derive(Serialize, Deserialize)]
-struct Moment {
+struct PageSample {
     moment: String,
-    window_pages: usize,
-    chunks: Vec<Chunk>,
+    #[serde(rename = "window_pages")]
+    reservation_pages: usize,
+    chunks: Vec<ChunkBits>,
 }
 
 /// One chunk; a page with both bits does not exist.
 #[derive(Serialize, Deserialize)]
-struct Chunk {
+struct ChunkBits {
     chunk: usize,
     in_use: String,
     scavenged: String,
 }
 
 impl SampleFile {
-    /// The samples of a run, each with the name of its moment.
+    /// The samples of a run, each with its moment's name.
     fn new(program: String, moments: Vec<(&str, Snapshot)>) -> Self {
-        let moments = moments.into_iter().map(|(moment, sample)| Moment {
+        let moments = moments.into_iter().map(|(moment, sample)| PageSample {
             moment: moment.into(),
-            window_pages: sample.window.0,
-            chunks: sample.chunks.iter().map(Chunk::new).collect(),
+            reservation_pages: sample.reservation.0,
+            chunks: sample.chunks.iter().map(ChunkBits::new).collect(),
         });
         SampleFile { format: FORMAT.into(), program, page_bytes: PAGE_SIZE, moments: moments.collect() }
     }
 
-    /// The heap's pages at its peak, now, and after the collection that freed most; the first and the last if it
-    /// [keeps them](Heap::keep_page_snapshots) and has collected.
+    /// The heap's pages at its peak, now, and after the collection that freed most. The first and the last exist if
+    /// the heap [keeps them](Heap::keep_page_snapshots) and has collected.
     pub fn of(heap: &Heap, program: String) -> Self {
         let moments = [
             ("peak", heap.peak_page_snapshot()),
@@ -75,7 +76,7 @@ impl SampleFile {
         write_file(path, "page sample", text + "\n")
     }
 
-    /// Reads a file: what ran, and each sample with the name of its moment.
+    /// Reads a file: the program, and each sample with its moment's name.
     ///
     /// # Errors
     /// It cannot be read, or is no page sample, and why.
@@ -96,9 +97,9 @@ impl SampleFile {
                 file.format, file.page_bytes
             )));
         }
-        let sample = |moment: Moment| {
-            let chunks = moment.chunks.iter().map(Chunk::read).collect::<Result<_, _>>()?;
-            Ok((moment.moment, Snapshot { window: PageCount(moment.window_pages), chunks }))
+        let sample = |moment: PageSample| {
+            let chunks = moment.chunks.iter().map(ChunkBits::read).collect::<Result<_, _>>()?;
+            Ok((moment.moment, Snapshot { reservation: PageCount(moment.reservation_pages), chunks }))
         };
         let moments = file.moments.into_iter().map(sample).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         if moments.is_empty() {
@@ -108,10 +109,10 @@ impl SampleFile {
     }
 }
 
-impl Chunk {
+impl ChunkBits {
     fn new(sample: &ChunkSnapshot) -> Self {
         let hex = |words: &[u64]| words.iter().map(|word| format!("{word:016x}")).collect();
-        Chunk { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
+        ChunkBits { chunk: sample.chunk.0, in_use: hex(&sample.in_use), scavenged: hex(&sample.scavenged) }
     }
 
     fn read(&self) -> Result<ChunkSnapshot, String> {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn a_written_sample_is_read_back() {
         let chunk = |index, in_use: u64, scavenged: u64| ChunkSnapshot {
             chunk: ChunkIndex(index),
             in_use: (0..8).map(|k| in_use.rotate_left(k)).collect(),
@@ -144,8 +145,8 @@ mod tests {
         };
         let chunks =
             vec![chunk(0, 1, 1 << 63), chunk(77, u64::MAX, 0), chunk(1 << 20, 0x0123_4567_89ab_cdef, 16)];
-        let sample = Snapshot { window: PageCount(1 << 31), chunks };
-        let empty = Snapshot { window: PageCount(5), chunks: vec![] };
+        let sample = Snapshot { reservation: PageCount(1 << 31), chunks };
+        let empty = Snapshot { reservation: PageCount(5), chunks: vec![] };
         let path = std::env::temp_dir().join(format!("heapwood-sample-{}", std::process::id()));
         let moments = vec![("peak", sample.clone()), ("exit", empty.clone())];
         SampleFile::new("trees 7".into(), moments).write(&path).unwrap();

@@ -1,20 +1,20 @@
-//! What the pictures have in common: their colours and letters, and how one becomes SVG.
+//! Colours and fonts of all pictures, and their SVG.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const FONT: &str = "Helvetica, Arial, sans-serif";
-/// The colour of letters and lines.
+/// The colour of text and lines.
 pub const INK: RGBColor = RGBColor(38, 38, 38);
-/// That of what lies behind them.
+/// The colour of the background grid.
 pub const FAINT: RGBColor = RGBColor(225, 225, 225);
 
 /// A part of a picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-/// Whether something could be drawn.
+/// The result of drawing.
 pub type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-/// A picture of some width and height in pixels, as SVG.
+/// A picture of the given width and height in pixels, as SVG.
 ///
 /// # Errors
 /// It could not be drawn, and why.
@@ -33,12 +33,12 @@ pub fn svg(
     Ok(svg)
 }
 
-/// How a text is drawn whose middle is at the height that is given.
+/// The style of a text that is centred vertically.
 pub fn text(size: u32, color: RGBColor, across: HPos) -> TextStyle<'static> {
     (FONT, size).into_font().color(&color).pos(Pos::new(across, VPos::Center))
 }
 
-/// A number at the axis, as short as it is exact.
+/// The label of a number at an axis, as short as possible.
 pub fn tick(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()

@@ -1,5 +1,6 @@
-//! A program from its command line to its exit code. Whatever is wrong with the command line is said before anything
-//! runs. Exit codes: 0 done, 1 what was asked for failed, 2 the command line is wrong, 128 + n signal n ended it.
+//! The frame of a program, from its command line to its exit code. Exit codes: 0 success, 1 the operation failed, 2
+//! the command line is wrong, 128 + n signal n ended it. Invariant: an error in the command line is reported before
+//! anything runs.
 
 use crate::error::CommandError;
 use crate::legible::{self, escaped};
@@ -9,7 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Parses the command line and runs the program that is called so. Call it first in `main`.
+/// Parses the command line and runs the program under this name. `main` calls it first.
 pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), CommandError>) -> ExitCode {
     restore_broken_pipe();
     legible::name(name);
@@ -26,14 +27,15 @@ pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), Com
     }
 }
 
-/// Lets the process end quietly when nobody reads its output any more (`| head -1`), as other commands do. Rust's
-/// start-up code ignores SIGPIPE, so that writing fails instead, and `println!` panics.
+/// Restores the default action of SIGPIPE, so that the process ends quietly when no process reads its output any more
+/// (`| head -1`), as other commands do. Rust's start-up code ignores the signal, so writes fail instead, and
+/// `println!` panics.
 fn restore_broken_pipe() {
-    // SAFETY: the default action needs no handler; no other thread runs yet that could care.
+    // SAFETY: the default action needs no handler; no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
-/// Says what the parser has to say instead of arguments, such as help or what is wrong with them.
+/// Prints the parser's help, or its error.
 fn answer(answer: clap::Error) -> ExitCode {
     let code = ExitCode::from(answer.exit_code() as u8);
     if answer.use_stderr() {
@@ -45,7 +47,7 @@ fn answer(answer: clap::Error) -> ExitCode {
     code
 }
 
-/// The error with what it repeats of the command line on one line and visible.
+/// The error, with the repeated parts of the command line on one line and escaped.
 fn quoting(mut error: clap::Error) -> clap::Error {
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue, ContextKind::InvalidSubcommand] {
         if let Some(ContextValue::String(given)) = error.get(kind)
@@ -53,7 +55,7 @@ fn quoting(mut error: clap::Error) -> clap::Error {
             && shown != *given
         {
             error.insert(kind, ContextValue::String(shown));
-            // That would repeat it, too.
+            // The suggestion would repeat it, too.
             error.remove(ContextKind::Suggested);
         }
     }

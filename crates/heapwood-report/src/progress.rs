@@ -1,42 +1,42 @@
-//! The bar on a terminal: on standard error, and only if that is a terminal.
+//! The progress bar, on standard error. Invariant: nothing is drawn if that is no terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// How far the runs are.
+/// The progress of the runs.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// No run is expected yet.
+    /// Without expected runs.
     pub fn new() -> Progress {
-        // indicatif draws on standard error, and nothing at all where that is no terminal.
+        // indicatif draws on standard error, and nothing if that is no terminal.
         let bar = ProgressBar::no_length();
         bar.set_style(style("{spinner} {elapsed_precise}  {msg}"));
-        // Seldom enough not to disturb what is measured.
+        // Rarely enough not to disturb the measurement.
         bar.enable_steady_tick(Duration::from_secs(1));
         Progress(bar)
     }
 
-    /// So many more runs are to come.
+    /// Adds expected runs.
     pub fn expect(&self, runs: u64) {
         if self.0.length().is_none() {
-            // Until now a bar would have been a full one.
+            // Without expected runs the bar would look full.
             self.0.set_style(style("{wide_bar} {pos}/{len} runs, {elapsed_precise}  {msg}"));
         }
         self.0.set_length(self.0.length().unwrap_or(0) + runs);
     }
 
-    /// What runs now.
+    /// Shows the current run.
     pub fn show(&self, what: String) {
         self.0.set_message(what);
     }
 
-    /// A run has ended.
+    /// Counts a completed run.
     pub fn advance(&self) {
         self.0.inc(1);
     }
 
-    /// All have.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
@@ -49,7 +49,7 @@ impl Default for Progress {
 }
 
 impl Drop for Progress {
-    /// Leaves the line to the error message.
+    /// Leaves the line to an error message.
     fn drop(&mut self) {
         self.finish();
     }

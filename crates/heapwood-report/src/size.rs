@@ -1,17 +1,17 @@
-//! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes. Units are powers of 1024, so that `64M` is what
-//! `ulimit` and control groups take it for; to the crate bytesize it would be 64 million bytes.
+//! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes. Invariant: units are powers of 1024, so `64M` means
+//! the same as for `ulimit` and control groups; the crate bytesize would take it for 64 million bytes.
 
 use heapwood_gc::settings::size;
 
-/// The bytes that `text` says.
+/// Parses a size in bytes.
 ///
 /// # Errors
-/// What it should have been, in words.
+/// The expected form, in words.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     size::parse(text).map(|bytes| bytes as usize).map_err(|why| why.to_string())
 }
 
-/// A size for people, in the largest unit that leaves a number of at least 1.
+/// A size for people, in the largest unit in which it is at least 1.
 pub fn show(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = if bytes == 0 { 0 } else { bytes.ilog2() as usize / 10 };
@@ -21,7 +21,7 @@ pub fn show(bytes: u64) -> String {
     }
 }
 
-/// A size for people in the largest unit of which it is a whole number.
+/// A size for people, in the largest unit in which it is a whole number.
 pub fn exact(bytes: usize) -> String {
     size::Size(bytes as u64).to_string()
 }

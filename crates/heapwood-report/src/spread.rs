@@ -1,23 +1,23 @@
-//! Median, least and most of what was measured, and how likely a difference is by chance.
+//! Median, minimum and maximum of measured values, and the probability that a difference is chance.
 
 use serde::Serialize;
 use statrs::statistics::{Data, Max, Min, OrderStatistics};
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-/// How one quantity came out over the rounds.
+/// The spread of one quantity over all rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Half of the values are below it.
     pub median: f64,
-    /// The least value.
+    /// The smallest value.
     pub min: f64,
     /// The largest value.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of at least one value.
+    /// The spread of at least one value.
     ///
     /// # Panics
     /// If there is none.
@@ -27,28 +27,28 @@ impl Spread {
         Spread { median: data.median(), min: data.min(), max: data.max() }
     }
 
-    /// In units of `unit`.
+    /// The same in another unit.
     pub fn over(self, unit: f64) -> Spread {
         Spread { median: self.median / unit, min: self.min / unit, max: self.max / unit }
     }
 
-    /// Of the ratios of pairs.
+    /// The spread of the ratios of pairs.
     pub fn of_ratios(above: impl IntoIterator<Item = f64>, below: impl IntoIterator<Item = f64>) -> Spread {
         Spread::of(above.into_iter().zip(below).map(|(a, b)| a / b.max(f64::MIN_POSITIVE)))
     }
 }
 
-/// The longest lists whose p value is exact.
+/// The longest lists with an exact p value.
 const MOST_EXACT: usize = 50;
 
-/// The two-sided p value of the Mann-Whitney U test for lists without ties. In how many of all orders of the values a pair of one
-/// from each is the wrong way round N times follows from the largest value: it is of the first list, and behind all of the
-/// second, or of the second (Mann and Whitney, 1947).
+/// The two-sided p value of the Mann-Whitney U test for lists without ties. The number of orders with a given number
+/// of inverted pairs is computed by recursion on the largest value: either it belongs to the first list and follows
+/// all of the second, or it belongs to the second (Mann and Whitney, 1947).
 fn exact_p_value(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len(), b.len());
     let wrong = a.iter().map(|a| b.iter().filter(|b| a > b).count()).sum::<usize>();
     let least = wrong.min(n * m - wrong);
-    // orders[j][u]: of i values of the first list and j of the second, with u pairs the wrong way round.
+    // orders[j][u]: the orders of i values of the first list and j of the second with u inverted pairs.
     let mut orders = vec![vec![0.0; n * m + 1]; m + 1];
     orders.iter_mut().for_each(|of| of[0] = 1.0);
     for _ in 0..n {
@@ -65,13 +65,13 @@ fn exact_p_value(a: &[f64], b: &[f64]) -> f64 {
     (2.0 * tail / all).min(1.0)
 }
 
-/// How likely values would lie as far apart as these two lists do if both came from one distribution, whatever that is:
-/// the two-sided p value of the Mann-Whitney U test. `None` for fewer than two values in either list, which say nothing of
-/// chance, and for values that are no numbers.
+/// The two-sided p value of the Mann-Whitney U test: the probability that two lists differ at least as much as these
+/// if both come from one distribution. `None` for fewer than two values in either list, and for values that are no
+/// numbers.
 ///
-/// Exact for up to 50 values in each list if no two are equal, as benchstat's is; else by the normal approximation
-/// with corrections for continuity and ties. (statrs 0.19 has an exact method, too, but its answer for lists of equal length
-/// that do not overlap at all is 1.)
+/// Exact for up to 50 values in each list if no two are equal, as in benchstat; otherwise by the normal approximation
+/// with corrections for continuity and ties. (The exact method of statrs 0.19 returns 1 for lists of equal length that
+/// do not overlap.)
 pub fn p_value(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len().min(b.len()) < 2 || a.iter().chain(b).any(|value| value.is_nan()) {
         return None;
@@ -113,17 +113,17 @@ mod tests {
         };
         // The example in scipy's documentation of the test.
         near(&[19.0, 22.0, 16.0, 29.0, 24.0], &[20.0, 11.0, 17.0, 12.0], 0.1111);
-        // Of 20, 252 and 924 orders of three, five and six values against as many 2 lie apart as far as they can.
+        // Of the 20, 252 and 924 orders of three, five and six values in each list, 2 are the most extreme.
         near(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], 2.0 / 20.0);
         near(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 2.0 / 252.0);
         let six = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         near(&six, &six.map(|value| value + 6.0), 2.0 / 924.0);
         near(&[1.0, 3.0, 5.0, 7.0, 9.0], &[2.0, 4.0, 6.0, 8.0, 10.0], 0.6905);
-        // With ties by the normal approximation.
+        // With ties, by the normal approximation.
         near(&[2.0, 2.0, 2.0], &[2.0, 2.0, 2.0], 1.0);
     }
 
-    /// The exact value is that of trying all orders.
+    /// The exact value equals that of all orders.
     #[test]
     fn exact_p_values_are_those_of_all_orders() {
         let (n, m) = (4, 5);

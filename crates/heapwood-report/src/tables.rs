@@ -1,4 +1,4 @@
-//! Tables for people, that a terminal shows well and that are Markdown as they are, and the numbers in them.
+//! Tables for people, which are also valid Markdown, and the numbers in them.
 
 use crate::spread::Spread;
 pub use comfy_table::Table;
@@ -16,7 +16,7 @@ pub fn show(spread: Spread, unit: f64) -> String {
     show_as(spread.over(unit), number)
 }
 
-/// The same with other numbers.
+/// The same with another format of numbers.
 pub fn show_as(spread: Spread, number: impl Fn(f64) -> String) -> String {
     let [median, min, max] = [spread.median, spread.min, spread.max].map(number);
     if min == max { median } else { format!("{median} ({min}-{max})") }
@@ -31,7 +31,7 @@ pub fn show_p(p: Option<f64>) -> String {
     }
 }
 
-/// Three digits or nearly, or all those before the point.
+/// About three digits, or all those before the point.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 99.95 => 0,

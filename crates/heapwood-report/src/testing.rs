@@ -1,4 +1,4 @@
-//! Running a program and looking at what it says, for its tests.
+//! Runs of a program in its tests, and checks of their output.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -10,45 +10,45 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// The exit code, if no signal ended it.
+    /// The exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub err: String,
 }
 
 impl Program {
-    /// The program with arguments that have no blanks.
+    /// The command with these arguments, split at blanks.
     pub fn command(self, args: &str) -> Command {
         let mut command = Command::new(self.0);
         command.args(args.split_whitespace()).env("RUST_BACKTRACE", "1");
         command
     }
 
-    /// The same with at most so much address space, for what would take the machine's memory.
+    /// The same with a limit of address space, for runs that would exhaust the machine's memory.
     pub fn within(self, kib: u64, args: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {kib}; exec '{}' {args}", self.0)]);
         command
     }
 
-    /// What becomes of a run.
+    /// The result of a run with these arguments.
     pub fn run(self, args: &str) -> Ran {
         Ran::of(&mut self.command(args))
     }
 
-    /// What a run that must succeed prints.
+    /// The output of a run that must succeed.
     pub fn output(self, args: &str) -> String {
         let ran = self.run(args);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{} {args}\n{}", self.0, ran.out);
         ran.out
     }
 
-    /// A run into an output that is full: it must say so on one line, and a closed output must be none.
+    /// A run with a full standard output, which must report it on one line; a closed standard output must be no error.
     pub fn cannot_write(self, args: &str) {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(self.command(args).stdout(full));
@@ -60,7 +60,7 @@ impl Program {
         assert!(closed.err.is_empty() && closed.code == Some(0), "Rust opens /dev/null there: {closed:?}");
     }
 
-    /// A run whose messages nobody takes: its exit code must be that of the mistake.
+    /// A run with a full standard error: its exit code must be that of the error.
     pub fn cannot_complain(self, args: &str) {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let code = self.command(args).stderr(full).output().unwrap().status.code();
@@ -68,7 +68,8 @@ impl Program {
         assert!(code == Some(1) || code == Some(2), "{args}: {code:?}");
     }
 
-    /// A run whose last argument has escape codes and a line end in it, between two texts: it must fail, and show them.
+    /// A run whose last argument has escape codes and a line end, between two texts: it must fail, and show them
+    /// escaped.
     pub fn shows_codes(self, args: &str, before: &str, after: &str) {
         let name = [before.as_bytes(), b"a\x1b]0;title\x07b\x1b[31mc\nd", after.as_bytes()].concat();
         let ran = Ran::of(self.command(args).arg(OsStr::from_bytes(&name)));
@@ -77,7 +78,7 @@ impl Program {
         assert!(ran.err.chars().all(|c| c == '\n' || !c.is_control()), "{args}: {:?}", ran.err);
     }
 
-    /// What it prints with `--json`.
+    /// Its output with `--json`.
     pub fn json(self, args: &str) -> Value {
         let out = self.output(&format!("{args} --json"));
         assert_eq!(out.lines().count(), 1, "one object on one line: {out}");
@@ -86,7 +87,7 @@ impl Program {
 }
 
 impl Ran {
-    /// What becomes of a command.
+    /// The result of a command.
     pub fn of(command: &mut Command) -> Ran {
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -94,7 +95,7 @@ impl Ran {
     }
 }
 
-/// A run that must end with `code`, saying all of `words` on standard error and nothing else anywhere.
+/// A run that must end with `code`, with all of `words` on standard error, and no other output.
 pub fn fails(command: &mut Command, code: i32, words: &[&str]) {
     let ran = Ran::of(command);
     assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{command:?}: {}", ran.err);
@@ -104,23 +105,23 @@ pub fn fails(command: &mut Command, code: i32, words: &[&str]) {
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
 }
 
-/// Lines without repeated spaces, to compare them whatever the columns.
+/// Lines with single spaces, to compare them without columns.
 pub fn squeezed(text: &str) -> Vec<String> {
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Asserts that a spread of times is one: there, and not out of order.
+/// Asserts that a spread of times exists and is in order.
 pub fn check_spread(spread: &Value) {
     let [min, median, max] = ["min", "median", "max"].map(|key| spread[key].as_f64().unwrap());
     assert!(0.0 < min && min <= median && median <= max, "{spread}");
 }
 
-/// A file of the test program's own, with some name; goes away with the test.
+/// A temporary file of the test program, removed on drop.
 #[derive(Debug)]
 pub struct File(PathBuf);
 
 impl File {
-    /// A file that is not there yet.
+    /// A file that does not exist yet.
     pub fn new(name: &str) -> File {
         let program = std::env::current_exe().unwrap();
         let program = program.file_stem().unwrap().to_string_lossy();
@@ -134,7 +135,7 @@ impl File {
         file
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -396,8 +396,12 @@ impl<'m> Arena<'m> {
     #[inline(never)]
     fn long_room<T: Trace>(&self, len: usize) -> NonNull<T> {
         let mutator = self.mutator;
-        let no_room =
-            || AllocError::Window(NoRoom::new(usize::MAX, mutator.raw().heap().space().window_bytes()));
+        let no_room = || {
+            AllocError::ReservationFull(NoRoom::new(
+                usize::MAX,
+                mutator.raw().heap().space().reservation_bytes(),
+            ))
+        };
         let allocate = || match Slice::<T>::bytes(len) {
             Some(_) => Ok(mutator.empty_slice::<T>(len)?.cast()),
             None => Err(no_room()),

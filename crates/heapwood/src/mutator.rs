@@ -227,8 +227,8 @@ impl Mutator {
     #[inline(never)]
     fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
-            let window = self.raw().heap().space().window_bytes();
-            return Err(AllocError::Window(NoRoom::new(usize::MAX, window)));
+            let reservation = self.raw().heap().space().reservation_bytes();
+            return Err(AllocError::ReservationFull(NoRoom::new(usize::MAX, reservation)));
         };
         let class = SizeClass::of(bytes);
         let shape = self.slice_shape::<T>(class, bytes)?;

@@ -64,6 +64,6 @@ fn buffers_that_cannot_be_had_are_refused() {
     let heap = heap(SMALL.limit(8 << 20));
     let m = heap.attach().unwrap();
     assert!(matches!(m.try_alloc_buffer(9 << 20).err(), Some(AllocError::Limit { .. })));
-    assert!(matches!(m.try_alloc_buffer(usize::MAX).err(), Some(AllocError::Window(_))));
+    assert!(matches!(m.try_alloc_buffer(usize::MAX).err(), Some(AllocError::ReservationFull(_))));
     assert!(m.try_alloc_buffer(1 << 20).is_ok());
 }

@@ -145,7 +145,7 @@ fn lengths_that_no_memory_holds_are_errors() {
     let m = heap.attach().unwrap();
     for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8, 1 << 50, 1 << 40] {
         match m.try_alloc_slice(len, |_| -> u64 { panic!("no element should be made") }) {
-            Err(e @ AllocError::Window { .. }) => assert!(!e.to_string().is_empty()),
+            Err(e @ AllocError::ReservationFull { .. }) => assert!(!e.to_string().is_empty()),
             other => panic!("{len}: {:?}", other.map(|s| s.len())),
         }
     }

@@ -5,7 +5,7 @@
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     AllocateError, Bits48, Effort, FreeError, PageAllocator, PageCache, PageCount, PageIndex, PageRun,
-    ReleasePolicy, SharedPages,
+    ScavengePolicy, SharedPages,
 };
 use heapwood_report::CommandError;
 use heapwood_workloads::random::Random;
@@ -89,7 +89,7 @@ impl Allocator for Shared {
         // A note in the index, which growing does not write: a page is used, freed and released again.
         let first = self.take(ONE).map_err(CommandError::run)?.first;
         self.give(first, ONE).map_err(CommandError::run)?;
-        let policy = ReleasePolicy { most: ONE, huge_pages: false };
+        let policy = ScavengePolicy { most: ONE, huge_pages: false };
         match self.scavenge(Effort::Full, policy, |_, _| true) {
             Some((ONE, true)) => Ok(()),
             _ => Err(CommandError::run("a page that was used could not be released")),

@@ -124,7 +124,7 @@ mod tests {
             in_use: vec![in_use; 8],
             scavenged: vec![0; 8],
         };
-        Snapshot { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
+        Snapshot { reservation: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
     }
 
     fn drained(request: Request, cached: bool) -> Drained {

@@ -188,8 +188,8 @@ impl Heap {
     }
 }
 
-/// The sample in a window that lets it grow.
+/// The sample in a reservation that lets it grow.
 pub(crate) fn with_room(sample: &Snapshot) -> Snapshot {
     let end = sample.chunks.iter().map(|c| (c.chunk.0 + 1) * CHUNK_PAGES).max().unwrap_or(0);
-    Snapshot { window: PageCount(sample.window.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }
+    Snapshot { reservation: PageCount(sample.reservation.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }
 }

@@ -11,7 +11,7 @@
 //! allocator" (Knyszek and Clements, 2019).
 
 use heapwood_pages::scavenge::HUGE_PAGES;
-use heapwood_pages::{PageCount, ReleasePolicy};
+use heapwood_pages::{PageCount, ScavengePolicy};
 use serde::{Serialize, Serializer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ impl Policy {
     }
 
     /// What may be released of a chunk at once.
-    pub(crate) fn within_chunk(self) -> ReleasePolicy {
-        ReleasePolicy { most: PageCount(HUGE_PAGES), huge_pages: self != Policy::HighestFirst }
+    pub(crate) fn within_chunk(self) -> ScavengePolicy {
+        ScavengePolicy { most: PageCount(HUGE_PAGES), huge_pages: self != Policy::HighestFirst }
     }
 }
 

@@ -8,33 +8,34 @@ use heapwood_report::size::show;
 pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
 pub(crate) const MAPPINGS: &str = "/proc/self/maps";
 
-/// The reservation that is tried: the smallest window a heap asks for where nothing is limited.
+/// The reservation that is tried: the smallest one that a heap asks for where nothing is limited.
 pub(crate) const TRIED: usize = 4 << 30;
 
 const USUAL_MAPPINGS: u64 = 65_530;
-const SMALLEST_WINDOW: u64 = 16 << 20;
-/// The window a heap asks for.
-fn window(limit: Option<u64>, physical: u64) -> u64 {
-    heapwood::Config::usual_window(limit, physical) as u64
+const SMALLEST_RESERVATION: u64 = 16 << 20;
+
+/// The size of the reservation that a heap asks for.
+fn usual_reservation(limit: Option<u64>, physical: u64) -> u64 {
+    heapwood::Config::usual_reservation(limit, physical) as u64
 }
 
 pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
-    let usual = window(None, physical);
+    let usual = usual_reservation(None, physical);
     let Some(bytes) = limit else {
-        return Finding::ok(NAME, "none", format!("A heap reserves a window of {}.", show(usual)));
+        return Finding::ok(NAME, "none", format!("A heap reserves {}.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
-    let window = window(limit, physical);
-    if window >= usual {
-        return Finding::ok(NAME, found, format!("A heap still reserves a window of {}.", show(usual)));
+    let reservation = usual_reservation(limit, physical);
+    if reservation >= usual {
+        return Finding::ok(NAME, found, format!("A heap still reserves {}.", show(usual)));
     }
-    let consequence = if bytes <= SMALLEST_WINDOW {
-        format!("No heap can be made: the smallest window has {}.", show(SMALLEST_WINDOW))
+    let consequence = if bytes <= SMALLEST_RESERVATION {
+        format!("No heap can be made: the smallest reservation has {}.", show(SMALLEST_RESERVATION))
     } else {
         format!(
-            "A heap reserves a window of {} at most instead of {}, and cannot grow beyond it.",
-            show(window),
+            "A heap reserves {} at most instead of {}, and cannot grow beyond it.",
+            show(reservation),
             show(usual)
         )
     };
@@ -51,13 +52,15 @@ pub(crate) fn reservation(outcome: &Result<(), OsError>, limit: Option<u64>) -> 
     const NAME: &str = "reservation";
     let tried = show(TRIED as u64);
     match outcome {
-        Ok(()) => {
-            Finding::ok(NAME, format!("{tried} without access: granted"), "A heap's window costs no memory.")
-        }
+        Ok(()) => Finding::ok(
+            NAME,
+            format!("{tried} without access: granted"),
+            "A heap's reservation costs no memory.",
+        ),
         Err(why) => Finding::warning(
             NAME,
             format!("{tried} without access: refused (errno {})", why.errno),
-            "A heap halves its window until the kernel agrees, and cannot grow beyond it.",
+            "A heap halves its reservation until the kernel agrees, and cannot grow beyond it.",
             match limit {
                 Some(bytes) => format!("Raise ulimit -v, which is {bytes} bytes: ulimit -v unlimited"),
                 None => "No ulimit -v is set: see what the container or sandbox allows.".into(),

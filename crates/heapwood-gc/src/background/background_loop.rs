@@ -51,12 +51,12 @@ impl<'h> BackgroundLoop<'h> {
         let (space, wakeup) = (state.space(), state.wakeup());
         // Who leaves the heap after this tells, and who has left before is seen.
         let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
-        wakeup.ask(if waits { WakeOn::Everybody } else { WakeOn::Holders });
+        wakeup.set_wake_on(if waits { WakeOn::Everybody } else { WakeOn::Holders });
         let gate = state.fork_gate();
         let emptied = gate.without_fork(|| self.idle_cache_flusher.step(clock, collector.registry()));
         if emptied.is_some() {
             // It looks again soon.
-            wakeup.ask(WakeOn::Nobody);
+            wakeup.set_wake_on(WakeOn::Nobody);
         }
         let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);

@@ -31,7 +31,7 @@ impl Figures {
     }
 
     /// Writes what it knows into the figures of the heap.
-    pub(crate) fn tell(&self, stats: &mut Stats) {
+    pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
         stats.released_bytes = self.released.load(Ordering::Relaxed);
         stats.idle_collections = self.idle_collections.load(Ordering::Relaxed);
         stats.idle_withdrawn = self.idle_withdrawn.load(Ordering::Relaxed);

@@ -96,7 +96,7 @@ impl<'h> Day<'h> {
 
     fn stats(&self) -> Stats {
         let mut stats = self.heap.inspect().stats();
-        self.figures.tell(&mut stats);
+        self.figures.add_to_stats(&mut stats);
         stats
     }
 }

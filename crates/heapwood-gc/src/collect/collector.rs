@@ -190,9 +190,9 @@ impl Collector {
     }
 
     /// What it knows of the figures, the longest holds of locks by this clock.
-    pub(crate) fn tell(&self, space: &Space, stats: &mut Stats, clock: &TickClock) {
-        self.record.lock().tell(stats);
-        self.tracing.tell(space, stats);
+    pub(crate) fn add_to_stats(&self, space: &Space, stats: &mut Stats, clock: &TickClock) {
+        self.record.lock().add_to_stats(stats);
+        self.tracing.add_to_stats(space, stats);
         stats.hold_threads_max_ns = clock.ns(self.registry.longest_hold());
         stats.hold_roots_max_ns = clock.ns(self.roots.table().longest_hold());
         stats.hold_handles_max_ns = clock.ns(self.roots.handles().longest_hold());

@@ -74,7 +74,7 @@ impl<'h> HeapInspector<'h> {
     }
 
     fn window_pages(self) -> PageCount {
-        PageCount(self.state.space().window_bytes() / PAGE_SIZE)
+        PageCount(self.state.space().reservation_bytes() / PAGE_SIZE)
     }
 
     /// Whether the heap's tables, lists and bits agree.
@@ -140,8 +140,8 @@ impl<'h> HeapInspector<'h> {
             hold_types_max_ns: held(figures.hold_types),
             ..Stats::default()
         };
-        self.collector.tell(self.state.space(), &mut stats, self.ticks);
-        self.background.figures().tell(&mut stats);
+        self.collector.add_to_stats(self.state.space(), &mut stats, self.ticks);
+        self.background.figures().add_to_stats(&mut stats);
         stats
     }
 }

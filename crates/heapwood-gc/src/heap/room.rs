@@ -5,12 +5,12 @@
 
 use crate::error::HeapError;
 use crate::settings::options::Config;
-use heapwood_heap::{MAX_WINDOW, rounded_window};
+use heapwood_heap::{MAX_RESERVATION, rounded_reservation};
 use heapwood_os::process::usage::{address_space_limit, memory_limit, physical_memory, resident_memory};
 use heapwood_os::{KernelRef, OsError, Reservation};
 
 /// No heap has less address space, unless it must.
-const LEAST_WINDOW: usize = 4 << 30;
+const LEAST_RESERVATION: usize = 4 << 30;
 /// Of a group's memory so much is left to what else the process has, and to the heap's tables: one part in eight.
 const OTHERS: usize = 8;
 /// And the heap aims to stay one part in ten below.
@@ -58,11 +58,11 @@ impl Room {
 }
 
 /// The address space that a heap with these settings asks for.
-pub(crate) fn window(config: &Config) -> usize {
+pub(crate) fn reservation(config: &Config) -> usize {
     // Room for holes: a heap at its limit may be spread over twice as much address space.
     let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
     let memory = config.process_memory.map_or_else(usable_memory, |memory| memory as u64);
-    let usual = Config::usual_window(address_space_limit(), memory);
+    let usual = Config::usual_reservation(address_space_limit(), memory);
     config.address_space.unwrap_or_else(|| config.limit.map_or(usual, |limit| of_limit(limit).min(usual)))
 }
 
@@ -74,11 +74,11 @@ pub(crate) fn usable_memory() -> u64 {
 impl Config {
     /// The bytes of address space that a heap without a limit of its own asks for: by the address space the process may
     /// have (`ulimit -v`), if limited, and by the memory it can have.
-    pub fn usual_window(address_space: Option<u64>, memory: u64) -> usize {
-        let usual = (memory as usize).saturating_mul(2).clamp(LEAST_WINDOW, MAX_WINDOW);
+    pub fn usual_reservation(address_space: Option<u64>, memory: u64) -> usize {
+        let usual = (memory as usize).saturating_mul(2).clamp(LEAST_RESERVATION, MAX_RESERVATION);
         // Under `ulimit -v` the program needs address space, too.
         let wanted = address_space.map_or(usual, |most| usual.min(most as usize / 4));
-        rounded_window(wanted)
+        rounded_reservation(wanted)
     }
 }
 
@@ -96,12 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_follow_memory_and_ulimit() {
-        assert_eq!(Config::usual_window(None, 24 << 30), 64 << 30);
-        assert_eq!(Config::usual_window(None, 512 << 20), LEAST_WINDOW);
-        assert_eq!(Config::usual_window(None, u64::MAX), MAX_WINDOW);
-        assert_eq!(Config::usual_window(Some(1 << 30), 24 << 30), 256 << 20);
-        assert_eq!(Config::usual_window(Some(1 << 20), 24 << 30), heapwood_heap::MIN_WINDOW);
+    fn reservations_follow_memory_and_ulimit() {
+        assert_eq!(Config::usual_reservation(None, 24 << 30), 64 << 30);
+        assert_eq!(Config::usual_reservation(None, 512 << 20), LEAST_RESERVATION);
+        assert_eq!(Config::usual_reservation(None, u64::MAX), MAX_RESERVATION);
+        assert_eq!(Config::usual_reservation(Some(1 << 30), 24 << 30), 256 << 20);
+        assert_eq!(Config::usual_reservation(Some(1 << 20), 24 << 30), heapwood_heap::MIN_RESERVATION);
     }
 
     #[test]

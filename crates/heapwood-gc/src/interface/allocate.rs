@@ -200,9 +200,8 @@ impl Mutator {
         // These questions take locks: no signal may stop the thread while it holds one.
         let _no_preempt = self.record().no_preempt();
         let was_taken = || {
-            let handed_out = space.stats().allocated_in_cycle;
-            mine < MOST_COLLECTIONS
-                && pacer.was_used_up(space.most_bytes(), state.cycles().live(), handed_out)
+            let allocated = space.stats().allocated_in_cycle;
+            mine < MOST_COLLECTIONS && pacer.was_used_up(space.most_bytes(), state.cycles().live(), allocated)
         };
         let arenas = || {
             let arenas = space.arenas();
@@ -221,7 +220,7 @@ impl Mutator {
         match refused {
             SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
-            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::ReservationFull(e) => AllocError::ReservationFull(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),
             SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
         }

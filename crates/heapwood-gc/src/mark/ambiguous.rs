@@ -11,7 +11,7 @@ impl<M: Mode> Marker<'_, M> {
     /// The object that `word` points to or into, if it exists.
     #[inline]
     pub(super) fn resolve(&self, word: usize) -> Option<usize> {
-        if word.wrapping_sub(self.base) >= self.extent {
+        if word.wrapping_sub(self.base) >= self.committed_end {
             return None;
         }
         match self.space.find(Address::new(word)) {
@@ -28,13 +28,13 @@ impl<M: Mode> Marker<'_, M> {
     /// Scans the aligned words of `start..end`.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
         // Most words are dropped at once, so the loop keeps what the test needs in locals.
-        let (base, extent) = (self.base, self.extent);
+        let (base, committed_end) = (self.base, self.committed_end);
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
         while at < end {
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack. It may
             // hold anything; a volatile read of a word tolerates that.
             let word = unsafe { (at as *const usize).read_volatile() };
-            if word.wrapping_sub(base) < extent
+            if word.wrapping_sub(base) < committed_end
                 && let Some(object) = self.resolve(word)
             {
                 self.push(object);

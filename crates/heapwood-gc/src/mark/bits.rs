@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_two_have_marked_is_told_to_all_but_one() {
         let config = SpaceConfig {
-            window: 64 << 20,
+            reservation: 64 << 20,
             most: None,
             limit: None,
             huge_pages: false,

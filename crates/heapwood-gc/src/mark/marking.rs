@@ -37,13 +37,13 @@ pub(crate) struct Marking {
 
 impl Marking {
     /// For a heap with these options and this reservation.
-    pub(crate) fn new(kernel: KernelRef, config: &Config, window: usize) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, config: &Config, reservation: usize) -> Result<Self, OsError> {
         let edges = config.mark_stack.map(|edges| edges as usize);
         let most = Config::MOST_MARK_THREADS as usize;
         Ok(Marking {
             kernel,
-            stacks: MarkStacks::sized(kernel, edges, window)?,
-            rescan: RescanSet::new(kernel, window)?,
+            stacks: MarkStacks::sized(kernel, edges, reservation)?,
+            rescan: RescanSet::new(kernel, reservation)?,
             edges,
             markers: config.mark_threads.unwrap_or_else(|| cores::available().min(most)),
             always: config.mark_threads.is_some(),
@@ -63,8 +63,9 @@ impl Marking {
             self.workers = None;
         }
         if self.helpers > 0 && self.workers.is_none() {
-            let (kernel, edges, window) = (self.kernel, self.edges, space.window_bytes() / self.markers);
-            let stacks = || MarkStacks::sized(kernel, edges, window);
+            let (kernel, edges, reservation) =
+                (self.kernel, self.edges, space.reservation_bytes() / self.markers);
+            let stacks = || MarkStacks::sized(kernel, edges, reservation);
             self.workers = Some(Workers::start(kernel, self.markers - 1, stacks).ok());
         }
     }
@@ -138,6 +139,6 @@ impl Marking {
 }
 
 fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>) -> Graph<'h> {
-    rescan.commit(pause.space().extent());
+    rescan.commit(pause.space().committed_end());
     Graph { state: pause.state(), world: pause.world(), rescan }
 }

@@ -80,7 +80,7 @@ pub(super) struct Marker<'h, M> {
     pub(super) world: &'h Stopped<'h>,
     pub(super) marks: MarkSide,
     pub(super) base: usize,
-    pub(super) extent: usize,
+    pub(super) committed_end: usize,
     entries: *const PageEntry,
     pub(super) shapes: *const Shape,
     pub(super) stacks: &'h mut MarkStacks,
@@ -110,7 +110,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             world,
             marks: world.mark_side(M::Scope::KIND),
             base: space.base().get(),
-            extent: space.extent(),
+            committed_end: space.committed_end(),
             entries: space.page_entries(),
             shapes: space.layouts().shapes(),
             stacks,
@@ -128,7 +128,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     #[inline(always)]
     pub(super) fn entry(&self, addr: usize) -> PageEntry {
-        // SAFETY: edges lie inside the extent, whose entries are committed.
+        // SAFETY: edges lie below the committed end, whose entries are committed.
         unsafe { *self.entries.add((addr - self.base) / PAGE_SIZE) }
     }
 
@@ -152,7 +152,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         if self.entry(edge).is(ScanKind::Arena) {
             return false;
         }
-        // A marked address is an object, and is not marked again. SAFETY: edges lie inside the extent, whose bits are
+        // A marked address is an object, and is not marked again. SAFETY: edges lie below the committed end, whose bits are
         // committed.
         !unsafe { M::Bits::is_set(self.marks, edge) }
             && self.space.find(Address::new(edge)).is_none_or(|found| found.base.get() != edge)
@@ -161,7 +161,8 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// Adds the edge to the object at `addr`, if that is inside the heap; ignores null and foreign pointers.
     #[inline(always)]
     pub(super) fn push(&mut self, addr: usize) {
-        let is_edge = addr.wrapping_sub(self.base) < self.extent && !self.faults.fails(Fault::LoseMark);
+        let is_edge =
+            addr.wrapping_sub(self.base) < self.committed_end && !self.faults.fails(Fault::LoseMark);
         // Objects allocated since the snapshot are skipped: they have no allocation bit. No object loses its bit while
         // the marking lasts. A freed object may have gained its bit by the free if it was allocated since; an older one
         // was shaded.
@@ -273,7 +274,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     fn follow(&mut self) {
         // What each object needs lives in locals: the compiler cannot keep fields in registers across the stores to
         // mark bits and stack.
-        let (marks, base, extent) = (self.marks, self.marks.base(), self.extent);
+        let (marks, base, committed_end) = (self.marks, self.marks.base(), self.committed_end);
         let (entries, shapes, faults) = (self.entries, self.shapes, self.faults);
         let (mut edges, mut objects) =
             ([const { MaybeUninit::uninit() }; EDGES], [const { MaybeUninit::uninit() }; OBJECTS]);
@@ -349,7 +350,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     continue 'follow;
                 }
                 self.mode.scope().marked(edge);
-                // SAFETY: edges lie inside the extent, whose entries are committed.
+                // SAFETY: edges lie below the committed end, whose entries are committed.
                 let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
                 if entry.is(ScanKind::NoPointers) {
                     // Counted without a read of the object. SAFETY: the entry of a span holds the number of a
@@ -374,7 +375,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 unsafe {
                     let target = (word as *const usize).read();
                     top.write(target);
-                    let is_edge = target.wrapping_sub(base) < extent && !faults.fails(Fault::LoseMark);
+                    let is_edge = target.wrapping_sub(base) < committed_end && !faults.fails(Fault::LoseMark);
                     *top = top.add(is_edge as usize);
                 }
             };

@@ -21,14 +21,14 @@ pub(crate) struct RescanSet {
 
 impl RescanSet {
     /// An empty set for a reservation of N bytes.
-    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let bits = MappedArray::new(kernel, (window / PAGE_SIZE).div_ceil(WORD_PAGES))?;
+    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        let bits = MappedArray::new(kernel, (reservation / PAGE_SIZE).div_ceil(WORD_PAGES))?;
         Ok(RescanSet { bits, words: 0, beyond: AtomicBool::new(false), any: AtomicBool::new(false) })
     }
 
     /// Commits the bits for N bytes of heap, if the kernel grants them.
-    pub(crate) fn commit(&mut self, extent: usize) {
-        let words = (extent / PAGE_SIZE).div_ceil(WORD_PAGES);
+    pub(crate) fn commit(&mut self, committed_end: usize) {
+        let words = (committed_end / PAGE_SIZE).div_ceil(WORD_PAGES);
         if self.bits.commit(self.words..words).is_ok() {
             self.words = self.words.max(words);
         }

@@ -67,7 +67,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Follows a pointer from an arena. Most lead into the same arena, which is marked.
     fn push_from_arena(&mut self, value: usize) {
-        if value.wrapping_sub(self.base) >= self.extent {
+        if value.wrapping_sub(self.base) >= self.committed_end {
             return;
         }
         if !self.entry(value).is(ScanKind::Arena) {
@@ -329,7 +329,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // SAFETY: registered slots, handles and the slots of linked frames stay readable while they are roots.
                 // The program may write them with instructions of its own.
                 let value = unsafe { (slot as *const usize).read_volatile() };
-                let is_edge = value.wrapping_sub(self.base) < self.extent;
+                let is_edge = value.wrapping_sub(self.base) < self.committed_end;
                 if is_edge && !self.faults.fails(Fault::MissRoot) {
                     self.push(value);
                 }

@@ -29,11 +29,11 @@ pub(crate) struct MarkSession {
 impl MarkSession {
     /// Allocates the stacks and the list of objects that mutators shade, with N entries each if the option is set.
     pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
-        let window = state.space().window_bytes();
+        let reservation = state.space().reservation_bytes();
         state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
         Ok(MarkSession {
-            stacks: MarkStacks::sized(kernel, edges, window)?,
-            rescan: RescanSet::new(kernel, window)?,
+            stacks: MarkStacks::sized(kernel, edges, reservation)?,
+            rescan: RescanSet::new(kernel, reservation)?,
             totals: MarkTotals::default(),
         })
     }
@@ -64,7 +64,7 @@ impl MarkSession {
         (state, world): (&State, &Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
     ) -> R {
-        self.rescan.commit(state.space().extent());
+        self.rescan.commit(state.space().committed_end());
         let graph = Graph { state, world, rescan: &self.rescan };
         let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);

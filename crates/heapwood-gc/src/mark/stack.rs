@@ -10,7 +10,7 @@ const USUAL_EDGES: usize = 1 << 24;
 /// The least capacity, where address space is short.
 const LEAST_EDGES: usize = 1 << 14;
 /// One edge of capacity for each N bytes of the reservation, so a stack takes an eighth of it.
-const WINDOW_BYTES_AN_EDGE: usize = 64;
+const RESERVATION_BYTES_AN_EDGE: usize = 64;
 /// Bytes committed from the beginning.
 const FIRST_BYTES: usize = 64 << 10;
 const RANGES: usize = 1 << 12;
@@ -175,14 +175,18 @@ impl MarkStacks {
     }
 
     /// Stacks for N edges, or of the usual size for a reservation of N bytes.
-    pub(crate) fn sized(kernel: KernelRef, edges: Option<usize>, window: usize) -> Result<Self, OsError> {
-        edges.map_or_else(|| Self::usual(kernel, window), |edges| Self::new(kernel, edges))
+    pub(crate) fn sized(
+        kernel: KernelRef,
+        edges: Option<usize>,
+        reservation: usize,
+    ) -> Result<Self, OsError> {
+        edges.map_or_else(|| Self::usual(kernel, reservation), |edges| Self::new(kernel, edges))
     }
 
     /// Stacks of the usual size for a reservation of N bytes, or smaller ones where the kernel grants less address
     /// space.
-    fn usual(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let mut edges = (window / WINDOW_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);
+    fn usual(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        let mut edges = (reservation / RESERVATION_BYTES_AN_EDGE).clamp(LEAST_EDGES, USUAL_EDGES);
         loop {
             match Self::new(kernel, edges) {
                 Err(_) if edges > LEAST_EDGES => edges /= 4,
@@ -271,8 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn stacks_are_as_large_as_the_window_may_need() {
-        let edges = |window| MarkStacks::usual(&heapwood_os::SYSTEM, window).unwrap().edges.memory.len();
+    fn stacks_are_as_large_as_the_reservation_may_need() {
+        let edges =
+            |reservation| MarkStacks::usual(&heapwood_os::SYSTEM, reservation).unwrap().edges.memory.len();
         assert_eq!(edges(64 << 20), 1 << 20);
         assert_eq!(edges(64 << 30), USUAL_EDGES);
         assert_eq!(edges(0), LEAST_EDGES);

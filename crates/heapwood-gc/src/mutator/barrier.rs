@@ -164,7 +164,7 @@ impl<'m> WriteBarrier<'m> {
     /// attached.
     pub(crate) fn begin_cycle(self) {
         let state = self.0.shared();
-        self.0.stores.begin_cycle(state.space().ages(), state.remembered().most_stores());
+        self.0.stores.begin_cycle(state.space().young_pages(), state.remembered().most_stores());
         self.0.barrier.store(state.barrier(), Ordering::Relaxed);
     }
 

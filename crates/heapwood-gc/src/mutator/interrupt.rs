@@ -4,7 +4,7 @@
 //! other: heaps that stop by polls wait for a poll.
 //!
 //! A cell that the thread was about to take is still its own when it goes on: its allocation buffers keep their runs
-//! (`heapwood_heap::Owner::keeping_runs`), and the collector scans what it had written there (`for_each_cell_in_hand`).
+//! (`heapwood_heap::Owner::keeping_runs`), and the collector scans what it had written there (`for_each_cell_at_cursor`).
 //! No request is lost: it is a word that the thread reads whenever it leaves a no-preempt region or enters a heap; the
 //! signal only makes it look. Nor is a resume: it is a word, too, on which the handler sleeps.
 //!

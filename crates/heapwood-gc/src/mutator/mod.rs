@@ -99,10 +99,10 @@ pub const BARRIER_OFFSET: usize = offset_of!(Mutator, barrier);
 /// Offset of the frame list.
 pub const FRAMES_OFFSET: usize = offset_of!(Mutator, frames);
 /// Offset of the first allocation buffer.
-pub const BUMPS_OFFSET: usize = offset_of!(Mutator, buffers);
+pub const BUFFERS_OFFSET: usize = offset_of!(Mutator, buffers);
 
 #[cfg(not(loom))]
-const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUMPS_OFFSET == 64);
+const _: () = assert!(POLL_OFFSET == 0 && BARRIER_OFFSET == 4 && FRAMES_OFFSET == 8 && BUFFERS_OFFSET == 64);
 
 impl Mutator {
     /// A mutator in memory of its own, without a thread. Writing it as a whole would touch every page of its buffers.
@@ -140,7 +140,8 @@ impl Mutator {
             (&raw mut (*place).barrier).write(AtomicU32::new(0));
             (&raw mut (*place).frames).write(Frames::new());
             (&raw mut (*place).thread).write(MutatorThread::here(stack, record));
-            (&raw mut (*place).stores).write(RecordedStores::new((*place).heap.as_ref().space().ages()));
+            (&raw mut (*place).stores)
+                .write(RecordedStores::new((*place).heap.as_ref().space().young_pages()));
             (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
         }
@@ -153,7 +154,7 @@ impl Mutator {
         self.frames.clear();
         self.record().quit(self);
         // Wakes a thread that waits for it to leave, or for memory that it had cached.
-        self.shared().wakeup().tell(|| true);
+        self.shared().wakeup().mutator_left(|| true);
     }
 
     /// Whether it is the calling thread's.

@@ -72,7 +72,7 @@ impl Mutator {
             let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(self.thread.stack()), how));
             let _back = Back { record, left };
             if how == ThreadState::InNative {
-                record.iter().for_each(|m| m.shared().wakeup().tell(|| holds));
+                record.iter().for_each(|m| m.shared().wakeup().mutator_left(|| holds));
             }
             Ok(f())
         })

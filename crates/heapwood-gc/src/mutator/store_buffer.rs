@@ -18,17 +18,17 @@ const LONG: u64 = 4;
 pub(super) struct RecordedStores {
     buffer: StoreBuffer,
     /// The table of young pages in this cycle.
-    ages: Cell<YoungPagesView>,
+    young_pages: Cell<YoungPagesView>,
 }
 
 impl RecordedStores {
-    pub(super) const fn new(ages: YoungPagesView) -> Self {
-        RecordedStores { buffer: StoreBuffer::new(), ages: Cell::new(ages) }
+    pub(super) const fn new(young_pages: YoungPagesView) -> Self {
+        RecordedStores { buffer: StoreBuffer::new(), young_pages: Cell::new(young_pages) }
     }
 
     /// A cycle begins, with this table and this limit of stores.
-    pub(super) fn begin_cycle(&self, ages: YoungPagesView, most: u64) {
-        self.ages.set(ages);
+    pub(super) fn begin_cycle(&self, young_pages: YoungPagesView, most: u64) {
+        self.young_pages.set(young_pages);
         self.buffer.allow(most);
     }
 
@@ -41,10 +41,10 @@ impl RecordedStores {
     /// Whether stores into a slot may have to be remembered: it lies in the heap, on a page that is not wholly young.
     #[inline(always)]
     pub(super) fn is_remembered(&self, space: &Space, slot: usize) -> bool {
-        let (ages, extent) = (self.ages.get(), space.extent());
-        let offset = ages.offset(slot);
-        // SAFETY: the slot lies below the extent, and the view is of this cycle.
-        offset < extent && !unsafe { ages.is_young_page(offset) }
+        let (young_pages, committed_end) = (self.young_pages.get(), space.committed_end());
+        let offset = young_pages.offset(slot);
+        // SAFETY: the slot lies below the committed_end, and the view is of this cycle.
+        offset < committed_end && !unsafe { young_pages.is_young_page(offset) }
     }
 
     /// Whether a store of `value` into a slot may have to be remembered; most stores need only this test.
@@ -56,25 +56,25 @@ impl RecordedStores {
         slot: usize,
         value: usize,
     ) -> bool {
-        let ages = self.ages.get();
-        let extent = space.extent();
-        let (at, target) = (ages.offset(slot), ages.offset(value));
-        // SAFETY: the offsets are below the extent where they are used, an object's by the contract of the callers; the
+        let young_pages = self.young_pages.get();
+        let committed_end = space.committed_end();
+        let (at, target) = (young_pages.offset(slot), young_pages.offset(value));
+        // SAFETY: the offsets are below the committed_end where they are used, an object's by the contract of the callers; the
         // view is of this cycle.
         unsafe {
-            if at >= extent || ages.is_young_page(at) {
+            if at >= committed_end || young_pages.is_young_page(at) {
                 return false;
             }
             self.buffer.count_long();
             // To a trace function a word outside the heap may mean an object. Young collections scan new arenas, and
             // those with new objects, in any case.
             let is_known = || {
-                (target >= extent || ages.is_old(target) || ages.is_in_arena(target))
+                (target >= committed_end || young_pages.is_old(target) || young_pages.is_in_arena(target))
                     && !space.layouts().has_trace_functions()
             };
             let is_new = || {
-                let is_new = |object: ObjectRef| !ages.is_old(ages.offset(object.get()));
-                !ages.is_in_arena(at) && object.is_some_and(is_new)
+                let is_new = |object: ObjectRef| !young_pages.is_old(young_pages.offset(object.get()));
+                !young_pages.is_in_arena(at) && object.is_some_and(is_new)
             };
             !(value == 0 || is_known() || is_new() || self.buffer.has_slot(slot))
         }

@@ -5,7 +5,7 @@
 use crate::error::ArenaError;
 use crate::lock_order::ARENA_LOG;
 use core::fmt;
-use heapwood_os::diagnose::backtrace::{Callers, Place, callers};
+use heapwood_os::diagnose::backtrace::{Callers, CodeLocation, callers};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
@@ -39,8 +39,8 @@ impl fmt::Display for CallerList {
         match known.next() {
             None => f.write_str("an unknown place"),
             Some(&first) => {
-                write!(f, "{}", Place::of(first))?;
-                known.try_for_each(|&address| write!(f, " < {}", Place::of(address)))
+                write!(f, "{}", CodeLocation::of(first))?;
+                known.try_for_each(|&address| write!(f, " < {}", CodeLocation::of(address)))
             }
         }
     }
@@ -92,31 +92,31 @@ impl ArenaLog {
         write_line(format_args!(
             "heapwood: verify: arena {arena} was not closed before its thread left the heap: it is the collector's now. It was opened by"
         ));
-        self.tell(arena, |entry| entry.opened);
+        self.write_callers(arena, |entry| entry.opened);
     }
 
     /// Reports an arena that was not used, for this reason.
     pub(crate) fn refused(&self, why: ArenaError) {
         write_line(format_args!("heapwood: verify: {why}"));
         match why {
-            ArenaError::Closed { arena } => self.tell_of(arena),
+            ArenaError::Closed { arena } => self.report_end(arena),
             ArenaError::Left { arena } | ArenaError::OtherThread { arena } => {
                 write_line(format_args!("heapwood: verify: it was opened by"));
-                self.tell(arena, |entry| entry.opened);
+                self.write_callers(arena, |entry| entry.opened);
             }
             ArenaError::NoArena { .. } => {}
         }
     }
 
     /// Reports where an arena was opened and closed.
-    pub(crate) fn tell_of(&self, arena: u64) {
+    pub(crate) fn report_end(&self, arena: u64) {
         write_line(format_args!("heapwood: verify: the arena was closed or emptied by"));
-        self.tell(arena, |entry| entry.closed);
+        self.write_callers(arena, |entry| entry.closed);
         write_line(format_args!("heapwood: verify: and opened by"));
-        self.tell(arena, |entry| entry.opened);
+        self.write_callers(arena, |entry| entry.opened);
     }
 
-    fn tell(&self, arena: u64, of: impl FnOnce(&ArenaRecord) -> Callers) {
+    fn write_callers(&self, arena: u64, of: impl FnOnce(&ArenaRecord) -> Callers) {
         // SAFETY: all entries are committed; a concurrent write does no harm (invariant).
         let entry = unsafe { self.entries.at(arena as usize % ENTRIES).read_volatile() };
         match entry.arena == arena {

@@ -68,11 +68,11 @@ impl Totals {
                 std::thread::yield_now();
             }
         }
-        self.tell();
+        self.report();
     }
 
     /// Reports the totals on the first call.
-    fn tell(&self) {
+    fn report(&self) {
         let reclaim = self.reclaim.swap(null_mut(), Ordering::AcqRel);
         // SAFETY: it exists until the heap has ended (contract of `report_at_exit`), and the heap waits for a report at
         // exit.
@@ -96,7 +96,7 @@ extern "C" fn report_all() {
             continue;
         }
         // SAFETY: a heap on the list exists, and the mark keeps it there.
-        unsafe { &*totals }.tell();
+        unsafe { &*totals }.report();
         entry.store(null_mut(), Ordering::Release);
     }
 }

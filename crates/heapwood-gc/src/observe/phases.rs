@@ -98,7 +98,7 @@ impl Phases {
     }
 
     /// Adds them to the statistics.
-    pub(crate) fn tell(&self, stats: &mut Stats) {
+    pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
         let total = self.total();
         stats.phase_prep_ns = self.prep.wall;
         stats.phase_prep_cpu_ns = self.prep.cpu;

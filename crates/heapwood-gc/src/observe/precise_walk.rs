@@ -20,7 +20,7 @@ pub(super) struct PreciseWalk {
 
 impl PreciseWalk {
     pub(super) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
-        let granules = space.window_bytes() / GRANULE;
+        let granules = space.reservation_bytes() / GRANULE;
         Ok(PreciseWalk {
             seen: MappedArray::new(kernel, granules.div_ceil(BITS))?,
             waiting: MappedArray::new(kernel, granules)?,
@@ -39,7 +39,7 @@ impl PreciseWalk {
         roots: impl FnOnce(&mut dyn FnMut(usize)),
         mut slot: impl FnMut(usize, (usize, usize), usize),
     ) -> Result<(), OsError> {
-        let granules = space.extent() / GRANULE;
+        let granules = space.committed_end() / GRANULE;
         let (words, mut len) = (granules.div_ceil(BITS), 0);
         self.seen.commit(0..words)?;
         self.waiting.commit(0..granules)?;
@@ -51,7 +51,7 @@ impl PreciseWalk {
                 return;
             };
             let granule = (object - space.base().get()) / GRANULE;
-            // SAFETY: both tables are committed up to the heap's extent, and only this thread uses them; no more
+            // SAFETY: both tables are committed up to the heap's committed end, and only this thread uses them; no more
             // objects wait than there are granules, because each waits once.
             unsafe {
                 let word = self.seen.at(granule / BITS);

@@ -69,7 +69,7 @@ impl Record {
     }
 
     /// Adds it to the statistics.
-    pub(crate) fn tell(&self, stats: &mut Stats) {
+    pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
         stats.live_objects = self.live_objects;
         stats.collect_cpu_ns = self.collect_cpu_ns;
         stats.pause_p50_ns = self.pauses.quantile(0.5);

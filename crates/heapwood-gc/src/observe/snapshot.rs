@@ -40,7 +40,7 @@ impl PageSnapshots {
 
     /// Keeps snapshots from now on; none if the kernel gives no addresses for them.
     pub(crate) fn keep(&self, kernel: KernelRef, space: &Space) {
-        let make = || PageBits::new(kernel, space.window_bytes());
+        let make = || PageBits::new(kernel, space.reservation_bytes());
         let make =
             || Ok::<_, OsError>(KeptSnapshots { peak: (0, make()?), collected: (0, make()?), next: make()? });
         let mut kept = self.kept.lock();
@@ -83,16 +83,20 @@ impl PageSnapshots {
     }
 
     /// The snapshot with most pages in use.
-    pub(crate) fn peak(&self, window: PageCount) -> Option<Snapshot> {
-        self.read(window, |kept| &kept.peak)
+    pub(crate) fn peak(&self, reservation: PageCount) -> Option<Snapshot> {
+        self.read(reservation, |kept| &kept.peak)
     }
 
     /// The snapshot after the collection that freed most.
-    pub(crate) fn collected(&self, window: PageCount) -> Option<Snapshot> {
-        self.read(window, |kept| &kept.collected)
+    pub(crate) fn collected(&self, reservation: PageCount) -> Option<Snapshot> {
+        self.read(reservation, |kept| &kept.collected)
     }
 
-    fn read(&self, window: PageCount, which: fn(&KeptSnapshots) -> &(usize, PageBits)) -> Option<Snapshot> {
+    fn read(
+        &self,
+        reservation: PageCount,
+        which: fn(&KeptSnapshots) -> &(usize, PageBits),
+    ) -> Option<Snapshot> {
         // Allocates memory without the lock, which a collection may want.
         let mut words = Vec::new();
         loop {
@@ -105,7 +109,7 @@ impl PageSnapshots {
                 words.extend_from_slice(bits.words());
                 let chunk_words = bits.chunk_words;
                 drop(kept);
-                return Some(snapshot(window, &words, chunk_words));
+                return Some(snapshot(reservation, &words, chunk_words));
             }
             let needed = bits.used;
             drop(kept);
@@ -115,7 +119,7 @@ impl PageSnapshots {
 }
 
 /// The snapshot with these words.
-fn snapshot(window: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapshot {
+fn snapshot(reservation: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapshot {
     let chunks = words.chunks(chunk_words).enumerate();
     let exists = |words: &[[u64; 2]]| words.iter().any(|[in_use, scavenged]| in_use & scavenged != u64::MAX);
     let chunk = |(chunk, words): (usize, &[[u64; 2]])| ChunkSnapshot {
@@ -123,7 +127,7 @@ fn snapshot(window: PageCount, words: &[[u64; 2]], chunk_words: usize) -> Snapsh
         in_use: words.iter().map(|word| word[0]).collect(),
         scavenged: words.iter().map(|word| word[1]).collect(),
     };
-    Snapshot { window, chunks: chunks.filter(|(_, words)| exists(words)).map(chunk).collect() }
+    Snapshot { reservation, chunks: chunks.filter(|(_, words)| exists(words)).map(chunk).collect() }
 }
 
 /// The pages at one moment. Each word has two bits for each page: in use, and free but scavenged; both say that the
@@ -140,8 +144,8 @@ struct PageBits {
 
 impl PageBits {
     /// Bits of no pages, for a reservation of N bytes.
-    fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let memory = MappedArray::new(kernel, window / PAGE_SIZE / WORD_PAGES)?;
+    fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        let memory = MappedArray::new(kernel, reservation / PAGE_SIZE / WORD_PAGES)?;
         Ok(PageBits { memory, committed: 0, used: 0, chunk_words: 1 })
     }
 
@@ -158,7 +162,7 @@ impl PageBits {
     /// Takes the pages as they are now; false if the kernel gives no memory for all.
     fn take(&mut self, space: &Space) -> bool {
         self.used = 0;
-        let mut complete = self.commit(space.extent() / PAGE_SIZE / WORD_PAGES);
+        let mut complete = self.commit(space.committed_end() / PAGE_SIZE / WORD_PAGES);
         space.memory().for_each_chunk(|chunk, in_use, scavenged| {
             let (from, start) = (self.used, chunk.0 * in_use.len());
             complete = complete && self.commit(start + in_use.len());
@@ -204,9 +208,9 @@ mod tests {
 
     #[test]
     fn bits_hold_what_a_snapshot_does_and_have_pages_freed_as_it_has() {
-        let window = 1 << 30;
+        let reservation = 1 << 30;
         let config = SpaceConfig {
-            window,
+            reservation,
             most: None,
             limit: None,
             huge_pages: false,
@@ -215,8 +219,9 @@ mod tests {
             single_cells: false,
         };
         let space = Space::new(&SYSTEM, config).unwrap();
-        let mut bits = PageBits::new(&SYSTEM, window).unwrap();
-        let now = |bits: &PageBits| snapshot(PageCount(window / PAGE_SIZE), bits.words(), bits.chunk_words);
+        let mut bits = PageBits::new(&SYSTEM, reservation).unwrap();
+        let now =
+            |bits: &PageBits| snapshot(PageCount(reservation / PAGE_SIZE), bits.words(), bits.chunk_words);
         for bytes in [16 << 10, 9 << 20, 40 << 20, 100 << 10] {
             let shape = heapwood_heap::ShapeId::no_pointers(None);
             space.take_large(shape, bytes, false).unwrap().finish();

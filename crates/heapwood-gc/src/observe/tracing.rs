@@ -106,7 +106,7 @@ impl Tracing {
     }
 
     /// Adds the phases to the statistics.
-    pub(crate) fn tell(&self, space: &Space, stats: &mut Stats) {
-        self.phases(space).tell(stats);
+    pub(crate) fn add_to_stats(&self, space: &Space, stats: &mut Stats) {
+        self.phases(space).add_to_stats(stats);
     }
 }

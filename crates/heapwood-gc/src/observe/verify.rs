@@ -46,7 +46,7 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(Verify {
-            copy: MappedArray::new(kernel, space.window_bytes() / WORD)?,
+            copy: MappedArray::new(kernel, space.reservation_bytes() / WORD)?,
             walk: PreciseWalk::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
@@ -66,9 +66,9 @@ impl Verify {
 
     /// Makes room for the heap as it is now; one thread collects.
     fn commit(&self, space: &Space) {
-        let extent = space.extent();
-        let committed = self.committed.swap(extent, Ordering::Relaxed);
-        if let Err(e) = self.copy.commit(committed / WORD..extent / WORD) {
+        let committed_end = space.committed_end();
+        let committed = self.committed.swap(committed_end, Ordering::Relaxed);
+        if let Err(e) = self.copy.commit(committed / WORD..committed_end / WORD) {
             no_memory(e);
         }
     }
@@ -102,7 +102,7 @@ impl Verify {
                 if !(frees || promised && Wrong::is_in_arena(space, now)) {
                     check_slot(space, slot, (object, bytes), now);
                 }
-                // SAFETY: the copy is committed up to the extent.
+                // SAFETY: the copy is committed up to the committed end.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
                 // A slot that led nowhere before and now hides nothing, and collections scan root words no matter which
                 // thread writes them.
@@ -137,10 +137,10 @@ impl Verify {
                 .contains(Address::new(addr))
                 .then(|| space.arenas().marked_as(Address::new(addr)))
                 .flatten();
-            let is_given_up =
-                || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_given_up);
+            let is_abandoned =
+                || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_abandoned);
             marked_as.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
-                && !is_given_up()
+                && !is_abandoned()
         };
         for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {
@@ -178,7 +178,7 @@ impl Verify {
                         }
                     });
                 }
-                // SAFETY: the copy is committed up to the extent; the object is not written while stopped.
+                // SAFETY: the copy is committed up to the committed end; the object is not written while stopped.
                 unsafe {
                     let copy = self.copy.at((object - space.base().get()) / WORD);
                     copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);

@@ -90,10 +90,10 @@ impl GoalPacer {
 
     /// Whether half of what the last collection left has been handed out since, and that was not little; of a heap that may
     /// have `most` bytes without a limit.
-    pub(crate) fn was_used_up(&self, most: usize, live: usize, handed_out: usize) -> bool {
+    pub(crate) fn was_used_up(&self, most: usize, live: usize, allocated: usize) -> bool {
         let most = self.limit.unwrap_or(most);
         let left = most.saturating_sub(live);
-        left > most / 8 && handed_out >= left / 2
+        left > most / 8 && allocated >= left / 2
     }
 }
 

@@ -84,7 +84,7 @@ impl Forks for Heap {
             "heapwood: verify: {address:#x} is used, which was a value of arena {arena}: the arena has been closed or emptied"
         ));
         if let Some(log) = self.arena_log() {
-            log.tell_of(arena);
+            log.report_end(arena);
         }
         true
     }
@@ -135,7 +135,7 @@ impl Forks for Heap {
         unsafe { collector.free_in_child(was_stopped) };
         state.fork_gate().forget();
         state.marking_threads().forget_markers();
-        self.space().go_on_after_fork();
+        self.space().resume_after_fork();
         // Other threads' unreported stores are lost.
         state.remembered().overflow();
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));

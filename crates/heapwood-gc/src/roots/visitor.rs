@@ -133,7 +133,7 @@ impl LockedRoots<'_> {
                 ArenaWords::Values(words) => f(Source::Arena, words),
             });
             if let Some(cells) = cells {
-                cells.for_each_cell_in_hand(|words| f(Source::Cell, words));
+                cells.for_each_cell_at_cursor(|words| f(Source::Cell, words));
             }
         }
     }

@@ -15,7 +15,7 @@ pub use stop::Stop;
 
 use crate::error::{HeapError, OptionError};
 use core::ops::RangeInclusive;
-use heapwood_heap::{MAX_WINDOW, MIN_WINDOW};
+use heapwood_heap::{MAX_RESERVATION, MIN_RESERVATION};
 use heapwood_layout::MAX_MASK_WORDS;
 use heapwood_os::threads::signal;
 
@@ -39,7 +39,7 @@ macro_rules! options_list {
 
             /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but
             /// `ulimit -v` counts it.
-            address_space: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
+            address_space: Option<usize> = None, Bytes MIN_RESERVATION as u64..=MAX_RESERVATION as u64, Everyone,
                 "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
                  `ulimit -v` at most, and less if the kernel refuses";
 
@@ -385,7 +385,7 @@ mod tests {
         for config in [
             Config::default().percent(Config::MAX_PERCENT + 1),
             Config::default().limit(Config::MIN_LIMIT - 1),
-            Config::default().address_space(MAX_WINDOW + 1),
+            Config::default().address_space(MAX_RESERVATION + 1),
             Config::default().mask_words(257),
             Config::default().mark_stack(0),
             Config::default().process_memory(1),

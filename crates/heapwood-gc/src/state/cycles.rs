@@ -44,14 +44,14 @@ impl Cycles {
         self.full_collections.load(Ordering::Acquire)
     }
 
-    /// Counts a collection that ends; `handed_out` bytes were allocated since the one before.
-    pub(crate) fn count_collection(&self, kind: Collection, handed_out: usize) {
+    /// Counts a collection that ends; `allocated` bytes were allocated since the one before.
+    pub(crate) fn count_collection(&self, kind: Collection, allocated: usize) {
         match kind {
             Collection::Full => {
                 self.since_full.store(0, Ordering::Relaxed);
                 self.full_collections.fetch_add(1, Ordering::Release);
             }
-            Collection::Young => _ = self.since_full.fetch_add(handed_out, Ordering::Relaxed),
+            Collection::Young => _ = self.since_full.fetch_add(allocated, Ordering::Relaxed),
         }
         self.collections.fetch_add(1, Ordering::Release);
     }

@@ -14,7 +14,7 @@ use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 const WORDS: usize = 512;
 /// The most chunks (16 MiB); one for each N bytes of the reservation, if that is less.
 const MOST: usize = 4096;
-const WINDOW_BYTES_A_CHUNK: usize = 4 << 20;
+const RESERVATION_BYTES_A_CHUNK: usize = 4 << 20;
 /// Chunks that stay in memory between collections.
 const KEEP: usize = 64;
 
@@ -65,8 +65,8 @@ pub(crate) struct RememberedSet {
 
 impl RememberedSet {
     /// An empty set for a heap with a reservation of N bytes.
-    pub(crate) fn new(kernel: KernelRef, window: usize) -> Result<Self, OsError> {
-        let most = (window / WINDOW_BYTES_A_CHUNK).clamp(KEEP, MOST);
+    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        let most = (reservation / RESERVATION_BYTES_A_CHUNK).clamp(KEEP, MOST);
         Ok(RememberedSet {
             chunks: MappedArray::new(kernel, most)?,
             used: Lock::new((0, 0)),

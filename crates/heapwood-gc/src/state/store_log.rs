@@ -19,7 +19,7 @@ pub(crate) struct StoreLog {
 impl StoreLog {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(StoreLog {
-            bits: MappedArray::new(kernel, space.window_bytes() / WORD / 64)?,
+            bits: MappedArray::new(kernel, space.reservation_bytes() / WORD / 64)?,
             committed: Lock::new(0),
         })
     }
@@ -31,20 +31,20 @@ impl StoreLog {
 
     fn commit(&self, space: &Space) {
         // Read once: another thread may make the heap grow meanwhile.
-        let extent = space.extent();
+        let committed_end = space.committed_end();
         let mut committed = self.committed.lock();
-        if extent <= *committed {
+        if committed_end <= *committed {
             return;
         }
-        if let Err(e) = self.bits.commit(*committed / WORD / 64..extent / WORD / 64) {
+        if let Err(e) = self.bits.commit(*committed / WORD / 64..committed_end / WORD / 64) {
             corrupt(format_args!("no memory for the tables of verify mode: {e}"));
         }
-        *committed = extent;
+        *committed = committed_end;
     }
 
     /// The word with the bit of the `index`th word of the heap, and the bit.
     fn bit(&self, index: usize) -> (&AtomicU64, u64) {
-        // SAFETY: callers have committed the bits up to the heap's extent.
+        // SAFETY: callers have committed the bits up to the heap's committed end.
         (unsafe { &*self.bits.at(index / 64) }, 1 << (index % 64))
     }
 
@@ -90,8 +90,8 @@ impl StoreLog {
 
     /// Forgets all stores; the world is stopped.
     pub(crate) fn clear(&self, space: &Space) {
-        // SAFETY: the bits are committed up to the extent, and an empty log needs no contents.
-        if let Err(e) = unsafe { self.bits.shrink(0, space.extent() / WORD / 64) } {
+        // SAFETY: the bits are committed up to the committed end, and an empty log needs no contents.
+        if let Err(e) = unsafe { self.bits.shrink(0, space.committed_end() / WORD / 64) } {
             corrupt(format_args!("clearing the table of verify mode: {e}"));
         }
     }

@@ -34,7 +34,7 @@ pub(crate) enum WakeOn {
 pub(crate) struct Wakeup {
     word: AtomicU32,
     /// A [`WakeOn`]. The first mutator that wakes the thread resets it.
-    tells: AtomicU32,
+    wake_on: AtomicU32,
     /// Not 0 while the thread sleeps for no longer than a [`NAP`].
     naps: AtomicU32,
     /// Not 0 while the thread returns free memory of arenas now and then.
@@ -62,12 +62,12 @@ impl Wakeup {
     /// sequentially consistent fence since. `holds` tells whether it has cached memory; it is called only if that
     /// matters.
     #[inline]
-    pub(crate) fn tell(&self, holds: impl FnOnce() -> bool) {
-        let tells = self.tells.load(Ordering::Relaxed);
-        if tells == WakeOn::Nobody as u32 || tells == WakeOn::Holders as u32 && !holds() {
+    pub(crate) fn mutator_left(&self, holds: impl FnOnce() -> bool) {
+        let wake_on = self.wake_on.load(Ordering::Relaxed);
+        if wake_on == WakeOn::Nobody as u32 || wake_on == WakeOn::Holders as u32 && !holds() {
             return;
         }
-        if self.tells.swap(WakeOn::Nobody as u32, Ordering::Relaxed) != WakeOn::Nobody as u32 {
+        if self.wake_on.swap(WakeOn::Nobody as u32, Ordering::Relaxed) != WakeOn::Nobody as u32 {
             self.notify();
         }
     }
@@ -90,8 +90,8 @@ impl Wakeup {
     }
 
     /// Sets the mutators that wake the thread; the first that does resets it.
-    pub(crate) fn ask(&self, tells: WakeOn) {
-        self.tells.store(tells as u32, Ordering::Relaxed);
+    pub(crate) fn set_wake_on(&self, wake_on: WakeOn) {
+        self.wake_on.store(wake_on as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 

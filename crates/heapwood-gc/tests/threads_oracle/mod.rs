@@ -77,7 +77,7 @@ impl World {
         let kinds = Kinds::new(&heap, &mutator, &mut Rng::new(seed));
         let exchange = Exchange::new(&heap, &mutator);
         drop(mutator);
-        let granules = Granules::new(heap.space().base().get(), heap.space().window_bytes());
+        let granules = Granules::new(heap.space().base().get(), heap.space().reservation_bytes());
         assert!(exchange.objects().all(|(at, bytes, _)| granules.claim(at, bytes)));
         // SAFETY: the heap is in a box, and is dropped after this.
         let disturber = settings.disturbed().then(|| unsafe { Disturber::new(&heap) });

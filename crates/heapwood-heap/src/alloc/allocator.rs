@@ -133,7 +133,7 @@ impl Allocator {
         }
         let (demand, cycle) = (self.sweeper.demand(), self.sweeper.heap().marks().full_cycle());
         if !demand.has_begun(id, cycle) {
-            // Updating the lists also tells the demand whether the layout has spans.
+            // Updating the lists also updates the demand of the layout.
             self.sweeper.begin_demand(id);
         }
         if self.always_shared.load(Ordering::Relaxed) {

@@ -74,7 +74,7 @@ impl CachedSpans {
         self.demand.set(self.demand.get().saturating_add(pages.0 as u16));
     }
 
-    /// Halves the demand if it `ages`, but never to zero; returns the demand.
+    /// Halves the demand if `ages`, but never to zero; returns the demand.
     pub(super) fn age_demand(&self, ages: bool) -> PageCount {
         if ages {
             self.demand.set(self.demand.get().div_ceil(2));

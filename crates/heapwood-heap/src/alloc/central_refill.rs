@@ -22,7 +22,7 @@ use heapwood_pages::PageCount;
 
 /// The spans that a shape is expected to need.
 #[derive(Clone, Copy)]
-struct Expected {
+struct ExpectedDemand {
     id: ShapeId,
     spans: u32,
 }
@@ -95,13 +95,13 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Measures the unused part of all buffers' spans, and ages demand.
+    /// Measures the unused part of all buffers' spans, and halves large demand.
     fn measure_buffers(&self) {
         let cache = self.cache();
-        let (ages, mut demand) = (refill::ages(cache.demand()), 0);
+        let (decays, mut demand) = (refill::decays(cache.demand()), 0);
         cache.for_each_active(|id| {
             self.measure_buffer(id);
-            demand += cache.cached(id).age_demand(ages).0;
+            demand += cache.cached(id).age_demand(decays).0;
         });
         cache.set_demand(PageCount(demand));
     }
@@ -130,7 +130,7 @@ impl Owner<'_> {
         request: ShapeId,
         forecast: Forecast,
         bytes: usize,
-    ) -> [Option<Expected>; MOST_OTHERS] {
+    ) -> [Option<ExpectedDemand>; MOST_OTHERS] {
         let (mut expected, mut len) = ([None; MOST_OTHERS], 0);
         let mut room = forecast.room.saturating_sub(bytes);
         self.cache().for_each_active(|id| {
@@ -144,7 +144,7 @@ impl Owner<'_> {
             let spans = cached.expected(forecast, buffer.left(), span_bytes).min(cached.last_batch());
             let spans = spans.min((room / span_bytes) as u32);
             if spans != 0 {
-                expected[len] = Some(Expected { id, spans });
+                expected[len] = Some(ExpectedDemand { id, spans });
                 (room, len) = (room - spans as usize * span_bytes, len + 1);
             }
         });
@@ -166,11 +166,11 @@ impl Owner<'_> {
     fn take_for_others<'m>(
         &'m self,
         central: &mut Central,
-        expected: [Option<Expected>; MOST_OTHERS],
+        expected: [Option<ExpectedDemand>; MOST_OTHERS],
     ) -> [Option<(RefillRequest<'m>, RefillResult)>; MOST_OTHERS] {
         expected.iter().flatten().for_each(|expected| self.sweeper().prefetch(central, expected.id));
         expected.map(|expected| {
-            let Expected { id, spans } = expected?;
+            let ExpectedDemand { id, spans } = expected?;
             let (result, freed) = self.take_for_refill(central, id, spans);
             self.sweeper().add_freed(central, id, freed);
             Some((RefillRequest { buffer: self.buffer(id), id, shape: self.small_shape(id) }, result))

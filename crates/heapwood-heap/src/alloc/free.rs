@@ -86,7 +86,7 @@ impl Owner<'_> {
         let page = spans.page_of(span.cells_start());
         let mine = self.buffer(span.shape()).span() == Some(page);
         let others = span.is_held() && !mine && span.is_swept_in(self.cycle());
-        self.heap().exists(span, cell) || others && span.is_above_start_of_window(cell)
+        self.heap().exists(span, cell) || others && span.is_above_fresh_range_start(cell)
     }
 
     fn free_cell(&self, span: &Span, cell: usize) -> Result<(), FreeError> {

@@ -13,14 +13,14 @@ use super::owner::Owner;
 use crate::error::SpaceError;
 use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::PageHeap;
 use crate::policy::share;
 use crate::publication;
 use crate::reclaim::central::{Account, Central};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use core::ptr::NonNull;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
@@ -87,14 +87,14 @@ impl<'m> Owner<'m> {
         let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
         let most = share::pages_behind_large(room, pages);
         self.cache().note_large_page_lock();
-        self.take_pages_aside(Aside::Long(self.cache().pages(), most), pages)
+        self.take_and_cache_pages(CacheTarget::Long(self.cache().pages(), most), pages)
     }
 }
 
 /// The pages that an object of a shape needs.
 fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> Result<PageCount, SpaceError> {
     assert!(shape.class().is_none(), "objects of shape {} have cells, not pages of their own", id.index());
-    if bytes > heap.window_bytes() {
+    if bytes > heap.reservation_bytes() {
         return Err(heap.no_room(bytes));
     }
     Ok(PageCount(bytes.max(1).div_ceil(PAGE_SIZE)))
@@ -112,7 +112,7 @@ impl<'s> LargePages<'s> {
         if sweeper.lock_for_large().collection_due(pages.bytes()) {
             return Err(SpaceError::CollectionDue);
         }
-        let run = sweeper.take_pages(Aside::Nothing, pages)?;
+        let run = sweeper.take_pages(CacheTarget::Uncached, pages)?;
         let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
         sweeper.lock_for_large().settle(charge);
         Ok(Self::new(sweeper, run, (id, shape), bytes, zeroed))
@@ -163,7 +163,7 @@ impl<'s> LargePages<'s> {
         let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
-        spans.ages().set(first, self.run.count, age_in(cycle));
+        spans.young_pages().set(first, self.run.count, epoch_of(cycle));
         spans.large().add_new(first);
         if self.zero {
             self.sweeper.lock_for_large().finish_large(self.run.count);

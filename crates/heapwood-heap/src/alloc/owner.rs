@@ -14,11 +14,11 @@ use crate::error::SpaceError;
 use crate::layout::per_object;
 use crate::layout::shape::{ScanKind, Shape, SmallShape};
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::age_in;
+use crate::spans::young_pages::epoch_of;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -75,8 +75,8 @@ impl<'m> Owner<'m> {
         Owner { allocator, buffers, cache, keeps_runs: false }
     }
 
-    /// The same owner. If `keeps`, its thread was stopped between any two instructions and keeps the runs and cells of
-    /// its buffers.
+    /// The same owner. If `keeps`, its thread was stopped between any two instructions, and keeps the runs and cells
+    /// of its buffers.
     pub fn keeping_runs(self, keeps: bool) -> Self {
         Owner { keeps_runs: keeps, ..self }
     }
@@ -107,7 +107,7 @@ impl<'m> Owner<'m> {
     }
 
     /// Whether its runs have one cell only.
-    pub(crate) fn hands_out_single_cells(&self) -> bool {
+    pub(crate) fn has_single_cell_runs(&self) -> bool {
         self.allocator.has_single_cells()
     }
 
@@ -259,7 +259,7 @@ impl<'m> Owner<'m> {
                 // No page is cached now.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
-                let run = self.sweeper().take_pages(Aside::Nothing, pages)?;
+                let run = self.sweeper().take_pages(CacheTarget::Uncached, pages)?;
                 self.make_span(request, run);
                 return Ok(TakenSpan::Span);
             }
@@ -268,17 +268,21 @@ impl<'m> Owner<'m> {
 
     /// Takes pages, and caches more pages with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        self.take_pages_aside(Aside::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
+        self.take_and_cache_pages(CacheTarget::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
     }
 
     /// Takes pages. If there are none, flushes the cached pages and tries again: they may be the missing ones.
-    pub(super) fn take_pages_aside(&self, aside: Aside<'_>, pages: PageCount) -> Result<PageRun, SpaceError> {
-        let taken = self.sweeper().take_pages(aside, pages);
+    pub(super) fn take_and_cache_pages(
+        &self,
+        target: CacheTarget<'_>,
+        pages: PageCount,
+    ) -> Result<PageRun, SpaceError> {
+        let taken = self.sweeper().take_pages(target, pages);
         if taken.is_ok() || self.cache.pages().is_empty() {
             return taken;
         }
         self.cache.pages().flush(self.heap().pages());
-        self.sweeper().take_pages(Aside::Nothing, pages)
+        self.sweeper().take_pages(CacheTarget::Uncached, pages)
     }
 
     /// The pages to cache ahead: the credit for new spans, as far as the mutator's share allows.
@@ -301,7 +305,7 @@ impl<'m> Owner<'m> {
         cached.note_room(free);
         self.cache.opened(request.span_pages(), true, free * span.object_bytes());
         if free == span.cells() {
-            heap.spans().ages().set(page, span.pages(), age_in(self.cycle()));
+            heap.spans().young_pages().set(page, span.pages(), epoch_of(self.cycle()));
         }
         self.open(request, page, free * span.object_bytes());
         true
@@ -317,7 +321,7 @@ impl<'m> Owner<'m> {
         self.cache.opened(request.span_pages(), false, span.cells() * cell);
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { heap.spans().add(run.first, span, request.shape.kind()) };
-        heap.spans().ages().set(run.first, run.count, age_in(self.cycle()));
+        heap.spans().young_pages().set(run.first, run.count, epoch_of(self.cycle()));
         let span = heap.spans().own(run.first);
         self.open(request, run.first, span.cells() * cell);
     }

@@ -64,7 +64,7 @@ impl Promotion<'_> {
         if span.is_begun_in(marks.cycle())
             && let Some(class) = self.shapes.get(span.shape()).class()
         {
-            let cells = span.start_of_window()..span.frontier();
+            let cells = span.fresh_range_start()..span.frontier();
             // SAFETY: the heap is stopped, and the cells of the fresh range are the span's.
             let set = unsafe { set_all_allocated(marks, class, cells, self.marked) };
             self.count(set, set * class.cell_size());

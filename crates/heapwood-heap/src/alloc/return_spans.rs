@@ -34,8 +34,8 @@ impl Owner<'_> {
         });
     }
 
-    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: its
-    /// allocation bit tells.
+    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: then it
+    /// has its allocation bit.
     fn put_back_freed(&self, buffer: &AllocBuffer) {
         let (heap, cell) = (self.heap(), buffer.cursor());
         if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
@@ -78,7 +78,7 @@ impl Owner<'_> {
             match buffer.span() {
                 Some(page) if self.keeps_runs() || self.may_keep(buffer, page) => {
                     self.sweeper().keep_own_spans(central, id);
-                    self.begin_window(buffer, page);
+                    self.begin_fresh_range(buffer, page);
                     self.measure_buffer(id);
                     true
                 }
@@ -101,8 +101,8 @@ impl Owner<'_> {
     /// Calls `f` with the words that cells in the buffers keep alive. The mutator's thread, stopped between two
     /// instructions, may be writing them. A cell of the buffer's own span does not exist yet, and its contents are
     /// roots. A cell of a shared span exists and waits in the buffer, so there the cursor is the root.
-    pub fn for_each_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
-        self.for_each_arena_cell_in_hand(&mut f);
+    pub fn for_each_cell_at_cursor(&self, mut f: impl FnMut(Range<usize>)) {
+        self.for_each_arena_cell_at_cursor(&mut f);
         self.cache().for_each_active(|id| {
             let buffer = self.buffer(id);
             if buffer.room() == 0 {
@@ -132,7 +132,7 @@ impl Owner<'_> {
 
     /// Whether the buffer has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
-        self.heap().spans().own(page).start_of_window() != cursor
+        self.heap().spans().own(page).fresh_range_start() != cursor
     }
 
     /// Takes the span from the buffer.
@@ -144,7 +144,7 @@ impl Owner<'_> {
     }
 
     /// Lets the buffer go on in its span. Unmarked cells below the cursor are free, but only after the span is swept.
-    fn begin_window(&self, buffer: &AllocBuffer, page: PageIndex) {
+    fn begin_fresh_range(&self, buffer: &AllocBuffer, page: PageIndex) {
         let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
         let span = heap.spans().own(page);
         let start = heap.spans().address_of(page);
@@ -153,10 +153,10 @@ impl Owner<'_> {
             // SAFETY: the marking has ended, and the span belongs to this mutator, which is stopped.
             unsafe { marks.clear_marks(start, end) };
         }
-        heap.spans().ages().clear(page, span.pages());
+        heap.spans().young_pages().clear(page, span.pages());
         heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.sweeper().clobber_dead(span, cursor);
-        span.begin_window(cursor);
+        span.begin_fresh_range(cursor);
         span.set_swept_in(marks.cycle());
         buffer.set_unused(heap.free_cells(span) * span.object_bytes(), heap.dead_bytes(span));
     }
@@ -257,7 +257,7 @@ impl Owner<'_> {
     }
 
     /// The number of cached pages.
-    pub(crate) fn pages_aside(&self) -> PageCount {
+    pub(crate) fn cached_pages(&self) -> PageCount {
         self.cache().pages().count()
     }
 }

@@ -135,8 +135,8 @@ impl ThreadCache {
         self.cached_bytes.set(self.cached_bytes.get() + bytes);
     }
 
-    /// Charges a span of `pages` pages that a buffer got, with `gives` bytes of free cells; `was_cached` tells whether
-    /// it was cached.
+    /// Charges a span of `pages` pages that a buffer got, with `gives` bytes of free cells; `was_cached` if it was a
+    /// cached span.
     pub(super) fn opened(&self, pages: PageCount, was_cached: bool, gives: usize) {
         if was_cached {
             self.note_uncached(pages.bytes());

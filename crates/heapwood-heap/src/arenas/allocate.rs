@@ -145,7 +145,7 @@ impl Owner<'_> {
 
     /// Whether the arena makes room for one value at a time.
     fn is_single(&self, arena: &ArenaHeader) -> bool {
-        self.hands_out_single_cells() || arena.has(SINGLE)
+        self.has_single_cell_runs() || arena.has(SINGLE)
     }
 
     /// The chunk that an arena allocates from.

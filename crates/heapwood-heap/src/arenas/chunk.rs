@@ -35,16 +35,16 @@ pub(crate) fn size_of_pages(pages: PageCount) -> usize {
     pages.0.trailing_zeros() as usize / 2
 }
 
-/// Longer values live in the heap: with a quarter of a huge chunk, no chunk loses more than that at its end.
+/// Longer values live in the heap. As this is a quarter of a huge chunk, no chunk wastes more than that at its end.
 pub const MOST_IN_ARENA: usize = HUGE_PAGE / 4;
 
 /// The flags of a chunk. MET: a marking has met a pointer into it while no arena had it. INSIDE: it has marks of its
-/// inside. PROMISED: its closing promised that nothing refers to it. GIVEN_UP: its arena gave it up during a marking,
+/// inside. PROMISED: its closing promised that nothing refers to it. ABANDONED: its arena ended during a marking,
 /// which does not look for pointers into it. PROTECTED: a thread that touches it faults.
 const MET: u8 = 1;
 const INSIDE: u8 = 2;
 const PROMISED: u8 = 4;
-const GIVEN_UP: u8 = 8;
+const ABANDONED: u8 = 8;
 const PROTECTED: u8 = 16;
 
 /// An arena chunk, by its descriptor. The links to batches of a span of cells hold its ends here.
@@ -147,12 +147,12 @@ impl<'s> ArenaChunk<'s> {
     }
 
     /// Notes that its arena was closed or emptied during a marking that began before the chunk was made.
-    pub(super) fn note_given_up(self) {
-        self.set_flag(GIVEN_UP);
+    pub(super) fn note_abandoned(self) {
+        self.set_flag(ABANDONED);
     }
 
-    pub(super) fn is_given_up(self) -> bool {
-        self.0.flags().load(Ordering::Relaxed) & GIVEN_UP != 0
+    pub(super) fn is_abandoned(self) -> bool {
+        self.0.flags().load(Ordering::Relaxed) & ABANDONED != 0
     }
 
     /// It cannot be read or written while it is quarantined.

@@ -1,6 +1,6 @@
 //! Arena chunks that no arena has, in stacks by size. The next arena takes the chunk freed last, so that a program of
-//! many arenas, one after the other, asks the kernel for nothing. The lowest length of a stack since the last look is
-//! its number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
+//! many arenas, one after the other, needs no system call. The lowest length of a stack since the last check is its
+//! number of idle chunks. Invariant: a chunk here is in no ring and exists as no object, and its bits are clear on
 //! both sides, except where a marking has met and noted a dangling pointer.
 
 use super::chunk::{ArenaChunk, SIZES, pages_of};
@@ -11,8 +11,8 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// Free chunks by size, and quarantined chunks.
 pub(crate) struct ArenaChunkPool {
-    pub(super) free: [Stack; SIZES],
-    pub(super) quarantined: Stack,
+    pub(super) free: [ChunkStack; SIZES],
+    pub(super) quarantined: ChunkStack,
     /// The number of arenas so far.
     arenas: u64,
     /// Whether an arena was ever closed or emptied with the promise that nothing refers to it.
@@ -22,7 +22,7 @@ pub(crate) struct ArenaChunkPool {
     pub(super) all: usize,
     /// Sweeps return the pages of dead chunks, as the heap is short of memory.
     pub(super) wanted: bool,
-    /// The full marking after which what rested was last looked at.
+    /// The full cycle after which quarantined chunks were last checked.
     pub(crate) trimmed_in: u32,
     /// Quarantined chunks that cannot be read or written.
     pub(super) protected: HeapProtectedChunks,
@@ -30,10 +30,10 @@ pub(crate) struct ArenaChunkPool {
 
 /// A stack of chunks, the last first.
 #[derive(Clone, Copy)]
-pub(super) struct Stack {
+pub(super) struct ChunkStack {
     head: u32,
     pub(super) len: u32,
-    /// The lowest length since the last look: the number of idle chunks.
+    /// The lowest length since the last check: the number of idle chunks.
     pub(super) idle: u32,
     /// Pages of chunks without memory.
     pub(super) without_memory: usize,
@@ -50,15 +50,15 @@ pub struct ArenaBytes {
     pub quarantined: usize,
 }
 
-/// The pages of a chunk in the pool if it has no memory. (A quarter of a huge chunk that was split may have memory all
-/// the same: three at most.)
+/// The pages of a chunk in the pool if it has no memory. (Up to three quarters of a split huge chunk may have memory
+/// all the same.)
 fn pages_without_memory(spans: &Spans, page: PageIndex) -> usize {
     let span = spans.at(page);
     if span.is_fresh() { span.pages().0 } else { 0 }
 }
 
-impl Stack {
-    pub(super) const EMPTY: Stack = Stack { head: 0, len: 0, idle: 0, without_memory: 0 };
+impl ChunkStack {
+    pub(super) const EMPTY: ChunkStack = ChunkStack { head: 0, len: 0, idle: 0, without_memory: 0 };
 
     pub(super) fn push(&mut self, spans: &Spans, page: PageIndex) {
         ArenaChunk::of(spans.at(page)).set_next(self.head);
@@ -78,8 +78,8 @@ impl Stack {
         })
     }
 
-    pub(super) fn take_all(&mut self) -> Stack {
-        core::mem::replace(self, Stack { idle: self.idle, ..Stack::EMPTY })
+    pub(super) fn take_all(&mut self) -> ChunkStack {
+        core::mem::replace(self, ChunkStack { idle: self.idle, ..ChunkStack::EMPTY })
     }
 
     pub(super) fn pages<'s>(&self, spans: &'s Spans) -> impl Iterator<Item = PageIndex> + use<'s> {
@@ -98,8 +98,8 @@ impl ArenaChunkPool {
     /// Without a count of the process's protected chunks none is protected.
     pub(crate) const fn new(protected: Option<&'static ProtectedChunks>) -> Self {
         ArenaChunkPool {
-            free: [Stack::EMPTY; SIZES],
-            quarantined: Stack::EMPTY,
+            free: [ChunkStack::EMPTY; SIZES],
+            quarantined: ChunkStack::EMPTY,
             arenas: 0,
             promised: false,
             in_use: 0,

@@ -61,12 +61,13 @@ impl<'s> MarkedArenaChunk<'s> {
         PageIndex(self.0.next() as usize)
     }
 
-    /// Whether its arena gave it up during a marking that does not look for pointers into it, so that some may be left.
-    pub fn is_given_up(self) -> bool {
-        self.0.is_given_up()
+    /// Whether its arena abandoned it during a marking that does not look for pointers into it, so that pointers may
+    /// be left.
+    pub fn is_abandoned(self) -> bool {
+        self.0.is_abandoned()
     }
 
-    /// Notes that it gets a mark inside.
+    /// Notes that an object inside it is being marked.
     pub fn note_inside(self) {
         self.0.note_inside();
     }

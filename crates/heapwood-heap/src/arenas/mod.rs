@@ -1,9 +1,9 @@
 //! Arenas: memory for objects that die together. An arena takes arena chunks, runs of pages from 8 KiB to 2 MiB, and
 //! bump-allocates in them: values with pointers from below, those without from above. All of it is freed at once.
 //!
-//! To a collection an arena chunk is one large object, and the chunks of an arena form a ring, each leading to the
-//! next. So an arena lives as a unit, as long as its handle is open or anything points into it. Bits beside the heap
-//! tell where its pointers are, written for a run of equal objects at a time.
+//! To a collection an arena chunk is one large object, and the chunks of an arena form a ring, each leading to the next.
+//! So an arena lives as a unit, as long as its handle is open or a pointer into it exists. Its pointers are recorded as
+//! bits beside the heap, which are written for a run of equal objects at a time.
 //!
 //! | file | contents |
 //! |---|---|

@@ -71,7 +71,7 @@ impl Owner<'_> {
             chunk = if chunk == last { 0 } else { next };
         }
         if chunks == ArenaState::Left {
-            self.give_up_new_chunks(arena, (chunk, last));
+            self.abandon_new_chunks(arena, (chunk, last));
         }
         // Arena chunks count towards the next collection, as in Go.
         match chunks {
@@ -90,16 +90,16 @@ impl Owner<'_> {
         arena.set_data(NOWHERE, NOWHERE);
     }
 
-    /// Gives up the new chunks, from `newest` on, of an arena that a marking may visit. The marking skips them; a young
-    /// collection frees them. The old chunks, the last of them `oldest`, no longer lead to them.
-    fn give_up_new_chunks(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
+    /// Abandons the new chunks, from `newest` on, of an arena that a marking may visit. The marking skips them; a
+    /// young collection frees them. The old chunks, the last of them `oldest`, no longer lead to them.
+    fn abandon_new_chunks(&self, arena: &ArenaHeader, (newest, oldest): (usize, usize)) {
         let (spans, resumed) = (self.heap().spans(), arena.resumed.get());
         let mut chunk = newest;
         while chunk != 0 && chunk != resumed {
             let page = spans.page_of(chunk);
             let new = ArenaChunk::of(spans.at(page));
             let next = spans.address_of(PageIndex(new.next() as usize));
-            new.note_given_up();
+            new.note_abandoned();
             new.set_next(page.0 as u32);
             chunk = if chunk == oldest { 0 } else { next };
         }

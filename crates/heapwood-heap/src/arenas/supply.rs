@@ -1,20 +1,20 @@
-//! The supply of arena chunks. A new chunk is one that no arena has, or pages of the heap's; a chunk that an arena
-//! gives up goes to the pool's stacks, or to quarantine. Idle chunks lose their memory, and their pages after a full
-//! marking that has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the
-//! pages keep the arena kind.
+//! The supply of arena chunks. A new chunk comes from the pool, or from free pages of the heap; a chunk of an ended
+//! arena goes to the pool, or to quarantine. Idle chunks lose their memory, and their pages after a full marking that
+//! has met no pointer into them. Invariant: only this file returns the pages of chunks, and until then the pages keep
+//! the arena kind.
 
 use super::chunk::{ArenaChunk, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
-use super::chunk_pool::Stack;
+use super::chunk_pool::ChunkStack;
 use super::state::ArenaState;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
-use crate::spans::young_pages::{IN_ARENA, age_in};
+use crate::spans::young_pages::{IN_ARENA, epoch_of};
 use core::sync::atomic::Ordering;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -54,7 +54,7 @@ impl Sweeper {
         let chunk = ArenaChunk::of(spans.at(page));
         chunk.set_state(ArenaState::Open);
         chunk.set_next(page.0 as u32);
-        spans.ages().set(page, count, age_in(cycle) | IN_ARENA);
+        spans.young_pages().set(page, count, epoch_of(cycle) | IN_ARENA);
         spans.large().add_new(page);
         let mut chunks = self.chunks().lock();
         chunks.in_use += count.0;
@@ -84,7 +84,7 @@ impl Sweeper {
                 spans.at(page).set_fresh();
             }
             chunk.set_state(ArenaState::Free);
-            spans.ages().set(page, count, IN_ARENA);
+            spans.young_pages().set(page, count, IN_ARENA);
             chunks.free[QUARTER].push(spans, page);
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Sweeper {
     fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
         let (heap, count) = (self.heap(), pages_of(size));
         if size != HUGE_CHUNK {
-            return self.take_pages(Aside::Nothing, count);
+            return self.take_pages(CacheTarget::Uncached, count);
         }
         let aligned = || heap.pages().allocate_aligned(count).ok();
         loop {
@@ -113,19 +113,19 @@ impl Sweeper {
             }
             // Under a limit sweeping makes room; if the heap may not grow, any pages will do.
             if !self.sweep_some(Sweeping::Allocation) {
-                return self.take_pages(Aside::Nothing, count);
+                return self.take_pages(CacheTarget::Uncached, count);
             }
         }
     }
 
     /// Frees a chunk that a sweep has found dead. After a full marking, which has met no pointer into it, the chunk
-    /// goes to the next arena, or its pages are returned for the sweeper to free. A young collection does not visit old
-    /// objects, and a concurrent marking may miss a pointer into a chunk that was made and given up meanwhile; after
-    /// these the chunk is quarantined.
-    pub(crate) fn free_dead_piece(&self, page: PageIndex) -> Option<PageCount> {
+    /// goes to the next arena, or its pages are returned for the sweeper to free. After a young collection, which does
+    /// not visit old objects, the chunk is quarantined; so it is if a concurrent marking may have missed a pointer
+    /// into it, because it was made and abandoned meanwhile.
+    pub(crate) fn free_dead_chunk(&self, page: PageIndex) -> Option<PageCount> {
         let spans = self.heap().spans();
         let quarantines =
-            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_given_up();
+            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_abandoned();
         self.unmake_arena_chunk(page);
         if quarantines || !self.chunks().lock().wanted {
             self.quarantine_chunk(page, quarantines);
@@ -139,9 +139,8 @@ impl Sweeper {
         Some(count)
     }
 
-    /// Frees a chunk that an arena gives up, so that no sweep finds it. If it `quarantines`, the chunk's memory is
-    /// released at once. No marking is under way. `promised` tells whether the program promised that nothing refers to
-    /// it.
+    /// Frees a chunk of an ended arena, so that no sweep finds it. If it `quarantines`, the chunk's memory is released
+    /// at once. No marking is under way. `promised` if the program promised that nothing refers to it.
     pub(super) fn free_chunk(&self, page: PageIndex, quarantines: bool, promised: bool) {
         if !self.take_large(page) {
             return;
@@ -170,7 +169,7 @@ impl Sweeper {
             span.set_fresh();
             if span.pages() == pages_of(HUGE_CHUNK) {
                 // SAFETY: no arena and no stack has the chunk yet; no marking is under way that writes there.
-                unsafe { heap.give_tables_back(page, span.pages()) };
+                unsafe { heap.release_tables(page, span.pages()) };
             }
         }
         self.put_chunk(page, true);
@@ -213,7 +212,7 @@ impl Sweeper {
                 (start as *mut u8).write_bytes(CLOBBER, end - start);
             }
         }
-        spans.ages().clear(page, chunk.pages());
+        spans.young_pages().clear(page, chunk.pages());
         spans.at(page).end_chunk(marks.full_cycle());
     }
 
@@ -236,7 +235,7 @@ impl Sweeper {
         let now = heap.marks().full_cycle();
         let mut chunks = self.chunks().lock();
         (chunks.wanted, chunks.trimmed_in) = (wanted, now);
-        let mut kept = Stack::EMPTY;
+        let mut kept = ChunkStack::EMPTY;
         while let Some(page) = chunks.quarantined.pop(spans) {
             let chunk = ArenaChunk::of(spans.at(page));
             match chunk.take_met() || chunk.freed_in() == now {
@@ -262,7 +261,7 @@ impl Sweeper {
             let goes = if wanted { stack.len } else { stack.idle.min(stack.len) };
             let mut all = stack.take_all();
             // The last chunks of the stack, unused for longest, go.
-            let mut stays = Stack::EMPTY;
+            let mut stays = ChunkStack::EMPTY;
             let mut keep = all.len - goes;
             while let Some(page) = all.pop(spans) {
                 let chunk = ArenaChunk::of(spans.at(page));
@@ -288,7 +287,7 @@ impl Sweeper {
 
     /// Releases the memory of free chunks that were not needed since the last call, if `releases`; returns the bytes
     /// that may have been resident.
-    pub(crate) fn release_idle_pieces(&self, releases: bool) -> usize {
+    pub(crate) fn release_idle_chunks(&self, releases: bool) -> usize {
         let (heap, spans) = (self.heap(), self.heap().spans());
         let (mut chunks, mut released) = (self.chunks().lock(), 0);
         for size in 0..SIZES {
@@ -297,7 +296,7 @@ impl Sweeper {
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
                 // SAFETY: no arena has the chunk as long as the lock is held.
-                if !spans.at(page).is_fresh() && unsafe { heap.memory().give_back(page, pages_of(size)) } {
+                if !spans.at(page).is_fresh() && unsafe { heap.memory().release(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
                     stack.without_memory += pages_of(size).0;
                     released += pages_of(size).bytes();
@@ -307,8 +306,8 @@ impl Sweeper {
         released
     }
 
-    /// Bytes of chunks that `release_chunks` may make pages when it is called next: it could not yet, was not asked to, or is about
-    /// to be called, as mutators run before it is.
+    /// Bytes of chunks that the next `release_chunks` may turn into free pages: it could not yet, was not asked to, or
+    /// is about to be called, as mutators run before it is.
     pub(crate) fn reclaimable_chunk_bytes(&self) -> usize {
         let (spans, now, mut bytes) = (self.heap().spans(), self.heap().marks().full_cycle(), 0);
         let chunks = self.chunks().lock();
@@ -323,15 +322,15 @@ impl Sweeper {
     }
 
     /// Whether free chunks have memory.
-    pub(crate) fn has_free_pieces(&self) -> bool {
+    pub(crate) fn has_free_chunks(&self) -> bool {
         let (spans, chunks) = (self.heap().spans(), self.chunks().lock());
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }
 
     /// Takes the chunk in use that starts at a page, so that no sweep does.
     fn take_large(&self, page: PageIndex) -> bool {
-        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk that an arena has, nobody
-        // would put its start bit back, so this checks the state.
+        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk of an arena, no thread
+        // would set its start bit again, so this checks the state.
         let spans = self.heap().spans();
         spans.large().take(page)
             || self.take_when_put_back(page, || ArenaChunk::of(spans.at(page)).is_in_use())

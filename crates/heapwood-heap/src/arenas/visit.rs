@@ -66,7 +66,7 @@ impl Owner<'_> {
     }
 
     /// Calls `f` with the words of objects in arenas that the thread, stopped between two instructions, may be writing.
-    pub(crate) fn for_each_arena_cell_in_hand(&self, mut f: impl FnMut(Range<usize>)) {
+    pub(crate) fn for_each_arena_cell_at_cursor(&self, mut f: impl FnMut(Range<usize>)) {
         for arena in self.cache().arenas().active() {
             let (cursor, limit) = (arena.cursor(), arena.limit());
             if cursor < limit {

@@ -12,7 +12,7 @@ use crate::reclaim::sweeper::Sweeper;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
-use crate::spans::young_pages::{AGE, age_in};
+use crate::spans::young_pages::{EPOCH, epoch_of};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), ValidationError> {
@@ -39,10 +39,10 @@ impl<'h> Walker<'h> {
         let pages_agree = heap.pages().is_valid().is_ok();
         check(pages_agree, PageIndex(0), "the page allocator's summaries disagree with its bits")?;
         self.lists(&mut central)?;
-        let mut aside = central.unfinished().0;
+        let mut cached = central.unfinished().0;
         for owner in owners {
             self.owner(&owner)?;
-            aside += owner.pages_aside().0;
+            cached += owner.cached_pages().0;
         }
         self.large_objects()?;
         self.chunks()?;
@@ -58,7 +58,7 @@ impl<'h> Walker<'h> {
             }
         }
         check(spans == self.listed, end, "a span is on no list, or on two")?;
-        let in_use = in_use + aside;
+        let in_use = in_use + cached;
         check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
     }
 
@@ -74,7 +74,7 @@ impl<'h> Walker<'h> {
                     let agrees = swept.is_none_or(|swept| in_cycle == swept);
                     check(agrees, page, "a span's sweep cycle disagrees with its list")?;
                     check(
-                        !untouched || span.has_empty_window(),
+                        !untouched || span.has_empty_fresh_range(),
                         page,
                         "an untouched span was allocated from",
                     )?;
@@ -92,7 +92,7 @@ impl<'h> Walker<'h> {
         let heap = self.sweeper.heap();
         let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
         // Cached spans may have been swept some cycles ago, if nothing was allocated from them since.
-        let ready = |span: &Span| swept(span) || span.has_empty_window();
+        let ready = |span: &Span| swept(span) || span.has_empty_fresh_range();
         let mut result = Ok(());
         owner.for_each_list(|list, may_have_free| {
             let right = self.list(list, |span, page| {
@@ -216,7 +216,7 @@ impl<'h> Walker<'h> {
             self.ring(page, chunk)?;
         }
         let swept = span.is_swept_in(marks.cycle());
-        let is_young = spans.ages().get(page) & AGE == age_in(marks.cycle());
+        let is_young = spans.young_pages().get(page) & EPOCH == epoch_of(marks.cycle());
         // An object in a freed cell gets its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;

@@ -32,10 +32,10 @@ unsafe impl Send for PointerBits {}
 unsafe impl Sync for PointerBits {}
 
 impl PointerBits {
-    /// Reserves bits for `window` bytes from `base`.
-    pub(crate) fn new(kernel: KernelRef, base: usize, window: usize) -> Result<Self, OsError> {
+    /// Reserves bits for `reservation` bytes from `base`.
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
         assert!(base.is_multiple_of(BYTES));
-        let bits = MappedArray::<u64>::new(kernel, window.div_ceil(BYTES))?;
+        let bits = MappedArray::<u64>::new(kernel, reservation.div_ceil(BYTES))?;
         let origin = bits.as_ptr().cast::<u8>().wrapping_sub(base / (8 * WORD));
         Ok(PointerBits { bits, base, origin })
     }
@@ -49,7 +49,7 @@ impl PointerBits {
     ///
     /// # Safety
     /// 1. No object is there, and no thread makes one meanwhile.
-    pub(crate) unsafe fn give_back(&self, from: usize, bytes: usize) {
+    pub(crate) unsafe fn release(&self, from: usize, bytes: usize) {
         // SAFETY: bits without an object mean nothing (contract 1). The kernel may decline.
         let _ = unsafe { self.bits.decommit(from / BYTES..(from + bytes) / BYTES) };
     }

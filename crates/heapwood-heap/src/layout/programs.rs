@@ -14,40 +14,40 @@ use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// Room for a value.
 #[repr(transparent)]
-struct Slot<T>(MaybeUninit<T>);
+struct Uninit<T>(MaybeUninit<T>);
 
 // SAFETY: a slot without a value may have any bytes, and drops nothing.
-unsafe impl<T> Zeroed for Slot<T> {}
+unsafe impl<T> Zeroed for Uninit<T> {}
 
 /// A registered program. Its references live as long as the tables.
 #[derive(Clone, Copy)]
-struct Known {
+struct RegisteredProgram {
     program: Program<'static>,
     nest: Nest<'static>,
 }
 
 /// The used part of the tables.
 #[derive(Clone, Copy, Default)]
-struct Used {
+struct UsedLengths {
     programs: usize,
     bytes: usize,
     nodes: usize,
 }
 
 pub(crate) struct Programs {
-    known: MappedArray<Slot<Known>>,
+    known: MappedArray<Uninit<RegisteredProgram>>,
     /// The number of programs.
     count: AtomicU32,
     bytes: MappedArray<u8>,
-    nodes: MappedArray<Slot<Node>>,
+    nodes: MappedArray<Uninit<Node>>,
     /// Scratch space to unroll a program while it is registered.
     unrolled: MappedArray<u64>,
-    registering: Lock<Registering, PROGRAMS>,
+    registering: Lock<ProgramRegistration, PROGRAMS>,
 }
 
 /// State of the registration.
-struct Registering {
-    used: Used,
+struct ProgramRegistration {
+    used: UsedLengths,
     /// Holds each program's number, plus 1.
     index: MappedIndex,
 }
@@ -69,8 +69,8 @@ impl Programs {
             bytes: MappedArray::new(kernel, MAX_BYTES)?,
             nodes: MappedArray::new(kernel, MAX_NODES)?,
             unrolled: MappedArray::new(kernel, MOST_NODES)?,
-            registering: Lock::new(Registering {
-                used: Used::default(),
+            registering: Lock::new(ProgramRegistration {
+                used: UsedLengths::default(),
                 index: MappedIndex::new(kernel, MAX_PROGRAMS)?,
             }),
         })
@@ -83,7 +83,7 @@ impl Programs {
 
     /// Registers a program, or finds it; returns its number.
     pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
-        let Registering { used, index } = &mut *self.registering.lock();
+        let ProgramRegistration { used, index } = &mut *self.registering.lock();
         let known = |number: u32| self.program(ProgramId::from_index(number as usize - 1));
         let same = |number| {
             let known = known(number);
@@ -92,7 +92,7 @@ impl Programs {
         if let Some(number) = index.find(hash_of(program), same) {
             return Ok(ProgramId::from_index(number as usize - 1));
         }
-        let Used { programs, bytes, nodes } = *used;
+        let UsedLengths { programs, bytes, nodes } = *used;
         let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
         if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || most == 0 {
             return Err(RegisterProgramError::TooMany);
@@ -121,10 +121,12 @@ impl Programs {
             _ => RegisterProgramError::Nest(e),
         })?;
         // SAFETY: committed just now.
-        unsafe { self.known.at(programs).write(Slot(MaybeUninit::new(Known { program, nest }))) };
+        unsafe {
+            self.known.at(programs).write(Uninit(MaybeUninit::new(RegisteredProgram { program, nest })))
+        };
         index.insert(hash_of(program), programs as u32 + 1);
         self.count.store(programs as u32 + 1, Ordering::Release);
-        *used = Used { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
+        *used = UsedLengths { programs: programs + 1, bytes: bytes + len, nodes: nodes + nest.nodes().len() };
         Ok(ProgramId::from_index(programs))
     }
 
@@ -180,7 +182,7 @@ impl Programs {
     /// # Safety
     /// 1. These tables gave out the number.
     #[inline]
-    unsafe fn known(&self, id: ProgramId) -> Known {
+    unsafe fn known(&self, id: ProgramId) -> RegisteredProgram {
         // SAFETY: numbers are given out after the program was written, which never changes (contract 1).
         unsafe { (*self.known.at(id.index())).0.assume_init() }
     }

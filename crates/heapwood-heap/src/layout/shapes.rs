@@ -24,11 +24,11 @@ pub(crate) struct Shapes {
     /// The numbers in use, 0 included.
     count: AtomicU32,
     programs: Programs,
-    registering: TimedLock<Registering, SHAPES>,
+    registering: TimedLock<ShapeRegistration, SHAPES>,
 }
 
 /// State of the registration.
-struct Registering {
+struct ShapeRegistration {
     index: MappedIndex,
     /// The number of committed shapes.
     committed: usize,
@@ -41,7 +41,7 @@ impl Shapes {
         kernel: KernelRef,
         commit: impl Fn(Range<usize>) -> Result<(), OsError>,
     ) -> Result<Self, OsError> {
-        let registering = Registering { index: MappedIndex::new(kernel, MAX_SHAPES)?, committed: 0 };
+        let registering = ShapeRegistration { index: MappedIndex::new(kernel, MAX_SHAPES)?, committed: 0 };
         let shapes = Shapes {
             shapes: MappedArray::new(kernel, MAX_SHAPES)?,
             count: AtomicU32::new(WELL_KNOWN),
@@ -180,12 +180,12 @@ impl Shapes {
     /// Writes the shape with the next number.
     fn add(
         &self,
-        registering: &mut Registering,
+        registering: &mut ShapeRegistration,
         number: u32,
         shape: Shape,
         commit: impl Fn(Range<usize>) -> Result<(), OsError>,
     ) -> Result<(), OsError> {
-        let Registering { index, committed } = registering;
+        let ShapeRegistration { index, committed } = registering;
         let slot = number as usize;
         if slot >= *committed {
             let end = (slot / STEP + 1) * STEP;

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_say_what_the_arithmetic_does() {
+    fn tables_agree_with_the_arithmetic() {
         for bytes in 0..=MAX_SMALL + 1 {
             assert_eq!(SizeClass::of(bytes), SizeClass::computed(bytes), "{bytes}");
         }

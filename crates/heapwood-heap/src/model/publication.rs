@@ -78,7 +78,7 @@ fn a_marker_that_meets_a_pointer_knows_the_object() {
 }
 
 #[test]
-fn what_is_asked_about_a_pointer_is_known() {
+fn a_lookup_of_a_pointer_sees_its_object() {
     a_new_object_is_known(Store::Plain, Load::PlainThenObserve);
 }
 
@@ -102,7 +102,7 @@ fn contents_are_seen() {
 }
 
 #[test]
-fn a_reader_sees_what_an_object_holds() {
+fn a_reader_sees_the_contents_of_an_object() {
     contents_are_seen();
 }
 

@@ -50,13 +50,13 @@ impl Memory {
         self.reserved.start()
     }
 
-    /// As [`Reservation::give_away`].
+    /// As [`Reservation::detach`].
     ///
     /// # Safety
     /// 1. As there.
-    pub(crate) unsafe fn give_away(&self) -> Reservation {
+    pub(crate) unsafe fn detach(&self) -> Reservation {
         // SAFETY: contract 1.
-        unsafe { self.reserved.give_away() }
+        unsafe { self.reserved.detach() }
     }
 
     /// Whether huge pages may be used at all.
@@ -87,7 +87,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Touches the first huge page between these pages, by which the heap has grown and none of which is used yet.
+    /// Touches the first huge page between these pages, by which the heap has grown. None of them is used yet.
     /// Returns the nanoseconds of this thread's time; waiting for other threads does not count.
     fn touch_huge(&self, from: PageIndex, end: PageIndex) -> u64 {
         let count = PageCount(end.0 - from.0);
@@ -108,7 +108,7 @@ impl Memory {
     ///
     /// # Safety
     /// 1. The pages are committed, and their contents are no longer needed.
-    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) -> bool {
+    pub(crate) unsafe fn release(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
         unsafe { self.reserved.decommit(bytes_of(first, count)) }.is_ok()
     }
@@ -131,7 +131,7 @@ impl Memory {
         // SAFETY: no arena has the chunk.
         unsafe {
             let protected = protects && self.reserved.protect(bytes_of(first, count));
-            Quarantined { protected, empty: self.give_back(first, count) }
+            Quarantined { protected, empty: self.release(first, count) }
         }
     }
 
@@ -142,7 +142,7 @@ impl Memory {
         // Parts of the kernel's pages at both ends were not protected.
         let is_untouched = was.protected && was.empty && self.reserved.is_whole_pages(&bytes);
         // SAFETY: the chunk is nobody's.
-        let is_empty = is_untouched || unsafe { self.give_back(first, count) };
+        let is_empty = is_untouched || unsafe { self.release(first, count) };
         is_empty && (!was.protected || self.reserved.commit(bytes).is_ok())
     }
 
@@ -159,7 +159,7 @@ impl Memory {
     /// 1. The pages are committed, and their contents are no longer needed.
     pub(crate) unsafe fn empty_sparse(&self, first: PageIndex, count: PageCount) -> bool {
         // SAFETY: contract 1.
-        count >= SPARSE && unsafe { self.give_back(first, count) }
+        count >= SPARSE && unsafe { self.release(first, count) }
     }
 
     /// Takes the pages of a dead object back.

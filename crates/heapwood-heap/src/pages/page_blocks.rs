@@ -18,31 +18,31 @@ pub(crate) struct PageBlocks {
     long: UnsafeCell<[LongCache<Bits48>; LONG]>,
 }
 
-/// The cache for pages beyond those taken, up to a bound: none, the blocks for spans, or the long caches for large
-/// objects.
+/// The cache for pages beyond those taken, with their most number: none, the blocks for spans, or the long caches for
+/// large objects.
 #[derive(Clone, Copy)]
-pub(crate) enum Aside<'c> {
-    Nothing,
+pub(crate) enum CacheTarget<'c> {
+    Uncached,
     Blocks(&'c PageBlocks, PageCount),
     Long(&'c PageBlocks, PageCount),
 }
 
-impl Aside<'_> {
+impl CacheTarget<'_> {
     /// The most pages to cache.
     pub(crate) fn most(self) -> PageCount {
         match self {
-            Aside::Nothing => PageCount(0),
-            Aside::Blocks(_, most) | Aside::Long(_, most) => most,
+            CacheTarget::Uncached => PageCount(0),
+            CacheTarget::Blocks(_, most) | CacheTarget::Long(_, most) => most,
         }
     }
 
     /// The same with at most `bound` pages.
     pub(crate) fn at_most(self, bound: PageCount) -> Self {
         match self {
-            Aside::Nothing => Aside::Nothing,
-            _ if bound.0 == 0 => Aside::Nothing,
-            Aside::Blocks(blocks, most) => Aside::Blocks(blocks, most.min(bound)),
-            Aside::Long(blocks, most) => Aside::Long(blocks, most.min(bound)),
+            CacheTarget::Uncached => CacheTarget::Uncached,
+            _ if bound.0 == 0 => CacheTarget::Uncached,
+            CacheTarget::Blocks(blocks, most) => CacheTarget::Blocks(blocks, most.min(bound)),
+            CacheTarget::Long(blocks, most) => CacheTarget::Long(blocks, most.min(bound)),
         }
     }
 }

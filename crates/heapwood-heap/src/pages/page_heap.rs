@@ -1,11 +1,11 @@
 //! The page heap, as in tcmalloc and Go: a page allocator over the reservation, and the tables beside it, committed up
 //! to the end of the heap. It also releases memory of free pages to the kernel: the page allocator chooses them and
 //! keeps them from being allocated meanwhile. Invariants: every address below the committed end can be looked up in
-//! every table; under a limit every page is counted before it is taken, by the holder of [`Growth`].
+//! every table; under a limit every page is counted before it is taken, by the holder of [`GrowthToken`].
 
 use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::ArenaChunk;
-use crate::config::{SpaceConfig, rounded_window};
+use crate::config::{SpaceConfig, rounded_reservation};
 use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
@@ -19,19 +19,20 @@ use crate::spans::span::Span;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{
-    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,
+    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ScavengePolicy,
+    SharedPages,
 };
 
 /// Above this size (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be unneeded.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
-/// The first page is never used: a dangling pointer to the start of the range must not keep anything alive.
+/// The first page is never used: a dangling pointer to the start of the reservation must not keep an object alive.
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
 
 /// The pages of a heap, and the tables by which their addresses are looked up.
 pub(crate) struct PageHeap {
-    window: PageCount,
+    reservation: PageCount,
     /// The most pages that the heap may grow to.
     most: PageCount,
     /// The bytes that spans may have.
@@ -44,9 +45,8 @@ pub(crate) struct PageHeap {
     pages: CachePadded<SharedPages<Bits48>>,
 }
 
-/// The right to grow a page heap, and to take pages under its limit. There is one, which the heap's owner keeps behind
-/// a lock.
-pub(crate) struct Growth {
+/// The right to grow a page heap, and to take pages under its limit. There is one, behind the central lock.
+pub(crate) struct GrowthToken {
     touched: FirstTouch,
 }
 
@@ -61,27 +61,27 @@ pub struct Object {
 
 impl PageHeap {
     /// Reserves and prepares a heap. Nothing of it is committed yet.
-    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, Growth), OsError> {
-        let bytes = rounded_window(config.window);
-        let window = PageCount(bytes / PAGE_SIZE);
+    pub(crate) fn new(kernel: KernelRef, config: &SpaceConfig) -> Result<(Self, GrowthToken), OsError> {
+        let bytes = rounded_reservation(config.reservation);
+        let reservation = PageCount(bytes / PAGE_SIZE);
         let memory = Memory::new(kernel, bytes, config.huge_pages)?;
         let base = memory.start();
         let heap = PageHeap {
-            window,
-            most: PageCount(config.most.map_or(window.0, |most| (most / PAGE_SIZE).min(window.0))),
+            reservation,
+            most: PageCount(config.most.map_or(reservation.0, |most| (most / PAGE_SIZE).min(reservation.0))),
             limit: config.limit,
             memory,
-            spans: Spans::new(kernel, base, window)?,
+            spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
             freed: FreedBits::new(kernel, base, bytes)?,
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
-            pages: match SharedPages::new(kernel, window) {
+            pages: match SharedPages::new(kernel, reservation) {
                 Ok(pages) => CachePadded(pages),
                 Err(NewError::Refused(e)) => return Err(e),
-                Err(e) => unreachable!("windows are clamped to MAX_WINDOW: {e}"),
+                Err(e) => unreachable!("reservations are clamped to MAX_RESERVATION: {e}"),
             },
         };
-        Ok((heap, Growth { touched: FirstTouch::new() }))
+        Ok((heap, GrowthToken { touched: FirstTouch::new() }))
     }
 
     /// The spans.
@@ -107,9 +107,9 @@ impl PageHeap {
     /// # Errors
     /// The kernel gives no memory for the bits.
     #[cold]
-    pub(crate) fn begin_freeing(&self, _: &mut Growth) -> Result<(), OsError> {
+    pub(crate) fn begin_freeing(&self, _: &mut GrowthToken) -> Result<(), OsError> {
         if !self.freed.are_in_use() {
-            self.freed.commit(0, self.spans.extent())?;
+            self.freed.commit(0, self.spans.committed_end())?;
             self.freed.begin_use();
         }
         Ok(())
@@ -133,8 +133,8 @@ impl PageHeap {
     }
 
     /// The size of the reservation in bytes.
-    pub(crate) fn window_bytes(&self) -> usize {
-        self.window.bytes()
+    pub(crate) fn reservation_bytes(&self) -> usize {
+        self.reservation.bytes()
     }
 
     /// The bytes of it that the heap may take up.
@@ -149,7 +149,7 @@ impl PageHeap {
     }
 
     /// Checks that the limit allows `count` more pages.
-    pub(crate) fn check_limit(&self, _: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+    pub(crate) fn check_limit(&self, _: &mut GrowthToken, count: PageCount) -> Result<(), SpaceError> {
         let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
         match self.limit {
             Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
@@ -159,7 +159,7 @@ impl PageHeap {
 
     /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
     /// page counts and cached ones would be missing.
-    pub(crate) fn spare_below_limit(&self, _: &mut Growth, count: PageCount) -> PageCount {
+    pub(crate) fn spare_below_limit(&self, _: &mut GrowthToken, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
         let most = PageCount::from_bytes(growth::cached_below(limit)).0;
         PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
@@ -172,13 +172,13 @@ impl PageHeap {
     }
 
     /// Takes free pages, if there are some and the limit allows them.
-    pub(crate) fn take_counted(&self, growth: &mut Growth, count: PageCount) -> Option<PageRun> {
+    pub(crate) fn take_counted(&self, growth: &mut GrowthToken, count: PageCount) -> Option<PageRun> {
         self.check_limit(growth, count).ok()?;
         self.pages.allocate_uncached(count).ok()
     }
 
     /// Adds pages at the end, enough for `count`, and more if there is room.
-    pub(crate) fn grow(&self, growth: &mut Growth, count: PageCount) -> Result<(), SpaceError> {
+    pub(crate) fn grow(&self, growth: &mut GrowthToken, count: PageCount) -> Result<(), SpaceError> {
         let from = self.spans.end();
         let skip = if from.0 == 0 { UNUSED_AT_START } else { 0 };
         let room = self.most.0 - from.0;
@@ -187,7 +187,7 @@ impl PageHeap {
         }
         let mut more = growth::step(from.0, count.0 + skip, room);
         match self.commit(growth, from, PageIndex(from.0 + more)) {
-            // There may still be room for just the pages needed.
+            // There may still be room for exactly the pages needed.
             Err(_) if more > count.0 + skip => {
                 more = count.0 + skip;
                 self.commit(growth, from, PageIndex(from.0 + more))?;
@@ -211,7 +211,7 @@ impl PageHeap {
     /// The reason why there are no `count` more pages.
     fn full(&self, count: PageCount) -> SpaceError {
         let (bytes, most) = (count.bytes(), self.most.bytes());
-        match self.most < self.window {
+        match self.most < self.reservation {
             true => SpaceError::Memory { bytes, most },
             false => self.no_room(bytes),
         }
@@ -219,10 +219,10 @@ impl PageHeap {
 
     /// The error that the reservation has no room for `bytes` bytes.
     pub(crate) fn no_room(&self, bytes: usize) -> SpaceError {
-        SpaceError::Window(NoRoom::new(bytes, self.window_bytes()))
+        SpaceError::ReservationFull(NoRoom::new(bytes, self.reservation_bytes()))
     }
 
-    fn commit(&self, growth: &mut Growth, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
+    fn commit(&self, growth: &mut GrowthToken, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
         self.pointer_bits.commit(from.byte_offset(), to.byte_offset())?;
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
@@ -256,18 +256,18 @@ impl PageHeap {
     }
 
     fn release(&self, effort: Effort, most: PageCount) -> Option<(usize, bool)> {
-        let policy = ReleasePolicy { most, huge_pages: self.prefers_huge_pages() };
+        let policy = ScavengePolicy { most, huge_pages: self.prefers_huge_pages() };
         // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
-        // keeps them back while they are being released.
-        let give_back = |first: PageIndex, count: PageCount| unsafe {
-            // In a heap that has shrunk much, the tables go, too: they are all zeros for free pages.
+        // does not allocate them while they are being released.
+        let release = |first: PageIndex, count: PageCount| unsafe {
+            // In a heap that has shrunk much, the tables are released, too: they are all zeros for free pages.
             if effort == Effort::Full && count == MOST_RELEASED {
-                self.spans.give_back(first, count);
-                self.marks.give_back(first.byte_offset(), count.bytes());
+                self.spans.release(first, count);
+                self.marks.release(first.byte_offset(), count.bytes());
             }
-            self.memory.give_back(first, count)
+            self.memory.release(first, count)
         };
-        let done = self.pages.scavenge(effort, policy, give_back);
+        let done = self.pages.scavenge(effort, policy, release);
         done.map(|(pages, taken)| (pages.bytes(), taken))
     }
 
@@ -275,11 +275,11 @@ impl PageHeap {
     ///
     /// # Safety
     /// 1. The pages are below the committed end, no object or mark is there, and no thread makes one meanwhile.
-    pub(crate) unsafe fn give_tables_back(&self, first: PageIndex, count: PageCount) {
+    pub(crate) unsafe fn release_tables(&self, first: PageIndex, count: PageCount) {
         // SAFETY: contract 1.
         unsafe {
-            self.marks.give_back(first.byte_offset(), count.bytes());
-            self.pointer_bits.give_back(first.byte_offset(), count.bytes());
+            self.marks.release(first.byte_offset(), count.bytes());
+            self.pointer_bits.release(first.byte_offset(), count.bytes());
         }
     }
 
@@ -307,7 +307,7 @@ impl PageHeap {
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
         let swept = span.is_swept_in(self.marks.cycle());
-        (swept && span.has_handed_out(cell) || self.marks.is_allocated(cell))
+        (swept && span.is_in_fresh_range(cell) || self.marks.is_allocated(cell))
             && !self.freed.is_freed(cell)
             && (span.shape() != ShapeId::ARENA || ArenaChunk::of(span).is_in_use())
     }
@@ -338,7 +338,7 @@ impl PageHeap {
 
     /// Bytes of the cells without an object below a span's fresh range.
     pub(crate) fn dead_bytes(&self, span: &Span) -> usize {
-        let (start, begun) = (span.cells_start(), span.start_of_window());
+        let (start, begun) = (span.cells_start(), span.fresh_range_start());
         match begun > start {
             true => (begun - start) - self.marks.count_allocated_cells(start, begun) * span.object_bytes(),
             false => 0,

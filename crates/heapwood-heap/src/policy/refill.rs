@@ -49,7 +49,7 @@ pub(crate) fn are_enough(spans: u32, heap: PageCount) -> bool {
 }
 
 /// Whether a mutator's recent demand is so much that all of it is halved.
-pub(crate) fn ages(demand: PageCount) -> bool {
+pub(crate) fn decays(demand: PageCount) -> bool {
     demand > MOST_DEMAND
 }
 
@@ -121,7 +121,7 @@ mod tests {
             [is_worthwhile(true, 0), is_worthwhile(false, 63), is_worthwhile(false, 64)],
             [true, false, true]
         );
-        assert_eq!([ages(PageCount(512)), ages(PageCount(513))], [false, true]);
+        assert_eq!([decays(PageCount(512)), decays(PageCount(513))], [false, true]);
         assert_eq!([returns_freed(64, true), returns_freed(65, true)], [false, true]);
         assert_eq!([returns_freed(128, false), returns_freed(129, false)], [false, true]);
     }

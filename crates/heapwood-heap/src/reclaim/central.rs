@@ -19,14 +19,14 @@
 //! new cycle costs nothing here: each shape's lists record the cycle that they are about, and the next thread to use
 //! them brings them up to date. A mutator takes many spans in one refill; the batches move between lists as a whole.
 //! With them it gets its share of the budget and of the sweeping. Invariant: every small span is on exactly one list
-//! here, or cached by a mutator, or in transit with the holder of the lock, or being swept (`in_hand`). Large objects
+//! here, or cached by a mutator, or in transit with the holder of the lock, or being swept (`active_sweepers`). Large objects
 //! are on no list (`large_objects`).
 
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::marks::Collection;
-use crate::pages::page_heap::{Growth, PageHeap};
+use crate::pages::page_heap::{GrowthToken, PageHeap};
 use crate::policy::share::Remaining;
 use crate::policy::{refill, share, sweep};
 use crate::reclaim::available::WORDS;
@@ -153,7 +153,7 @@ const LARGE_WORDS: usize = 64;
 
 /// The state behind the central lock.
 pub(crate) struct Central {
-    growth: Growth,
+    growth: GrowthToken,
     lists: MappedArray<ShapeLists>,
     /// One bit for each shape that may have spans on its lists.
     listed_shapes: [u64; WORDS],
@@ -161,8 +161,8 @@ pub(crate) struct Central {
     sweep_from: u32,
     /// Large objects that start below this word have been swept.
     large_from: usize,
-    /// Sweep batches for all that are under way.
-    in_hand: usize,
+    /// Threads that sweep batches for all.
+    active_sweepers: usize,
     /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
     pages_wanted: bool,
     /// Only the collector may take sweep batches.
@@ -230,14 +230,14 @@ pub(crate) struct Account {
 }
 
 impl Central {
-    pub(crate) fn new(kernel: KernelRef, growth: Growth) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, growth: GrowthToken) -> Result<Self, OsError> {
         Ok(Central {
             growth,
             lists: MappedArray::new(kernel, MAX_SHAPES)?,
             listed_shapes: [0; WORDS],
             sweep_from: 1,
             large_from: usize::MAX,
-            in_hand: 0,
+            active_sweepers: 0,
             pages_wanted: false,
             suspended: false,
             listed: 0,
@@ -258,7 +258,7 @@ impl Central {
     }
 
     /// The right to grow.
-    pub(crate) fn growth(&mut self) -> &mut Growth {
+    pub(crate) fn growth(&mut self) -> &mut GrowthToken {
         &mut self.growth
     }
 
@@ -340,7 +340,7 @@ impl Central {
     /// Adds spans that a mutator used up.
     pub(crate) fn add_used(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, used: SpanList) {
         if !used.is_empty() {
-            self.came_back(used);
+            self.note_returned(used);
             self.touched += used.len() as usize;
             self.lists(heap, demand, shape).used.append(heap.spans(), used);
         }
@@ -355,8 +355,8 @@ impl Central {
         shape: ShapeId,
         ReturnedSpans { begun, untouched }: ReturnedSpans,
     ) {
-        self.came_back(begun);
-        self.came_back(untouched);
+        self.note_returned(begun);
+        self.note_returned(untouched);
         self.touched += begun.len() as usize;
         let lists = self.lists(heap, demand, shape);
         lists.begun.prepend(heap.spans(), begun);
@@ -366,13 +366,13 @@ impl Central {
     /// Adds spans that a mutator had when the last cycle ended.
     pub(crate) fn add_unswept(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, spans: SpanList) {
         if !spans.is_empty() {
-            self.came_back(spans);
+            self.note_returned(spans);
             self.unswept += spans.len() as usize;
             self.lists(heap, demand, shape).unswept.append(heap.spans(), spans);
         }
     }
 
-    fn came_back(&mut self, spans: SpanList) {
+    fn note_returned(&mut self, spans: SpanList) {
         self.listed += spans.len() as usize;
         self.counts.returned += spans.len() as u64;
     }
@@ -421,14 +421,14 @@ impl Central {
         self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
     }
 
-    /// Begins to sweep batches for all.
-    pub(crate) fn take_in_hand(&mut self) {
-        self.in_hand += 1;
+    /// Notes that this thread begins to sweep batches for all.
+    pub(crate) fn begin_sweeping(&mut self) {
+        self.active_sweepers += 1;
     }
 
-    /// Ends it.
-    pub(crate) fn let_go(&mut self) {
-        self.in_hand -= 1;
+    /// Notes that it has ended.
+    pub(crate) fn end_sweeping(&mut self) {
+        self.active_sweepers -= 1;
     }
 
     /// The spans that a mutator with `pages` pages of the budget should sweep for all.
@@ -453,7 +453,7 @@ impl Central {
 
     /// Whether a thread is sweeping for all.
     pub(crate) fn is_being_swept(&self) -> bool {
-        self.in_hand != 0
+        self.active_sweepers != 0
     }
 
     /// Whether only the collector may take sweep batches.
@@ -531,8 +531,8 @@ impl Central {
     /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
     /// allocated since the last collection, so that another may help.
     pub(crate) fn collection_due(&self, bytes: usize) -> bool {
-        let handed_out = self.counts.in_cycle;
-        handed_out > 0 && handed_out.saturating_add(bytes) > self.budget
+        let allocated = self.counts.in_cycle;
+        allocated > 0 && allocated.saturating_add(bytes) > self.budget
     }
 
     /// Adds a mutator's account to the counters.

@@ -1,6 +1,6 @@
 //! Empty spans on their way back to the page allocator. Adjacent spans merge into one run, and runs are freed in
 //! batches, so that the page allocator's lock is taken once for many. Invariant: pushed pages belong to no span, and
-//! the next `give` returns them.
+//! the next `free_pages` frees them.
 
 use crate::pages::page_heap::PageHeap;
 use heapwood_pages::{PageCount, PageIndex};
@@ -29,14 +29,14 @@ impl<'h> EmptySpans<'h> {
             return;
         }
         if self.len == self.runs.len() {
-            self.give();
+            self.free_pages();
         }
         self.runs[self.len] = (first, count);
         self.len += 1;
     }
 
-    /// Returns all pages to the page allocator.
-    pub(super) fn give(&mut self) {
+    /// Frees all pages.
+    pub(super) fn free_pages(&mut self) {
         if self.len == 0 {
             return;
         }

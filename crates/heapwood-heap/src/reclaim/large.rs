@@ -66,7 +66,7 @@ impl Sweeper {
             self.clear_old_mark(span, start);
             span.set_survived();
             span.set_swept_in(cycle);
-            spans.ages().clear(page, span.pages());
+            spans.young_pages().clear(page, span.pages());
         }
         dead
     }
@@ -80,7 +80,7 @@ impl Sweeper {
                 spans.large().add(page);
             } else {
                 if spans.entry(page).is(ScanKind::Arena) {
-                    if let Some(count) = self.free_dead_piece(page) {
+                    if let Some(count) = self.free_dead_chunk(page) {
                         empty.push(page, count);
                     }
                     continue;
@@ -128,7 +128,7 @@ impl Sweeper {
             unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
         }
         let pages = span.pages();
-        spans.ages().clear(page, pages);
+        spans.young_pages().clear(page, pages);
         spans.remove(page);
         self.heap().end_sparse(page, pages);
         pages
@@ -144,7 +144,7 @@ impl Sweeper {
         let pages = self.unmake_large(page);
         let mut empty = EmptySpans::new(self.heap());
         empty.push(page, pages);
-        empty.give();
+        empty.free_pages();
         Some(pages)
     }
 

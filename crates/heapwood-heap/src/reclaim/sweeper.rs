@@ -13,7 +13,7 @@ use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
 use crate::lock_order::{ARENA_CHUNKS, CENTRAL};
 use crate::marks::{Collection, Marks};
-use crate::pages::page_blocks::Aside;
+use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::available::Available;
 use crate::reclaim::central::{
@@ -97,7 +97,7 @@ impl Sweeper {
         self.clobber
     }
 
-    /// Whether chunks that arenas have given up are protected.
+    /// Whether freed arena chunks are protected.
     pub(crate) fn protects(&self) -> bool {
         self.protect
     }
@@ -164,7 +164,7 @@ impl Sweeper {
         self.freed.has(shape)
     }
 
-    fn look_again(&self, central: &mut Central, shape: ShapeId) {
+    fn update_available(&self, central: &mut Central, shape: ShapeId) {
         let some = central.has_some(&self.heap, &self.demand, shape);
         self.available.set(shape, some);
     }
@@ -184,7 +184,7 @@ impl Sweeper {
         let refill = central.take_for_refill(&self.heap, &self.demand, shape, most);
         let freed = central.take_freed(&self.heap, &self.demand, shape);
         self.freed.set(shape, false);
-        self.look_again(central, shape);
+        self.update_available(central, shape);
         (refill, freed)
     }
 
@@ -194,24 +194,24 @@ impl Sweeper {
         central: &mut Central,
         shape: ShapeId,
         used: SpanList,
-        given: ReturnedSpans,
+        returned: ReturnedSpans,
     ) {
         central.add_used(&self.heap, &self.demand, shape, used);
-        if !given.begun.is_empty() || !given.untouched.is_empty() {
-            central.add_returned(&self.heap, &self.demand, shape, given);
-            self.look_again(central, shape);
+        if !returned.begun.is_empty() || !returned.untouched.is_empty() {
+            central.add_returned(&self.heap, &self.demand, shape, returned);
+            self.update_available(central, shape);
         }
     }
 
     /// Sorts the spans with free cells that a mutator returns.
     pub(crate) fn returned_spans(&self, mut list: SpanList) -> ReturnedSpans {
-        let (spans, cycle, mut given) =
+        let (spans, cycle, mut returned) =
             (self.heap.spans(), self.heap.marks().cycle(), ReturnedSpans::default());
         while let Some(page) = list.pop(spans) {
             let begun = spans.own(page).is_begun_in(cycle);
-            if begun { &mut given.begun } else { &mut given.untouched }.push(spans, page);
+            if begun { &mut returned.begun } else { &mut returned.untouched }.push(spans, page);
         }
-        given
+        returned
     }
 
     /// Takes back spans that a mutator had when the last cycle ended.
@@ -226,7 +226,7 @@ impl Sweeper {
     pub(crate) fn return_swept(&self, central: &mut Central, swept: SweptSpans) {
         central.return_swept(self.heap.spans(), swept);
         if !swept.partial.is_empty() {
-            self.look_again(central, ShapeId::from_index(swept.shape));
+            self.update_available(central, ShapeId::from_index(swept.shape));
         }
     }
 
@@ -249,7 +249,7 @@ impl Sweeper {
         let sweep_batch =
             if most == 0 { None } else { central.next_sweep_batch(&self.heap, &self.demand, most) };
         if let Some(SweepBatch::Spans(shape, _)) = &sweep_batch {
-            self.look_again(central, *shape);
+            self.update_available(central, *shape);
         }
         sweep_batch
     }
@@ -322,18 +322,18 @@ impl Sweeper {
             if sweep_batches[0].is_none() {
                 return false;
             }
-            central.take_in_hand();
+            central.begin_sweeping();
         }
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut results = [SweptSpans::default(); BATCH_SHAPES];
         for (sweep_batch, result) in sweep_batches.into_iter().flatten().zip(&mut results) {
             timer.swept(self.run_sweep_batch(sweep_batch, result, &mut empty));
         }
-        empty.give();
+        empty.free_pages();
         let swept = timer.recovered();
         let mut central = self.lock();
         results.into_iter().for_each(|result| self.return_swept(&mut central, result));
-        central.let_go();
+        central.end_sweeping();
         self.clock.add(who, swept);
         true
     }
@@ -352,7 +352,7 @@ impl Sweeper {
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut result = SweptSpans::default();
         timer.swept(self.run_sweep_batch(sweep_batch, &mut result, &mut empty));
-        empty.give();
+        empty.free_pages();
         (result, timer.recovered())
     }
 
@@ -424,7 +424,7 @@ impl Sweeper {
             }
             marks.count_allocated_large(cells.start, cells.end, bytes)
         };
-        self.heap.spans().ages().clear(page, span.pages());
+        self.heap.spans().young_pages().clear(page, span.pages());
         self.heap.freed().keep(start..end, |at| marks.allocated_word(at));
         self.clobber_dead(span, span.cells_end());
         span.reset();
@@ -447,20 +447,24 @@ impl Sweeper {
     }
 
     /// Takes `count` free pages; sweeps and grows the heap as needed.
-    pub(crate) fn take_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
-        let run = self.make_pages(aside, count)?;
-        self.heap.stay_within_limit(PageCount(count.0 + aside.most().0));
+    pub(crate) fn take_pages(
+        &self,
+        target: CacheTarget<'_>,
+        count: PageCount,
+    ) -> Result<PageRun, SpaceError> {
+        let run = self.make_pages(target, count)?;
+        self.heap.stay_within_limit(PageCount(count.0 + target.most().0));
         Ok(run)
     }
 
-    fn make_pages(&self, aside: Aside<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
+    fn make_pages(&self, target: CacheTarget<'_>, count: PageCount) -> Result<PageRun, SpaceError> {
         let heap = &self.heap;
-        if count.bytes() > heap.window_bytes() {
+        if count.bytes() > heap.reservation_bytes() {
             return Err(heap.no_room(count.bytes()));
         }
         let mut patience = RELEASE_PATIENCE;
         loop {
-            if let Some(run) = self.try_pages(aside, count) {
+            if let Some(run) = self.try_pages(target, count) {
                 return Ok(run);
             }
             // Sweep no more than needed: the rest is other threads' work as much as this one's.
@@ -501,22 +505,22 @@ impl Sweeper {
 
     /// Takes free pages, if there are any, and caches some for the mutator. Under a limit the pages are counted before
     /// they are taken, and near it none are cached.
-    fn try_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
+    fn try_pages(&self, target: CacheTarget<'_>, count: PageCount) -> Option<PageRun> {
         if !self.heap.is_limited() {
-            return self.find_pages(aside, count);
+            return self.find_pages(target, count);
         }
         let mut central = self.lock();
         self.heap.check_limit(central.growth(), count).ok()?;
-        let aside = aside.at_most(self.heap.spare_below_limit(central.growth(), count));
-        self.find_pages(aside, count)
+        let target = target.at_most(self.heap.spare_below_limit(central.growth(), count));
+        self.find_pages(target, count)
     }
 
-    fn find_pages(&self, aside: Aside<'_>, count: PageCount) -> Option<PageRun> {
+    fn find_pages(&self, target: CacheTarget<'_>, count: PageCount) -> Option<PageRun> {
         let pages = self.heap.pages();
-        let taken = match aside {
-            Aside::Blocks(blocks, most) => blocks.take_from(pages, count, most),
-            Aside::Long(blocks, most) => blocks.take_long_from(pages, count, most),
-            Aside::Nothing => pages.allocate_uncached(count),
+        let taken = match target {
+            CacheTarget::Blocks(blocks, most) => blocks.take_from(pages, count, most),
+            CacheTarget::Long(blocks, most) => blocks.take_long_from(pages, count, most),
+            CacheTarget::Uncached => pages.allocate_uncached(count),
         };
         taken.ok()
     }

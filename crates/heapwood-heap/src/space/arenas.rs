@@ -1,4 +1,5 @@
-//! The arenas of a space, as those above see them. Invariant: what an address answers here holds until the next arena is closed.
+//! The arenas of a space, for the crates above. Invariant: an answer about an address holds until the next arena is
+//! closed.
 
 use crate::address::Address;
 use crate::alloc::allocator::Allocator;
@@ -10,12 +11,12 @@ use crate::arenas::find::{ArenaPlace, MarkedArenaChunk};
 pub struct Arenas<'s>(pub(super) &'s Allocator);
 
 impl<'s> Arenas<'s> {
-    /// The arena that an address lies in, or lay in.
+    /// The arena that is or was at an address.
     pub fn find(self, address: Address) -> Option<ArenaPlace> {
         self.0.sweeper().heap().find_arena(address)
     }
 
-    /// The chunk of an arena that an address of the heap lies in, in use or not, for a marker to go on from.
+    /// The arena chunk at an address, in use or not, for a marker.
     #[inline]
     pub fn find_chunk(self, address: Address) -> Option<MarkedArenaChunk<'s>> {
         self.0
@@ -25,8 +26,8 @@ impl<'s> Arenas<'s> {
             .map(|chunk| MarkedArenaChunk::new(chunk, self.0.sweeper().dangling_marks()))
     }
 
-    /// By which object what lies at an address is known to a marking: a value of an arena by its chunk, all else by itself. `None`
-    /// where an arena was that is no more.
+    /// The address by which a marking knows the object at an address: the chunk of an arena's value, or the object
+    /// itself. `None` for a chunk that no arena has.
     #[inline]
     pub fn marked_as(self, address: Address) -> Option<Address> {
         match self.find_chunk(address) {
@@ -40,46 +41,46 @@ impl<'s> Arenas<'s> {
         self.0.sweeper().chunks().lock().were_promised()
     }
 
-    /// How much memory arenas have.
+    /// The memory of arenas.
     pub fn bytes(self) -> ArenaBytes {
         self.0.sweeper().chunks().lock().bytes(self.0.sweeper().heap().spans())
     }
 
-    /// How many arenas there have been.
+    /// The number of arenas so far.
     pub fn count(self) -> u64 {
         self.0.sweeper().chunks().lock().arenas()
     }
 
-    /// After a full collection, once mutators run again: addresses of arenas that it has met no pointer into rest no longer, and
-    /// what arenas have not needed goes back; all that they do not need now if pages are `wanted`.
+    /// After a full collection, once mutators run again: ends the quarantine of chunks that it met no pointer into,
+    /// and returns the pages of idle chunks; those of all free chunks if pages are `wanted`.
     pub fn trim(self, wanted: bool) {
         self.0.sweeper().release_chunks(wanted || self.0.sweeper().heap().is_limited());
     }
 
-    /// Gives memory back that arenas have not needed since the last call; returns how many bytes of it.
+    /// Releases the memory of chunks that have been idle since the last call; returns the bytes released.
     ///
-    /// With false it only begins to look.
+    /// With false it only begins to observe.
     pub fn release_idle(self, releases: bool) -> usize {
-        self.0.sweeper().release_idle_pieces(releases)
+        self.0.sweeper().release_idle_chunks(releases)
     }
 
-    /// Whether there is memory that no arena needs now.
+    /// Whether a free chunk has memory.
     pub fn has_free(self) -> bool {
-        self.0.sweeper().has_free_pieces()
+        self.0.sweeper().has_free_chunks()
     }
 
-    /// Bytes that a full collection which begins now may take from arenas: they have been given up since the last one began, or
-    /// it left them to the next arenas. Looks at each chunk that no arena has.
+    /// Bytes that a full collection may take from arenas if it begins now: chunks that were freed since the last one
+    /// began, or that it left in the pool. Visits each chunk that no arena has.
     pub fn reclaimable_bytes(self) -> usize {
         self.0.sweeper().reclaimable_chunk_bytes()
     }
 
-    /// After which full marking quarantined chunks were last released.
+    /// The full cycle in which chunks were last trimmed.
     pub fn trimmed_in(self) -> u32 {
         self.0.sweeper().chunks().lock().trimmed_in
     }
 
-    /// Whether a thread faults that touches what arenas have given up. Then all of it is quarantined, whatever was promised.
+    /// Whether freed chunks are protected against access. Then all of them are quarantined, whatever was promised.
     pub fn are_protected(self) -> bool {
         self.0.sweeper().protects()
     }

@@ -1,5 +1,5 @@
-//! The layouts of a space: its shapes, its programs, and the pointers of objects that share spans. Invariant: a number that was given
-//! out stays that of its shape or program.
+//! The layouts of a space: its shapes, its programs, and the pointer bits of objects in shared spans. Invariant: the
+//! shape or program of a number never changes.
 
 use crate::address::ObjectRef;
 use crate::alloc::allocator::Allocator;
@@ -17,7 +17,7 @@ use heapwood_layout::program::{Nest, Program};
 pub struct Layouts<'s>(pub(super) &'s Allocator);
 
 impl<'s> Layouts<'s> {
-    /// The first shape, for a marking loop to index by the numbers that page entries hold.
+    /// The first shape, for a marking loop to index by the shape numbers of page entries.
     #[inline(always)]
     pub fn shapes(self) -> *const Shape {
         self.0.shapes().as_ptr()
@@ -26,24 +26,24 @@ impl<'s> Layouts<'s> {
     /// The shape with a number.
     ///
     /// # Panics
-    /// This space did not give out the number.
+    /// The number is not this space's.
     #[inline]
     pub fn shape(self, id: ShapeId) -> &'s Shape {
         self.0.shapes().get(id)
     }
 
-    /// How many numbers of shapes are in use, 0 included.
+    /// The number of shapes, with number 0.
     pub fn shape_count(self) -> u32 {
         self.0.shapes().count()
     }
 
-    /// The number of the shape for objects of `bytes` bytes scanned as `scan` says.
+    /// The number of the shape for objects of `bytes` bytes scanned as `scan`.
     ///
     /// # Errors
-    /// As many as there are numbers for exist already, a program cannot be registered, or the kernel gives no memory.
+    /// All numbers are in use, a program cannot be registered, or the kernel gives no memory.
     ///
     /// # Panics
-    /// With another space's program.
+    /// The program is another space's.
     pub fn shape_for(self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
         self.0.shape_for(bytes, scan)
     }
@@ -51,29 +51,29 @@ impl<'s> Layouts<'s> {
     /// The number of a program for [`Scan::Program`].
     ///
     /// # Errors
-    /// It is no nest of few loops and too large to be unrolled, there are too many, or the kernel refuses memory. Nothing is
-    /// registered then.
+    /// It needs too many loops and is too large to be unrolled, there are too many programs, or the kernel gives no
+    /// memory. Nothing is registered then.
     pub fn register_program(self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
         self.0.shapes().register_program(program)
     }
 
-    /// A program that was registered.
+    /// A registered program.
     ///
     /// # Panics
-    /// With another space.
+    /// The number is another space's.
     pub fn program(self, id: ProgramId) -> Program<'s> {
         self.0.shapes().programs().program(id)
     }
 
-    /// Its loops.
+    /// The nest of a registered program.
     ///
     /// # Panics
-    /// With another space.
+    /// The number is another space's.
     pub fn nest(self, id: ProgramId) -> Nest<'s> {
         self.0.shapes().programs().nest(id)
     }
 
-    /// The loops of the program of a shape, `None` if it has none.
+    /// The nest of the program of a shape, `None` if it has none.
     ///
     /// # Safety
     /// 1. The shape is this space's.
@@ -83,13 +83,14 @@ impl<'s> Layouts<'s> {
         unsafe { self.0.shapes().nest_of(shape) }
     }
 
-    /// Where the pointers are in objects of shared spans.
+    /// The pointer bits of objects in shared spans.
     #[inline(always)]
     pub fn pointer_bits(self) -> &'s PointerBits {
         self.0.sweeper().heap().pointer_bits()
     }
 
-    /// How to scan an object in a span of a shape that is scanned by number: as if it lay in a span of its own shape.
+    /// The page entry by which to scan an object in a span of numbered objects, as if it lay in a span of its own
+    /// shape.
     ///
     /// # Safety
     /// 1. The object exists, and lies in such a span of this space.
@@ -97,11 +98,11 @@ impl<'s> Layouts<'s> {
     pub unsafe fn numbered_entry(self, object: ObjectRef) -> PageEntry {
         // SAFETY: contract 1.
         let id = unsafe { self.pointer_bits().shape(object) };
-        // SAFETY: the number was written when the object was made, and was this space's.
+        // SAFETY: the number was written when the object was made, and is this space's.
         PageEntry::new(unsafe { self.0.shapes().get_unchecked(id) }.kind(), id, 0)
     }
 
-    /// Says that a cell of a shared span holds an object of a shape: what is written for its layout, alone, to be measured.
+    /// Writes the layout of a shape for a cell of a shared span, and nothing else: for measurements.
     ///
     /// # Safety
     /// 1. The cell is of the shape's size class, in a span of the shape that objects of the shape share.
@@ -113,7 +114,7 @@ impl<'s> Layouts<'s> {
         unsafe { per_object::write(self.0.shapes(), self.pointer_bits(), id, cell.get()) };
     }
 
-    /// Whether there are shapes with trace functions, which alone know what the words of their objects mean.
+    /// Whether shapes with trace functions exist. Only these functions know what the words of their objects mean.
     #[inline(always)]
     pub fn has_trace_functions(self) -> bool {
         self.0.has_trace_functions()

@@ -1,9 +1,9 @@
-//! The pages of a space and the memory behind them. Invariant: nothing here allocates for the space.
+//! The pages of a space, and their memory. Invariant: nothing here allocates for the space.
 
 use crate::alloc::allocator::Allocator;
 use heapwood_pages::{Bits48, ChunkIndex, Effort, PageCount, SharedPages, Snapshot};
 
-/// The pages of a space, and the memory behind them.
+/// The pages of a space, and their memory.
 #[derive(Clone, Copy)]
 pub struct PageMemory<'s>(pub(super) &'s Allocator);
 
@@ -11,17 +11,17 @@ impl<'s> PageMemory<'s> {
     /// The page allocator.
     ///
     /// # Safety
-    /// 1. No page is freed or taken through it, and none is released that does not become free again.
+    /// 1. No page is freed or allocated through it, and every released page becomes free again.
     pub unsafe fn pages(self) -> &'s SharedPages<Bits48> {
         self.0.sweeper().heap().pages()
     }
 
-    /// How many pages are in use: by spans, and by what mutators have cached.
+    /// The pages in use: of spans, and cached by mutators.
     pub fn in_use(self) -> PageCount {
         self.0.sweeper().heap().pages().in_use()
     }
 
-    /// The pages as they are now. Those that mutators have cached count as in use.
+    /// The current pages. Cached ones count as in use.
     pub fn snapshot(self) -> Snapshot {
         self.0.sweeper().heap().pages().snapshot()
     }
@@ -31,19 +31,19 @@ impl<'s> PageMemory<'s> {
         self.0.sweeper().heap().pages().for_each_chunk(f);
     }
 
-    /// Bytes of pages that may be resident, in use or not. What arenas have given up and the kernel has is not.
+    /// Bytes of pages that may be resident, in use or not, without arena chunks whose memory was released.
     pub fn resident_bytes(self) -> usize {
         let without_memory = self.0.sweeper().chunks().lock().bytes_without_memory();
         self.0.sweeper().heap().resident_bytes().saturating_sub(without_memory)
     }
 
-    /// Bytes of pages that may be resident, but for those that arenas have.
+    /// Bytes of pages that may be resident, without those of arenas.
     pub fn resident_outside_arenas(self) -> usize {
         self.0.sweeper().heap().resident_bytes().saturating_sub(self.0.sweeper().chunks().lock().all_bytes())
     }
 
-    /// Releases the memory of one run of free pages, up to 2 MiB; returns how many bytes may have been resident, and whether
-    /// the kernel took them. `None` if there is nothing that `effort` would release.
+    /// Releases the memory of one run of free pages, up to 2 MiB. Returns the bytes that may have been resident, and
+    /// whether the kernel released them; `None` if there is nothing that `effort` would release.
     pub fn release_some(self, effort: Effort) -> Option<(usize, bool)> {
         self.0.sweeper().heap().release_some(effort)
     }

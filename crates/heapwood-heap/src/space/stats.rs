@@ -1,11 +1,11 @@
-//! The figures of a space. Invariant: they are read under the lock of the central lists, so that they agree.
+//! The statistics of a space. Invariant: they are read under the lock of the central lists, so they are consistent.
 
 use super::memory::PageMemory;
 use crate::alloc::allocator::Allocator;
 
 impl SpaceStats {
-    /// The figures of the space at this moment.
-    pub(super) fn of(allocator: &Allocator, extent: usize) -> SpaceStats {
+    /// The current statistics of the space.
+    pub(super) fn of(allocator: &Allocator, committed_end: usize) -> SpaceStats {
         let central = allocator.sweeper().lock();
         let (counts, pages) = (central.counts(), allocator.sweeper().heap().pages());
         let [swept_by_allocation, swept_by_background, swept_by_collector] =
@@ -16,7 +16,7 @@ impl SpaceStats {
             small_allocated: counts.total.saturating_sub(counts.large),
             allocated_in_cycle: counts.in_cycle,
             in_use: pages.in_use().bytes(),
-            grown: extent,
+            grown: committed_end,
             resident: PageMemory(allocator).resident_bytes(),
             spans: counts.spans,
             span_lock_acquisitions: counts.lock_acquisitions,
@@ -40,49 +40,49 @@ impl SpaceStats {
     }
 }
 
-/// Bytes of a space, in several senses, and how its locks are used.
+/// Bytes of a space, and the use of its locks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SpaceStats {
-    /// Handed out to mutators since the space was made.
+    /// Bytes allocated by mutators since the space was made.
     pub total_allocated: u64,
-    /// Those of them for objects that share pages with others.
+    /// Those for objects that share pages with others.
     pub small_allocated: u64,
-    /// Handed out since the last marking.
+    /// Bytes allocated since the last marking.
     pub allocated_in_cycle: usize,
-    /// In pages that spans own, or caches.
+    /// Bytes of pages that spans use, or mutators cache.
     pub in_use: usize,
-    /// Committed for spans.
+    /// Bytes committed for spans.
     pub grown: usize,
-    /// In pages that may be resident.
+    /// Bytes of pages that may be resident.
     pub resident: usize,
-    /// Spans that mutators allocated small objects from, since the space was made like all that follows.
+    /// Spans that mutators allocated small objects from. This and all following numbers are since the space was made.
     pub spans: u64,
-    /// How often the lock of the span lists was taken.
+    /// Acquisitions of the lock of the span lists.
     pub span_lock_acquisitions: u64,
-    /// How often for large objects,
+    /// Those for large objects.
     pub large_lock_acquisitions: u64,
-    /// and how often that of the page allocator for those.
+    /// Acquisitions of the page allocator's lock for large objects.
     pub large_page_lock_acquisitions: u64,
-    /// How often the lock of the page allocator was taken.
+    /// Acquisitions of the page allocator's lock.
     pub page_lock_acquisitions: u64,
-    /// Read-modify-writes on lines that others write, too, for small objects: two for each time that one of the two was taken,
-    /// but for large objects.
+    /// Read-modify-writes on shared cache lines for small objects: two for each acquisition of either lock, except for
+    /// large objects.
     pub shared_rmws: u64,
-    /// How often a mutator needed a run, but for the next of the same span.
+    /// Runs that mutators needed, except the next of the same span.
     pub refills: u64,
-    /// Spans that mutators took off the shared lists.
+    /// Spans that mutators took off the central lists.
     pub spans_taken: u64,
-    /// Spans that they put there.
+    /// Spans that mutators returned there.
     pub spans_returned: u64,
-    /// Spans that threads swept that allocate.
+    /// Spans swept by allocating threads.
     pub swept_by_allocation: u64,
-    /// Spans that the background thread swept.
+    /// Spans swept by the background thread.
     pub swept_by_background: u64,
-    /// Spans that threads swept that collect.
+    /// Spans swept by collecting threads.
     pub swept_by_collector: u64,
-    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::threads::timed_lock`]).
+    /// The longest time that the lock of the span lists was held, in ticks ([`heapwood_os::threads::timed_lock`]).
     pub hold_spans: u64,
-    /// All the time that it was held, by any thread, in ticks.
+    /// The total time that it was held, in ticks.
     pub held_spans: u64,
     /// The same of the page allocator's lock.
     pub hold_pages: u64,

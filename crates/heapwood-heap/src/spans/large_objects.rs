@@ -19,9 +19,9 @@ pub(crate) struct LargeObjects {
 }
 
 impl LargeObjects {
-    /// The empty set, for a reservation of `window` pages.
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        let words = window.0.div_ceil(WORD_PAGES);
+    /// The empty set, for a reservation of `reservation` pages.
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        let words = reservation.0.div_ceil(WORD_PAGES);
         Ok(LargeObjects {
             starts: AtomicArray::new(kernel, words)?,
             unseen: AtomicArray::new(kernel, words)?,

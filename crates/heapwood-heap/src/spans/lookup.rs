@@ -1,5 +1,5 @@
 //! The lookup from an address to its span: a range test, one load from the page table, and arithmetic; and the walk
-//! over all spans in order of address. Invariant: an address below the committed end (`extent`) can be looked up in
+//! over all spans in order of address. Invariant: an address below the committed end (`committed_end`) can be looked up in
 //! every table of the heap, whatever lies there; the committed end only grows.
 
 use crate::address::Address;
@@ -18,23 +18,23 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 pub(crate) struct Spans {
     base: usize,
     /// The committed end: one past the last byte that may be looked up, relative to the base.
-    extent: AtomicUsize,
+    committed_end: AtomicUsize,
     table: PageTable,
     descriptors: MappedArray<Span>,
-    ages: YoungPages,
+    young_pages: YoungPages,
     large: LargeObjects,
     witness: Witness,
 }
 
 impl Spans {
-    pub(crate) fn new(kernel: KernelRef, base: usize, window: PageCount) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: PageCount) -> Result<Self, OsError> {
         Ok(Spans {
             base,
-            extent: AtomicUsize::new(0),
-            table: PageTable::new(kernel, window)?,
-            descriptors: MappedArray::new(kernel, window.0)?,
-            ages: YoungPages::new(kernel, window)?,
-            large: LargeObjects::new(kernel, window)?,
+            committed_end: AtomicUsize::new(0),
+            table: PageTable::new(kernel, reservation)?,
+            descriptors: MappedArray::new(kernel, reservation.0)?,
+            young_pages: YoungPages::new(kernel, reservation)?,
+            large: LargeObjects::new(kernel, reservation)?,
             witness: Witness::new(),
         })
     }
@@ -43,7 +43,7 @@ impl Spans {
     pub(crate) fn commit(&self, pages: Range<PageIndex>, huge: bool) -> Result<(), OsError> {
         let descriptors = pages.start.0..pages.end.0;
         self.large.commit(descriptors.clone())?;
-        self.ages.commit(descriptors.clone())?;
+        self.young_pages.commit(descriptors.clone())?;
         if huge {
             self.table.commit_huge(pages.start, pages.end)?;
             return self.descriptors.commit_huge(descriptors);
@@ -56,7 +56,7 @@ impl Spans {
     ///
     /// # Safety
     /// 1. The pages are free, below the committed end, and no thread takes them meanwhile.
-    pub(crate) unsafe fn give_back(&self, first: PageIndex, count: PageCount) {
+    pub(crate) unsafe fn release(&self, first: PageIndex, count: PageCount) {
         // SAFETY: contract 1: no span is there, and all-zero bytes are a valid descriptor. The kernel may decline.
         let _ = unsafe { self.descriptors.decommit(first.0..first.0 + count.0) };
     }
@@ -67,7 +67,7 @@ impl Spans {
     /// 1. All tables of the heap, these included, are committed up to there.
     pub(crate) unsafe fn extend(&self, end: PageIndex) {
         self.witness.grow();
-        self.extent.store(end.byte_offset(), Ordering::Release);
+        self.committed_end.store(end.byte_offset(), Ordering::Release);
     }
 
     /// The address that the reservation starts at.
@@ -80,20 +80,20 @@ impl Spans {
     /// observes it first (`publication::observe`). Otherwise it may see an older end, and take a new object for an
     /// address outside the heap.
     #[inline(always)]
-    pub(crate) fn extent(&self) -> usize {
-        self.extent.load(Ordering::Relaxed)
+    pub(crate) fn committed_end(&self) -> usize {
+        self.committed_end.load(Ordering::Relaxed)
     }
 
     /// The first page that cannot be looked up.
     #[inline(always)]
     pub(crate) fn end(&self) -> PageIndex {
-        PageIndex(self.extent() / PAGE_SIZE)
+        PageIndex(self.committed_end() / PAGE_SIZE)
     }
 
     /// The young pages.
     #[inline(always)]
-    pub(crate) fn ages(&self) -> &YoungPages {
-        &self.ages
+    pub(crate) fn young_pages(&self) -> &YoungPages {
+        &self.young_pages
     }
 
     /// The start pages of large objects.
@@ -104,7 +104,7 @@ impl Spans {
     /// Whether an address can be looked up.
     #[inline(always)]
     pub(crate) fn contains(&self, address: Address) -> bool {
-        address.offset_from(Address::new(self.base)) < self.extent()
+        address.offset_from(Address::new(self.base)) < self.committed_end()
     }
 
     /// The page of an address in the reservation.
@@ -216,7 +216,7 @@ impl Spans {
 
     /// Ends an arena chunk that the caller owns: its pages have no span any more.
     pub(crate) fn remove_chunk(&self, page: PageIndex) {
-        self.ages.set(page, self.at(page).pages(), 0);
+        self.young_pages.set(page, self.at(page).pages(), 0);
         self.remove(page);
     }
 

@@ -69,9 +69,9 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        let chunks = MappedArray::new(kernel, window.0.div_ceil(CHUNK))?;
-        Ok(PageTable { entries: MappedArray::new(kernel, window.0)?, chunks })
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        let chunks = MappedArray::new(kernel, reservation.0.div_ceil(CHUNK))?;
+        Ok(PageTable { entries: MappedArray::new(kernel, reservation.0)?, chunks })
     }
 
     pub(crate) fn commit(&self, from: PageIndex, to: PageIndex) -> Result<(), OsError> {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_hold_what_was_put_in() {
+    fn entries_keep_their_fields() {
         for (kind, shape, back) in [
             (ScanKind::NoPointers, ShapeId::from_index(1), 0),
             (ScanKind::Trace, ShapeId::from_index(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),

@@ -11,7 +11,7 @@
 //!
 //! (`central` has the lists in detail.)
 //!
-//! A cell exists if its allocation bit is set, or if it lies in the fresh range (`window`): from the owner's cursor at
+//! A cell exists if its allocation bit is set, or if it lies in the fresh range (`fresh_range`): from the owner's cursor at
 //! the start of this cycle up to the frontier. Runs are consumed in ascending order, so every cell in that range is
 //! allocated or outlived the last cycle. A span thus stays with its owner when a cycle ends: only its fresh range
 //! becomes empty.
@@ -36,7 +36,7 @@ pub struct Span {
     /// [`reciprocal`] of the cell size; for an arena chunk, the number of its arena.
     reciprocal: u64,
     /// The fresh range, in bytes from the first cell: its start in the low half, the frontier in the high half.
-    window: AtomicU64,
+    fresh_range: AtomicU64,
     pages: u32,
     /// 0 for a large object.
     cell_size: u32,
@@ -94,7 +94,7 @@ impl Span {
         shape: ShapeId,
         state: (u32, bool),
     ) -> Self {
-        Span { window: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
+        Span { fresh_range: AtomicU64::new(ALL), ..Self::new(start, pages, bytes, shape, state) }
     }
 
     /// The same of an arena chunk of the arena with this number.
@@ -119,7 +119,7 @@ impl Span {
             cells_start: start,
             cells_end: start + bytes,
             reciprocal: 0,
-            window: AtomicU64::new(0),
+            fresh_range: AtomicU64::new(0),
             pages: pages.0 as u32,
             cell_size: 0,
             shape,
@@ -137,59 +137,59 @@ impl Span {
     /// One past the cells that are allocated or outlived the last cycle.
     #[inline]
     pub(crate) fn frontier(&self) -> usize {
-        self.cells_start + (self.window.load(Ordering::Relaxed) >> 32) as usize
+        self.cells_start + (self.fresh_range.load(Ordering::Relaxed) >> 32) as usize
     }
 
     /// Sets the frontier: the cells below this address are allocated.
     #[inline]
     pub(crate) fn set_frontier(&self, addr: usize) {
-        let from = self.window.load(Ordering::Relaxed) as u32;
-        self.set_window(from, addr);
+        let from = self.fresh_range.load(Ordering::Relaxed) as u32;
+        self.set_fresh_range(from, addr);
     }
 
     /// Begins a cycle at the owner's cursor: a cell below it exists only if its allocation bit is set.
-    pub(crate) fn begin_window(&self, addr: usize) {
-        self.set_window((addr - self.cells_start) as u32, addr);
+    pub(crate) fn begin_fresh_range(&self, addr: usize) {
+        self.set_fresh_range((addr - self.cells_start) as u32, addr);
     }
 
-    fn set_window(&self, from: u32, frontier: usize) {
+    fn set_fresh_range(&self, from: u32, frontier: usize) {
         let frontier = (frontier - self.cells_start) as u64;
-        self.window.store(frontier << 32 | from as u64, Ordering::Relaxed);
+        self.fresh_range.store(frontier << 32 | from as u64, Ordering::Relaxed);
     }
 
     /// Whether a cell lies in the fresh range. Meaningless for a span that was swept in another cycle.
     #[inline]
-    pub(crate) fn has_handed_out(&self, cell: usize) -> bool {
-        let (window, at) = (self.window.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
-        window as u32 as u64 <= at && at < window >> 32
+    pub(crate) fn is_in_fresh_range(&self, cell: usize) -> bool {
+        let (fresh_range, at) = (self.fresh_range.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
+        fresh_range as u32 as u64 <= at && at < fresh_range >> 32
     }
 
     /// Whether nothing was allocated from it since it was swept.
-    pub(crate) fn has_empty_window(&self) -> bool {
-        self.window.load(Ordering::Relaxed) == 0
+    pub(crate) fn has_empty_fresh_range(&self) -> bool {
+        self.fresh_range.load(Ordering::Relaxed) == 0
     }
 
     /// Whether it was allocated from in this cycle, or its owner keeps it.
     pub(crate) fn is_begun_in(&self, cycle: u32) -> bool {
-        self.is_swept_in(cycle) && !self.has_empty_window()
+        self.is_swept_in(cycle) && !self.has_empty_fresh_range()
     }
 
     /// Begins to allocate from a span that was swept, perhaps some cycles ago, and not touched since.
     pub(crate) fn begin_in(&self, cycle: u32) {
         if !self.is_swept_in(cycle) {
-            debug_assert!(self.has_empty_window());
+            debug_assert!(self.has_empty_fresh_range());
             self.set_swept_in(cycle);
         }
     }
 
     /// The start of the fresh range: the owner's cursor when this cycle began.
-    pub(crate) fn start_of_window(&self) -> usize {
-        self.cells_start + self.window.load(Ordering::Relaxed) as u32 as usize
+    pub(crate) fn fresh_range_start(&self) -> usize {
+        self.cells_start + self.fresh_range.load(Ordering::Relaxed) as u32 as usize
     }
 
     /// Whether a cell lies in the fresh range or above it.
-    pub(crate) fn is_above_start_of_window(&self, cell: usize) -> bool {
-        self.start_of_window() <= cell
+    pub(crate) fn is_above_fresh_range_start(&self, cell: usize) -> bool {
+        self.fresh_range_start() <= cell
     }
 
     /// The size of each object's memory here: the cell's, or the large object's own size.
@@ -282,7 +282,7 @@ impl Span {
 
     /// Empties the fresh range. From now on any cell may have been written.
     pub(crate) fn reset(&self) {
-        self.set_window(0, self.cells_start);
+        self.set_fresh_range(0, self.cells_start);
         self.fresh.store(0, Ordering::Relaxed);
     }
 
@@ -331,8 +331,8 @@ impl Span {
         self.fresh.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it belongs to a mutator, or is about to. A span that was a mutator's when a cycle ended may seem so
-    /// until it is swept.
+    /// Whether it belongs to a mutator, or is about to. A span that a mutator had when a cycle ended may keep this
+    /// flag until it is swept.
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::Acquire) != 0
     }

@@ -136,8 +136,8 @@ impl SpanList {
         taken
     }
 
-    /// All its spans in order, each with whether batches and counts are right so far; the last one also tells whether
-    /// the length is.
+    /// All spans in order, each with whether batches and counts are correct so far; for the last one, this includes
+    /// the length.
     pub(crate) fn walk(self, spans: &Spans) -> impl Iterator<Item = (PageIndex, bool)> {
         let (mut at, mut in_batch, mut seen) = (self.head, 0, 0);
         let mut batch = None;
@@ -170,7 +170,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn a_list_is_a_queue_whose_parts_change_hands() {
+    fn a_list_is_a_queue_whose_parts_move_between_lists() {
         const SPANS: usize = 600;
         let spans = Spans::new(&heapwood_os::SYSTEM, 1 << 30, PageCount(1024)).unwrap();
         spans.commit(PageIndex(0)..PageIndex(1024), false).unwrap();

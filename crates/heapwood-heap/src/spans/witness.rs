@@ -53,17 +53,17 @@ mod modelled {
     const PAGES: usize = 64;
 
     /// The record of the spans that begin at each page.
-    pub(crate) struct Witness(Vec<Seen>, Grown);
+    pub(crate) struct Witness(Vec<PageRecord>, GrowthCount);
 
     /// The number of times that the heap grew.
     #[derive(Default)]
-    struct Grown(UnsafeCell<u32>);
+    struct GrowthCount(UnsafeCell<u32>);
 
     // SAFETY: loom reports unordered accesses.
-    unsafe impl Sync for Grown {}
+    unsafe impl Sync for GrowthCount {}
 
     #[derive(Default)]
-    struct Seen {
+    struct PageRecord {
         /// The cycle in which the last span was made or swept.
         swept_in: UnsafeCell<u32>,
         looks: AtomicU32,
@@ -71,11 +71,11 @@ mod modelled {
     }
 
     // SAFETY: loom reports unordered accesses.
-    unsafe impl Sync for Seen {}
+    unsafe impl Sync for PageRecord {}
 
     impl Witness {
         pub(crate) fn new() -> Self {
-            Witness((0..PAGES).map(|_| Seen::default()).collect(), Grown::default())
+            Witness((0..PAGES).map(|_| PageRecord::default()).collect(), GrowthCount::default())
         }
 
         fn with(&self, page: PageIndex, f: impl FnOnce(&mut u32)) {

@@ -1,58 +1,58 @@
-//! Young pages: one byte a page, which tells whether all objects there were made in this cycle. A store into such an
-//! object needs no write barrier, since a young collection visits the object anyway, and most stores are of that kind.
-//! A page is young if its span was made, or taken, without any object. Two ages alternate between cycles, so the end of
-//! a cycle resets none: a sweep, or the owner that keeps its span, clears the age before the cycle after the next.
-//! Invariant: where a page has the age of the current cycle, no object in it is older than that cycle. The
-//! ages are indexed as a card table is.
+//! The young pages, a table with one byte for each page: the epoch in which all objects of the page were made, if they
+//! are young. A store into a young object needs no write barrier, since a young collection visits the object anyway,
+//! and most stores are of that kind. A page is young if its span was made, or taken, without any object. Two epochs
+//! alternate between cycles, so the end of a cycle resets no entry: a sweep, or the owner that keeps its span, clears
+//! the entry before the cycle after the next. The table is indexed as a card table is. Invariant: where a page has the
+//! current epoch, no object in it is older than the current cycle.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
-/// Objects with more pages (4 MiB) have no age: the saved barriers would not pay for the stores here.
+/// Objects with more pages (4 MiB) have no epoch: the saved barriers would not pay for the stores here.
 const MOST: usize = 512;
 
-/// The ages of a heap's pages.
+/// The table of a heap's pages.
 pub(crate) struct YoungPages(MappedArray<AtomicU8>);
 
 /// The bit of arena pages: not every old object there has its allocation bit.
 pub(crate) const IN_ARENA: u8 = 4;
-/// The bits of the age itself.
-pub(crate) const AGE: u8 = 3;
+/// The bits of the epoch.
+pub(crate) const EPOCH: u8 = 3;
 
-/// The age of young pages in a cycle.
+/// The epoch of a cycle.
 #[inline(always)]
-pub(crate) fn age_in(cycle: u32) -> u8 {
+pub(crate) fn epoch_of(cycle: u32) -> u8 {
     1 + (cycle & 1) as u8
 }
 
 impl YoungPages {
-    pub(crate) fn new(kernel: KernelRef, window: PageCount) -> Result<Self, OsError> {
-        Ok(YoungPages(MappedArray::new(kernel, window.0)?))
+    pub(crate) fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        Ok(YoungPages(MappedArray::new(kernel, reservation.0)?))
     }
 
     pub(crate) fn commit(&self, pages: core::ops::Range<usize>) -> Result<(), OsError> {
         self.0.commit(pages)
     }
 
-    /// The age of the first page, for barriers to index by the pages of slots.
+    /// The entry of the first page, for barriers to index by the pages of slots.
     pub(crate) fn as_ptr(&self) -> *const AtomicU8 {
         self.0.as_ptr()
     }
 
-    /// The age of a page below the committed end.
+    /// The entry of a page below the committed end.
     pub(crate) fn get(&self, page: PageIndex) -> u8 {
-        // SAFETY: ages below the committed end are committed.
+        // SAFETY: entries below the committed end are committed.
         unsafe { &*self.0.at(page.0) }.load(Ordering::Relaxed)
     }
 
-    /// Sets the age of the pages of a span that the caller owns.
+    /// Sets the entries of the pages of a span that the caller owns.
     #[inline]
-    pub(crate) fn set(&self, first: PageIndex, count: PageCount, age: u8) {
+    pub(crate) fn set(&self, first: PageIndex, count: PageCount, entry: u8) {
         if count.0 <= MOST {
             for page in first.0..first.0 + count.0 {
                 // SAFETY: spans lie below the committed end.
-                unsafe { &*self.0.at(page) }.store(age, Ordering::Relaxed);
+                unsafe { &*self.0.at(page) }.store(entry, Ordering::Relaxed);
             }
         }
     }
@@ -60,9 +60,9 @@ impl YoungPages {
     /// Makes the pages of a span old. Most are old already, and their line is not written.
     #[inline]
     pub(crate) fn clear(&self, first: PageIndex, count: PageCount) {
-        let age = self.get(first);
-        if age & AGE != 0 {
-            self.set(first, count, age & IN_ARENA);
+        let entry = self.get(first);
+        if entry & EPOCH != 0 {
+            self.set(first, count, entry & IN_ARENA);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Why a type cannot be built: said with its numbers where there is a caller to print them, and without in constants, where
-//! it is a compile error.
+//! Errors of building a type. At run time a message has the numbers. In a constant it is a compile error, which cannot
+//! print them. Invariant: an error holds everything that its message says.
 
 use crate::limits::MAX_WORDS;
 use core::fmt;
@@ -10,55 +10,55 @@ use core::fmt;
 pub enum BuildError {
     /// The instructions need more bytes than the builder has.
     Full {
-        /// How many it has.
+        /// The builder's size in bytes.
         bytes: usize,
     },
-    /// The type has more words than any can have.
+    /// The type has more words than the largest possible type.
     TooManyWords {
-        /// The words that it has already.
+        /// The words so far.
         words: u64,
-        /// The words of what is to be added.
+        /// The words of the addition.
         element: u64,
-        /// How many times.
+        /// The number of repetitions.
         n: u64,
     },
-    /// More than 64 bits of a mask.
+    /// The mask has more than 64 bits.
     TooManyBits {
-        /// How many.
+        /// The number of bits.
         n: u32,
     },
-    /// A bit of a mask is set beyond the words that it describes.
+    /// A bit of a mask is set beyond its words.
     BitBeyond {
-        /// The highest bit that is set.
+        /// The highest set bit.
         bit: u32,
-        /// How many words it describes.
+        /// The number of words of the mask.
         n: u32,
     },
-    /// The elements of an array, or a type, are to have fewer words than were described.
+    /// An element or a type is padded to fewer words than it has.
     PadBackwards {
-        /// The words described.
+        /// The words it has.
         words: u64,
-        /// The words that are to be.
+        /// The requested words.
         to: u64,
     },
-    /// A repeat of more words than there are.
+    /// A repeat of more words than exist.
     RepeatOfMore {
         /// The words to repeat.
         last: u64,
-        /// The words that there are.
+        /// The words so far.
         words: u64,
     },
     /// Two fields hold the same word.
     Overlap {
-        /// The word at which the second begins.
+        /// The first word of the second field.
         offset: u64,
-        /// The word at which the first ends.
+        /// The end of the first field.
         end: u64,
     },
 }
 
 impl BuildError {
-    /// Says what to do, without the numbers, which constants cannot print.
+    /// Panics with a remedy, but without the numbers, which constants cannot print.
     #[track_caller]
     pub(crate) const fn panic(self) -> ! {
         match self {
@@ -77,11 +77,11 @@ impl BuildError {
                 panic!("a bit of a mask is set beyond the words that it describes: give `bits` a larger `n`")
             }
             BuildError::PadBackwards { .. } => panic!(
-                "more words were described than the element or the type is to have: give its size in words, padding \
+                "the element or the type has more words than its size: give its size in words, padding \
                  included"
             ),
             BuildError::RepeatOfMore { .. } => {
-                panic!("a repeat of more words than there are: repeat at most those")
+                panic!("a repeat of more words than exist: repeat fewer words")
             }
             BuildError::Overlap { .. } => {
                 panic!("two fields hold the same word: give their offsets in words, not in bytes")
@@ -98,15 +98,14 @@ impl fmt::Display for BuildError {
             }
             BuildError::TooManyWords { words, element, n } => write!(
                 f,
-                "{n} times {element} words after {words} others are more than the {MAX_WORDS} words that a type can \
-                 have"
+                "{n} times {element} words after {words} others exceed the largest type, which has {MAX_WORDS} words"
             ),
-            BuildError::TooManyBits { n } => write!(f, "{n} bits of mask were given, and can be at most 64"),
+            BuildError::TooManyBits { n } => write!(f, "the mask has {n} bits, and can have at most 64"),
             BuildError::BitBeyond { bit, n } => {
                 write!(f, "bit {bit} of the mask is set, but it describes only {n} words")
             }
             BuildError::PadBackwards { words, to } => {
-                write!(f, "{words} words were described, but the element or the type is to have only {to}")
+                write!(f, "the element or the type has {words} words, but a size of only {to}")
             }
             BuildError::RepeatOfMore { last, words } => {
                 write!(f, "a repeat of the last {last} words, but there are only {words}")

@@ -1,30 +1,31 @@
-//! Why a list of items, or a text, is no type: the item or byte at fault, and what was expected there.
+//! Errors of a list of items, or of a text, that describes no type. Invariant: an error holds the position of the
+//! first fault, and what was expected there.
 
 use super::BuildError;
 use crate::limits::MAX_NESTING;
 use core::fmt;
 
-/// Why a list of items is no type.
+/// Why a list of items describes no type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DescribeError {
-    /// The index of the item at fault; the number of items if one is missing at the end.
+    /// The index of the invalid item; the number of items if one is missing at the end.
     pub item: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub kind: DescribeErrorKind,
 }
 
-/// What is wrong with an item.
+/// Why an item is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DescribeErrorKind {
-    /// The list ends where a field, an element or the type is expected.
+    /// The list ends before a field, an element or the type.
     Missing {
-        /// The index of the struct or array that it is missing from, if it is not the type itself.
+        /// The index of the incomplete struct or array, or `None` for the type itself.
         of: Option<usize>,
     },
     /// The type is complete before this item.
     Trailing,
-    /// The struct or the array lies in [`MAX_NESTING`] others.
+    /// The struct or array lies in [`MAX_NESTING`] others.
     TooDeep,
     /// The builder refuses it.
     Build(BuildError),
@@ -54,16 +55,16 @@ impl fmt::Display for DescribeErrorKind {
 
 impl core::error::Error for DescribeError {}
 
-/// Why a text is no type.
+/// Why a text describes no type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseError {
-    /// The offset of the byte at fault; the length of the text if it ends too early.
+    /// The offset of the invalid byte; the length of the text if it ends too early.
     pub at: usize,
     /// What was expected there.
     pub expected: Expected,
 }
 
-/// What a text should have gone on with.
+/// The expected continuation of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Expected {
@@ -71,21 +72,21 @@ pub enum Expected {
     Type,
     /// A type, or the end of a struct.
     TypeOrClose,
-    /// The number of an array's elements.
+    /// The number of elements of an array.
     Number,
     /// A number below 2^64.
     SmallerNumber,
-    /// How far to shift a number.
+    /// The number of bits by which to shift a number.
     Shift,
-    /// The end of an array's number.
+    /// The closing bracket after an array's number.
     Bracket,
     /// The end of the text.
     End,
-    /// No struct and no array: [`MAX_NESTING`] are open.
+    /// No further struct or array: [`MAX_NESTING`] are open.
     LessNesting,
-    /// Nothing more: the items do not fit.
+    /// No further item: the buffer is full.
     FewerItems {
-        /// How many do.
+        /// The size of the buffer, in items.
         room: usize,
     },
 }
@@ -107,7 +108,7 @@ impl fmt::Display for Expected {
             Expected::Bracket => write!(f, "`]` after the number of elements"),
             Expected::End => write!(f, "the end: the type is complete"),
             Expected::LessNesting => {
-                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may lie in each other")
+                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may be nested")
             }
             Expected::FewerItems { room } => write!(f, "the end: there is room for {room} items only"),
         }

@@ -1,4 +1,5 @@
-//! Why a size, or a size with a mask, is no type's: the numbers that disagree.
+//! Errors of a size, or of a size with a mask, that fits no type. Invariant: an error holds the numbers that
+//! contradict each other.
 
 use crate::{MAX_MASK_WORDS, WORD};
 use core::fmt;
@@ -7,33 +8,33 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// The size is zero: every object has an address of its own, so it has at least one byte.
+    /// The size is zero. Every object has an address of its own, so it has at least one byte.
     ZeroSize,
-    /// The size is larger than any object can be.
+    /// The size is larger than the largest object.
     TooLarge {
-        /// The size given, in bytes.
+        /// The size in bytes.
         size: usize,
     },
-    /// The type may hold pointers, and its size is no multiple of the word.
+    /// The type may hold pointers, but its size is no multiple of the word.
     NotWholeWords {
-        /// The size given, in bytes.
+        /// The size in bytes.
         size: usize,
     },
-    /// The mask sets a bit for a word that the type does not have.
+    /// The mask sets a bit for a word beyond the type.
     BitBeyondType {
-        /// The highest bit that is set.
+        /// The highest set bit.
         bit: usize,
-        /// How many words the type has.
+        /// The words of the type.
         words: usize,
     },
-    /// More words of mask were given than the type has bits for.
+    /// The mask has more words than the type needs.
     MaskTooLong {
-        /// How many `u64`s were given.
+        /// The number of `u64`s given.
         given: usize,
-        /// How many the type needs.
+        /// The number that the type needs.
         needed: usize,
     },
-    /// A pointer lies in a word of the type that is too far from its start for a mask.
+    /// A pointer lies too far from the start of the type for a mask.
     BeyondMask {
         /// The last such word.
         word: usize,

@@ -1,4 +1,4 @@
-//! Why a program cannot be followed as a nest of loops.
+//! Errors of compiling a program into a nest of loops. Invariant: an error holds everything that its message says.
 
 use crate::program::nest::MAX_DEPTH;
 use core::fmt;
@@ -6,9 +6,9 @@ use core::fmt;
 /// Why a program cannot be made a nest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NestError {
-    /// The byte of the program at which the instruction begins that cannot be followed.
+    /// The offset of the instruction that cannot be compiled.
     pub at: usize,
-    /// Why.
+    /// The reason.
     pub kind: NestErrorKind,
 }
 
@@ -16,11 +16,11 @@ pub struct NestError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NestErrorKind {
-    /// Its loop would be the ninth around an item.
+    /// It would be the ninth loop around an item.
     TooDeep,
     /// The nodes do not fit the buffer.
     TooManyNodes {
-        /// How many do.
+        /// The size of the buffer, in nodes.
         room: usize,
     },
 }
@@ -38,7 +38,7 @@ impl fmt::Display for NestErrorKind {
                 write!(f, "this repeat is one loop around {MAX_DEPTH}: no more are possible")
             }
             NestErrorKind::TooManyNodes { room } => {
-                write!(f, "the nodes up to here are more than the {room} that there is room for")
+                write!(f, "the nodes up to here exceed the {room} nodes of the buffer")
             }
         }
     }

@@ -1,25 +1,26 @@
-//! What may be wrong with a program: the byte at fault, what is there, and what was expected.
+//! Errors of a program: the offset of the first fault, its value, and what was expected. Invariant: an error holds
+//! everything that its message says.
 
 use core::fmt;
 
 /// Why a program was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProgramError {
-    /// The offset of the byte at fault: of the instruction, or of the part of it that is wrong.
+    /// The offset of the invalid instruction, or of the invalid part of it.
     pub at: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub kind: ProgramErrorKind,
 }
 
-/// What is wrong with a byte of a program.
+/// Why a byte of a program is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ProgramErrorKind {
-    /// The program ends where an instruction should begin.
+    /// The program ends without an end instruction.
     NoEnd,
     /// It ends inside an instruction.
     Truncated {
-        /// How many more bytes the instruction needs at least.
+        /// The least number of missing bytes.
         missing: usize,
     },
     /// A varint does not end within ten bytes, or is larger than 2^64 - 1.
@@ -28,12 +29,12 @@ pub enum ProgramErrorKind {
     EmptyLiteral,
     /// The unused bits of a literal's last byte are not zero.
     Padding {
-        /// How many bits of the byte are used.
+        /// The number of used bits in the byte.
         used: u32,
     },
     /// A repeat of no bits.
     RepeatOfNothing,
-    /// A repeat of more bits than there are.
+    /// A repeat of more bits than were emitted.
     RepeatOfMore {
         /// The bits to repeat.
         last: u64,
@@ -44,21 +45,21 @@ pub enum ProgramErrorKind {
     RepeatNever,
     /// The instruction emits bits beyond the type's last word.
     TooLong {
-        /// How many words the type has.
+        /// The words of the type.
         words: u64,
         /// The bits emitted before.
         emitted: u64,
     },
-    /// The program ends before the type does.
+    /// The program ends before the last word of the type.
     TooShort {
-        /// How many words the type has.
+        /// The words of the type.
         words: u64,
         /// The bits emitted.
         emitted: u64,
     },
     /// Bytes come after the end.
     Trailing {
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
 }

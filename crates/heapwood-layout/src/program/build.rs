@@ -1,12 +1,13 @@
-//! Making programs, in constants or at run time: types are put together from scalars, pointers, other types and arrays
-//! of them, and no array is ever unrolled. Invariant: a builder's instructions emit as many bits as words were added;
-//! what does not fit is refused, never cut off. Programs of fields and arrays become nests without a loop being
-//! taken apart ([`nest`](super::nest)), of no more nodes than the program has bytes.
+//! Building programs, in constants or at run time: types are composed of scalars, pointers, other types and arrays of
+//! them, and no array is unrolled. Programs of fields and arrays compile into nests without a split loop
+//! ([`nest`](super::nest)), with no more nodes than the program has bytes. Invariant: a builder's instructions emit
+//! exactly the words that were added; what does not fit is refused.
 //!
 //! ```
 //! use heapwood_layout::program::{Builder, Program, ProgramBuf};
 //!
-//! // struct Grid { name: *Name, size: [usize; 3], rows: [[Cell; 300]; 200] }, struct Cell { kind: usize, item: *Item }
+//! // struct Cell { kind: usize, item: *Item }
+//! // struct Grid { name: *Name, size: [usize; 3], rows: [[Cell; 300]; 200] }
 //! const CELL: Builder<16> = Builder::new().scalars(1).pointer();
 //! const ROW: Builder<16> = Builder::new().array(CELL.body(), 2, 300);
 //! const GRID: ProgramBuf<32> = Builder::new().pointer().scalars(3).array(ROW.body(), 600, 200).finish();
@@ -14,8 +15,8 @@
 //! assert_eq!((grid.words(), grid.bytes().len()), (4 + 120_000, 7));
 //! ```
 //!
-//! Each operation comes twice: as a method of the builder by value, which panics where it must refuse (a compile error
-//! in a constant), and as `push_..`, which returns an error.
+//! Each operation exists twice: as a by-value method of the builder, which panics on an error (a compile error in a
+//! constant), and as `push_..`, which returns the error.
 
 use super::Program;
 use super::emit::{Emitter, ok};
@@ -23,14 +24,14 @@ use crate::error::BuildError;
 use crate::limits::{MASK_BLOCKS, MAX_WORDS};
 use crate::mask::last_bit;
 
-/// A type in the making, in `N` bytes.
+/// A type under construction, in `N` bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Builder<const N: usize> {
     bytes: [u8; N],
     emitter: Emitter,
 }
 
-/// What a builder holds, whatever its size: to be put into another as a field or an element.
+/// The contents of a builder of any size, to be added to another as a field or an element.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<'a> {
     bytes: &'a [u8],
@@ -40,27 +41,27 @@ pub struct Body<'a> {
 /// A program in `N` bytes of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ProgramBuf<const N: usize> {
-    /// Zero behind the program, so that equal programs are equal.
+    /// Bytes after the program are zero, so equal programs are equal values.
     bytes: [u8; N],
     len: usize,
     words: u64,
 }
 
-/// A field of a type: the word it begins at, and where the pointers of it are.
+/// A field of a type: its offset and its pointers.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// The offset from the beginning of the type, in words.
+    /// The offset from the start of the type, in words.
     pub offset: u64,
     /// The field's pointers.
     pub part: Part<'a>,
 }
 
-/// Where the pointers of a field are.
+/// The pointers of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// As a builder has it.
+    /// Those of a builder.
     Body(Body<'a>),
-    /// As a mask has it: that of [`TypeMap::mask`](crate::TypeMap::mask).
+    /// Those of a mask: [`TypeMap::mask`](crate::TypeMap::mask).
     Mask([u64; MASK_BLOCKS]),
 }
 
@@ -71,7 +72,7 @@ impl<const N: usize> Default for Builder<N> {
 }
 
 impl<const N: usize> Builder<N> {
-    /// A type of no words yet.
+    /// A type without words.
     pub const fn new() -> Self {
         Builder { bytes: [0; N], emitter: Emitter::NEW }
     }
@@ -86,15 +87,15 @@ impl<const N: usize> Builder<N> {
         self.emitter.has_pointers()
     }
 
-    /// What this holds, for another builder.
+    /// The contents, for another builder.
     pub const fn body(&self) -> Body<'_> {
         Body { bytes: &self.bytes, emitter: &self.emitter }
     }
 
-    /// Adds words that are no pointers.
+    /// Adds words without pointers.
     ///
     /// # Errors
-    /// The instructions or the words become too many.
+    /// There are too many instructions or words.
     pub const fn push_scalars(&mut self, words: u64) -> Result<(), BuildError> {
         self.emitter.run(&mut self.bytes, false, words)
     }
@@ -102,7 +103,7 @@ impl<const N: usize> Builder<N> {
     /// Adds pointers.
     ///
     /// # Errors
-    /// The instructions or the words become too many.
+    /// There are too many instructions or words.
     pub const fn push_pointers(&mut self, n: u64) -> Result<(), BuildError> {
         self.emitter.run(&mut self.bytes, true, n)
     }
@@ -110,7 +111,7 @@ impl<const N: usize> Builder<N> {
     /// Adds `n` words, at most 64: word `i` is a pointer if bit `i` of `mask` is set.
     ///
     /// # Errors
-    /// Bits are set beyond those, or `n` is larger than 64; or the instructions or the words become too many.
+    /// A higher bit is set, or `n` is larger than 64; or there are too many instructions or words.
     pub const fn push_bits(&mut self, mask: u64, n: u32) -> Result<(), BuildError> {
         if n > 64 {
             return Err(BuildError::TooManyBits { n });
@@ -121,18 +122,18 @@ impl<const N: usize> Builder<N> {
         self.emitter.bits(&mut self.bytes, mask, n as u64)
     }
 
-    /// Adds what another builder holds.
+    /// Adds the contents of another builder.
     ///
     /// # Errors
-    /// The instructions or the words become too many.
+    /// There are too many instructions or words.
     pub const fn push_body(&mut self, body: Body<'_>) -> Result<(), BuildError> {
         self.emitter.append(&mut self.bytes, body.emitter, body.bytes)
     }
 
-    /// Adds scalars up to N words.
+    /// Adds scalars until there are `to` words.
     ///
     /// # Errors
-    /// There are more already; or the instructions become too many.
+    /// There are more words already, or too many instructions.
     pub const fn push_padding(&mut self, to: u64) -> Result<(), BuildError> {
         if to < self.words() {
             return Err(BuildError::PadBackwards { words: self.words(), to });
@@ -140,10 +141,10 @@ impl<const N: usize> Builder<N> {
         self.push_scalars(to - self.words())
     }
 
-    /// Adds an array of `n` elements of `element_words` words each: those that `element` holds, and scalars.
+    /// Adds an array of `n` elements of `element_words` words each: the contents of `element`, padded with scalars.
     ///
     /// # Errors
-    /// The element holds more words; or the instructions or the words become too many.
+    /// The element has more words; or there are too many instructions or words.
     pub const fn push_array(
         &mut self,
         element: Body<'_>,
@@ -166,11 +167,11 @@ impl<const N: usize> Builder<N> {
         self.push_array_from(begin, n)
     }
 
-    /// Makes the words from `begin` on the first of `n` elements, and adds the others. For an array whose element is built
-    /// in place; it should be of whole fields.
+    /// Makes the words from `begin` on the first of `n` elements, and adds the others. For an array whose element is
+    /// built in place; the element should consist of whole fields.
     ///
     /// # Errors
-    /// The instructions or the words become too many.
+    /// There are too many instructions or words.
     ///
     /// # Panics
     /// There are fewer words than `begin`, or `n` is 0.
@@ -179,15 +180,15 @@ impl<const N: usize> Builder<N> {
         self.emitter.array_from(&mut self.bytes, begin, n)
     }
 
-    /// Adds the last words so many more times. Where they begin inside an array, a nest has to take that apart.
+    /// Repeats the last words. If they begin inside an array, a nest has to split it.
     ///
     /// # Errors
-    /// There are fewer words; or the instructions or the words become too many.
+    /// There are fewer words; or there are too many instructions or words.
     pub const fn push_repeat(&mut self, last: u64, times: u64) -> Result<(), BuildError> {
         self.emitter.repeat(&mut self.bytes, last, times)
     }
 
-    /// The program of what was added.
+    /// The finished program.
     ///
     /// # Errors
     /// There is no room for its last instructions.
@@ -203,15 +204,15 @@ impl<const N: usize> Builder<N> {
         Ok(ProgramBuf { bytes, len: all.emitter.len, words: all.emitter.words })
     }
 
-    /// A type of `words` words put together from fields in any order. Words that belong to no field are scalars; so are
-    /// those behind the last bit of a mask.
+    /// A type of `words` words, composed of fields in any order. Words outside all fields are scalars, and so are
+    /// those after the last bit of a mask.
     ///
     /// # Errors
-    /// Two fields overlap, or one reaches beyond the type; or the instructions become too many.
+    /// Two fields overlap, or one reaches beyond the type; or there are too many instructions.
     pub const fn try_of_fields(words: u64, fields: &[Field<'_>]) -> Result<Self, BuildError> {
         let mut all = Self::new();
-        // Picks the next field by its offset, equals (of which only one can have words) by their order. That takes
-        // fields squared steps, but no buffer.
+        // Selects the next field by offset, and among equal offsets by position: only one of these can have words.
+        // This takes quadratic time, but no buffer.
         let mut last: Option<usize> = None;
         loop {
             let mut next: Option<usize> = None;
@@ -259,72 +260,72 @@ impl<const N: usize> Builder<N> {
         Ok(all)
     }
 
-    /// [`push_scalars`](Self::push_scalars), which see.
+    /// As [`push_scalars`](Self::push_scalars).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn scalars(mut self, words: u64) -> Self {
         or_panic(self.push_scalars(words));
         self
     }
 
-    /// One pointer.
+    /// Adds one pointer.
     ///
     /// # Panics
-    /// Where [`push_pointers`](Self::push_pointers) returns an error.
+    /// On the errors of [`push_pointers`](Self::push_pointers).
     pub const fn pointer(self) -> Self {
         self.pointers(1)
     }
 
-    /// [`push_pointers`](Self::push_pointers), which see.
+    /// As [`push_pointers`](Self::push_pointers).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn pointers(mut self, n: u64) -> Self {
         or_panic(self.push_pointers(n));
         self
     }
 
-    /// [`push_bits`](Self::push_bits), which see.
+    /// As [`push_bits`](Self::push_bits).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn bits(mut self, mask: u64, n: u32) -> Self {
         or_panic(self.push_bits(mask, n));
         self
     }
 
-    /// [`push_body`](Self::push_body), which see.
+    /// As [`push_body`](Self::push_body).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn append(mut self, body: Body<'_>) -> Self {
         or_panic(self.push_body(body));
         self
     }
 
-    /// [`push_padding`](Self::push_padding), which see.
+    /// As [`push_padding`](Self::push_padding).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn padded(mut self, to: u64) -> Self {
         or_panic(self.push_padding(to));
         self
     }
 
-    /// [`push_array`](Self::push_array), which see.
+    /// As [`push_array`](Self::push_array).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn array(mut self, element: Body<'_>, element_words: u64, n: u64) -> Self {
         or_panic(self.push_array(element, element_words, n));
         self
     }
 
-    /// [`try_of_fields`](Self::try_of_fields), which see.
+    /// As [`try_of_fields`](Self::try_of_fields).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn of_fields(words: u64, fields: &[Field<'_>]) -> Self {
         match Self::try_of_fields(words, fields) {
             Ok(all) => all,
@@ -332,10 +333,10 @@ impl<const N: usize> Builder<N> {
         }
     }
 
-    /// [`try_finish`](Self::try_finish), which see.
+    /// As [`try_finish`](Self::try_finish).
     ///
     /// # Panics
-    /// Where it returns an error.
+    /// On its errors.
     pub const fn finish(&self) -> ProgramBuf<N> {
         match self.try_finish() {
             Ok(program) => program,
@@ -345,14 +346,14 @@ impl<const N: usize> Builder<N> {
 }
 
 impl Body<'_> {
-    /// The words that it describes.
+    /// The words of the type.
     pub const fn words(&self) -> u64 {
         self.emitter.words
     }
 }
 
 impl Part<'_> {
-    /// The words that it describes.
+    /// The words of the type.
     pub const fn words(&self) -> u64 {
         match self {
             Part::Body(body) => body.words(),
@@ -373,7 +374,7 @@ impl<const N: usize> ProgramBuf<N> {
         }
     }
 
-    /// The instructions, the end included.
+    /// The instructions, with the end instruction.
     pub const fn bytes(&self) -> &[u8] {
         self.bytes.split_at(self.len).0
     }

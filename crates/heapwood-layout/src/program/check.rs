@@ -1,11 +1,10 @@
-//! Programs that were found to be right for a type. The thread that has a [`Program`] need not look for mistakes in it any more:
-//! it emits exactly one bit a word of the type, and repeats only what there is. Checking reads each instruction once and
-//! emits nothing, so it costs as much for `[2^28]pointer` as for a pointer.
+//! Checked programs. Checking reads each instruction once and emits nothing, so `[2^28]pointer` costs no more than a
+//! pointer. Invariant: a [`Program`] emits exactly one bit for each word of its type, and repeats only emitted bits.
 
 use super::ops::{Op, Ops};
 use crate::error::{ProgramError, ProgramErrorKind};
 
-/// The instructions of a type, checked.
+/// The checked instructions of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Program<'a> {
     bytes: &'a [u8],
@@ -13,10 +12,10 @@ pub struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Checks a program for a type of N words.
+    /// Checks a program for a type of `words` words.
     ///
     /// # Errors
-    /// The first byte at fault, and what was expected there.
+    /// The first invalid byte, and what was expected there.
     pub const fn check(bytes: &'a [u8], words: u64) -> Result<Self, ProgramError> {
         let (mut ops, mut emitted) = (Ops::new(bytes), 0u64);
         loop {
@@ -53,18 +52,18 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The words of the type: the bits that the program emits.
+    /// The words of the type, which is the number of emitted bits.
     pub const fn words(&self) -> u64 {
         self.words
     }
 
-    /// The instructions as they are stored, the end included.
+    /// The instructions, with the end instruction.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether a word of the type is a pointer. Reads instructions from the first on, once for each repeat that the word is
-    /// in: simple rather than fast, for checks.
+    /// Whether a word of the type is a pointer. It reads instructions from the first on, once for each repeat around
+    /// the word: simple rather than fast, for checks.
     ///
     /// # Panics
     /// The type has fewer words.
@@ -91,7 +90,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The instructions, without the end.
+    /// The instructions, without the end instruction.
     pub fn ops(&self) -> impl Iterator<Item = Op<'a>> + use<'a> {
         Ops::new(self.bytes).map_while(|op| op.ok().map(|(_, op)| op))
     }
@@ -121,7 +120,7 @@ mod tests {
                 ProgramErrorKind::TooShort { words: words + 1, emitted: words }
             );
             assert!(matches!(refused(bytes, words - 1).1, ProgramErrorKind::TooLong { .. }));
-            // Whatever is cut off is missed.
+            // Every truncation is an error.
             for len in 0..bytes.len() {
                 let (at, kind) = refused(&bytes[..len], words);
                 assert!(

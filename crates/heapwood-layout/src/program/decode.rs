@@ -1,8 +1,8 @@
-//! Expanding a program into bits. Whole words are stored once, in order, and whatever a repeat refers to is read from
-//! those and from the one word that is not full yet; so there is no memory but the output, no recursion, and a body that
-//! repeats itself is expanded once and copied thereafter. Invariant: a word is stored when all its 64 bits are known, and
-//! the last when the program ends, so that bits that are not the program's keep their values. Emitting repeats by looking
-//! back into the output is Cox's in Go's commit 512f75e8 (2015); its decoder goes byte by byte, this one by words.
+//! Expanding a program into bits. Whole words are stored once, in order. A repeat reads its bits from the stored words
+//! and from the partial one, so the output is the only memory, there is no recursion, and a nested repeat is expanded
+//! once and copied afterwards. Repeats that read from the output are Cox's in Go's commit 512f75e8 (2015); its decoder
+//! works on bytes, this one on words. Invariant: a word is stored once all its 64 bits are known, and the last one at
+//! the end of the program; bits outside the program keep their values.
 //!
 //! | a repeat of the last n bits | is done by |
 //! |---|---|
@@ -15,7 +15,7 @@ use super::check::Program;
 use super::ops::{LONG_LITERAL, REPEAT};
 
 impl Program<'_> {
-    /// Writes the bits of the program, one a word of the type, from bit `start_bit` of `out` on; bit `i` is
+    /// Writes the bits of the program, one for each word of the type, from bit `start_bit` of `out` on; bit `i` is
     /// `out[i / 64] >> (i % 64)`. All other bits of `out` keep their values.
     ///
     /// # Panics
@@ -25,7 +25,7 @@ impl Program<'_> {
         emit(out, start_bit, Some(words), |sink| sink.run(self.bytes()));
     }
 
-    /// The same for N elements of the type, one behind the other.
+    /// The same for `times` consecutive elements of the type.
     ///
     /// # Panics
     /// If `out` has fewer than `start_bit + times * words()` bits.
@@ -38,7 +38,7 @@ impl Program<'_> {
     }
 }
 
-/// [`decode_times`](Program::decode_times) for elements of `words` words whose pointers a mask says.
+/// [`decode_times`](Program::decode_times) for elements of `words` words with a mask.
 ///
 /// # Panics
 /// If `out` has fewer than `start_bit + times * words` bits, or the mask fewer than `words`.
@@ -52,7 +52,8 @@ pub fn mask_times(mask: &[u64], words: usize, times: usize, out: &mut [u64], sta
     });
 }
 
-/// Has N bits, if that is a number, written from bit `start_bit` of `out` on; none if there are none.
+/// Calls a function that writes `bits` bits from bit `start_bit` of `out` on, unless there are none; panics on
+/// overflow.
 #[inline(always)]
 fn emit(out: &mut [u64], start_bit: usize, bits: Option<usize>, write: impl FnOnce(&mut Sink<'_>)) {
     let end = bits.and_then(|bits| start_bit.checked_add(bits)).filter(|end| end.div_ceil(64) <= out.len());
@@ -60,7 +61,7 @@ fn emit(out: &mut [u64], start_bit: usize, bits: Option<usize>, write: impl FnOn
     if end == start_bit {
         return;
     }
-    // Nothing beyond the last of them can be reached from here on.
+    // Nothing beyond the last bit is reachable from here on.
     let out = &mut out[start_bit / 64..end.div_ceil(64)];
     let used = (start_bit % 64) as u32;
     let mut sink = Sink { at: 0, held: out[0] & low(used), used, out };
@@ -78,8 +79,8 @@ fn does_not_fit(bits: Option<usize>, start_bit: usize, len: usize) -> ! {
     panic!("the {bits} bits of the type do not fit from bit {start_bit} on into {len} words of 64 bits")
 }
 
-/// The output so far: the words below `at` are full, and `used` bits (0 to 63) of the next are in `held`, whose other bits
-/// are zero. Before the first bit of the program the held word has the bits that come before it.
+/// The output so far: the words below `at` are full, and `used` bits (0 to 63) of the next are in `held`, whose other
+/// bits are zero. Before the first bit of the program, `held` has the bits that precede it.
 struct Sink<'o> {
     out: &'o mut [u64],
     at: usize,
@@ -87,19 +88,19 @@ struct Sink<'o> {
     used: u32,
 }
 
-/// The lowest bits set, at most 63.
+/// A mask of the lowest `n` bits, at most 63.
 #[inline(always)]
 const fn low(bits: u32) -> u64 {
     !(u64::MAX << bits)
 }
 
-/// The lowest bits set, 1 to 64.
+/// A mask of the lowest `n` bits, 1 to 64.
 #[inline(always)]
 const fn low_some(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// For patterns of 1 to 64 bits: every so-many-th bit set, by which a product is the pattern over and over.
+/// For patterns of 1 to 64 bits: the factor with every n-th bit set, by which a product repeats the pattern.
 const SPREAD: [u64; 65] = {
     let mut table = [0; 65];
     let mut n = 1;
@@ -114,7 +115,7 @@ const SPREAD: [u64; 65] = {
     table
 };
 
-/// How many bits of a word are whole patterns: the largest multiple of n up to 64, which is above 32.
+/// The bits of a word that are whole patterns: the largest multiple of n up to 64, which is above 32.
 const WHOLE: [u8; 65] = {
     let mut table = [0; 65];
     let mut n = 1;
@@ -125,17 +126,17 @@ const WHOLE: [u8; 65] = {
     table
 };
 
-/// Words are derived from words rather than copied up to here: a call of memmove is worth some twenty words.
+/// Up to this many words, each is derived from earlier ones; a call of memmove costs as much as some twenty words.
 const FEW_WORDS: usize = 24;
 
-/// Stretches grow to 16 KiB, so that what is copied comes from the nearest cache.
+/// Copied stretches grow to at most 16 KiB, so that the source stays in the first-level cache.
 const STRETCH: usize = 2048;
 
-/// Bodies are joined into longer ones up to here (256 KiB of output), for the same reason.
+/// Repeated bits are joined into longer ones up to 256 KiB of output, for the same reason.
 const FAR_BITS: usize = 1 << 21;
 
 impl Sink<'_> {
-    /// Runs the instructions. They were checked: what is missing or too long cannot occur, and would panic.
+    /// Runs the instructions. They were checked, so counts are complete and in range; otherwise this panics.
     #[inline(always)]
     fn run(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
@@ -156,7 +157,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Repeats the last `n` bits until there are `total` more.
+    /// Emits `total` more bits by repeating the last `n`.
     #[inline(always)]
     fn repeat(&mut self, n: usize, total: usize) {
         match (total, n) {
@@ -166,7 +167,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Emits 1 to 64 bits; those above are zero.
+    /// Emits 1 to 64 bits; higher bits are zero.
     #[inline(always)]
     fn emit(&mut self, bits: u64, count: u32) {
         self.held |= bits << self.used;
@@ -195,7 +196,7 @@ impl Sink<'_> {
         }
     }
 
-    /// The last 1 to 64 bits that were emitted.
+    /// The last 1 to 64 emitted bits.
     #[inline(always)]
     fn last(&self, count: u32) -> u64 {
         if count <= self.used {
@@ -205,7 +206,7 @@ impl Sink<'_> {
         (self.held << 1 << (before - 1) | self.out[self.at - 1] >> (64 - before)) & low_some(count)
     }
 
-    /// Repeats the last `n` bits, at most 64, until there are `total` more.
+    /// Emits `total` more bits by repeating the last `n`, at most 64.
     #[inline(always)]
     fn repeat_few(&mut self, n: usize, total: usize) {
         let sequence = self.last(n as u32).wrapping_mul(SPREAD[n]);
@@ -229,38 +230,38 @@ impl Sink<'_> {
         self.held = word & low(self.used);
     }
 
-    /// The bits from `at` on, 1 to 64, of which the last is in a full word.
+    /// 1 to 64 bits from `at` on; the last is in a full word.
     #[inline(always)]
     fn bits_at(&self, at: usize, count: u32) -> u64 {
         let (word, shift) = (at / 64, (at % 64) as u32);
         (self.out[word] >> shift | self.out[word + 1] << 1 << (63 - shift)) & low_some(count)
     }
 
-    /// Repeats the last `n` bits, more than 64, until there are `total` more.
+    /// Emits `total` more bits by repeating the last `n`, more than 64.
     #[inline(always)]
     fn repeat_many(&mut self, n: usize, total: usize) {
         (self.at, self.held, self.used) = repeat_many(self.out, (self.at, self.held, self.used), n, total);
     }
 }
 
-// What follows is out of line and takes the fields of the sink by value: with their addresses taken they would be kept in
-// memory, and short programs, which call none of it, would pay for that.
+// The following functions are not inlined and take the fields of the sink by value. With their addresses taken, the
+// fields would be kept in memory, at the cost of short programs, which call none of these.
 
-/// The word after this one, where patterns are repeated of which the whole ones in a word have N bits. The bits above
-/// the last whole pattern begin the next, at which as many bits of it follow: so the highest `whole` bits of a word are
-/// the lowest of the next one, and its bits above are the same again. If `whole` is 64 all words are the same.
+/// The word after this one in a repeated pattern, where a word has `whole` bits of whole patterns. The bits above them
+/// begin the next pattern, which continues in the next word: so the highest `whole` bits of a word are the lowest of
+/// the next, and the bits above repeat them. If `whole` is 64, all words are equal.
 #[inline(always)]
 fn following(word: u64, whole: u32) -> u64 {
     let patterns = word >> (64 - whole);
-    // With 64 this shifts by nothing.
+    // With 64 this shifts by zero.
     patterns | patterns.wrapping_shl(whole)
 }
 
-/// Stores a word and those that follow it where a pattern of `n` bits repeats; returns the one after them.
+/// Stores a word and its successors in a repeated pattern of `n` bits; returns the word after them.
 #[inline(never)]
 fn store_patterns(out: &mut [u64], mut word: u64, n: usize) -> u64 {
     let whole = u32::from(WHOLE[n]);
-    // So many words later all is as it was.
+    // The number of words after which the words repeat.
     let period = n >> n.trailing_zeros();
     let words = out.len();
     let derived = if words <= 2 * FEW_WORDS { words } else { words.min(period * FEW_WORDS.div_ceil(period)) };
@@ -275,15 +276,15 @@ fn store_patterns(out: &mut [u64], mut word: u64, n: usize) -> u64 {
     following(out[words - 1], whole)
 }
 
-/// Stores pieces of eight bytes, all of whose bits are emitted: each fills a word with what is held, and is held in turn.
-/// Returns what is held after the last.
+/// Stores full pieces of eight bytes: each completes a word with the held bits, and its rest is held. Returns the held
+/// bits after the last.
 #[inline(never)]
 fn store_pieces(out: &mut [u64], held: u64, used: u32, pieces: &[u8]) -> u64 {
     let (pieces, _) = pieces.as_chunks::<8>();
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return held };
     let out = &mut out[..pieces.len()];
     out[0] = held | u64::from_le_bytes(*first) << used;
-    // Without the held word as a link from piece to piece, several can be done at a time.
+    // Without a dependency through the held word, several pieces can be processed at a time.
     for (out, pair) in out[1..].iter_mut().zip(pieces.windows(2)) {
         let (low, high) = (u64::from_le_bytes(pair[0]), u64::from_le_bytes(pair[1]));
         *out = low >> 1 >> (63 - used) | high << used;
@@ -291,7 +292,8 @@ fn store_pieces(out: &mut [u64], held: u64, used: u32, pieces: &[u8]) -> u64 {
     u64::from_le_bytes(*last) >> 1 >> (63 - used)
 }
 
-/// Repeats the last `n` bits, more than 64, until there are `total` more, in the sink of these fields; returns the new ones.
+/// Emits `total` more bits by repeating the last `n`, more than 64, in the sink with these fields; returns the new
+/// ones.
 #[inline(never)]
 fn repeat_many(
     out: &mut [u64],
@@ -300,7 +302,7 @@ fn repeat_many(
     total: usize,
 ) -> (usize, u64, u32) {
     let mut sink = Sink { out, at, held, used };
-    // Bits up to the next word; they are more than 64 bits away from where they come from, so in full words.
+    // Bits up to the next word boundary. Their source is more than 64 bits away, so it lies in full words.
     let begin = sink.at * 64 + sink.used as usize - n;
     let mut left = total;
     if sink.used != 0 {
@@ -319,7 +321,7 @@ fn repeat_many(
             sink.at += words;
             break;
         }
-        // Each word is joined from two, the later of which must not be among those that are written here.
+        // Each word is joined from two; the later one must not be written in this loop.
         let count = words.min(back - 1);
         let (full, free) = sink.out.split_at_mut(sink.at);
         let from = &full[full.len() - back..][..count + 1];
@@ -339,12 +341,12 @@ fn repeat_many(
     (sink.at, sink.held, sink.used)
 }
 
-/// Stores N words from `at` on, each the same as the one `period` words before it.
+/// Stores words from `at` on, each equal to the one `period` words before it.
 #[inline(never)]
 fn copy_words(out: &mut [u64], mut at: usize, period: usize, mut words: usize) {
     let mut stretch = period;
     if period < FEW_WORDS {
-        // A stretch worth copying: the period over and over.
+        // A stretch that is long enough to copy: the period several times.
         stretch = period * FEW_WORDS.div_ceil(period);
         let derived = words.min(stretch - period);
         for at in at..at + derived {
@@ -364,7 +366,7 @@ fn copy_words(out: &mut [u64], mut at: usize, period: usize, mut words: usize) {
     }
 }
 
-/// Reads a count that was checked.
+/// Reads a checked count.
 #[inline(always)]
 fn varint(rest: &mut &[u8]) -> usize {
     let (first, after) = rest.split_first().expect("a checked program has the count");

@@ -1,23 +1,23 @@
-//! Writing instructions: the one implementation behind [`Builder`](super::Builder), at compile time and at run time. Words
-//! go in as runs of equal bits. The last run is kept back until a different bit comes, so that what is written of it does
-//! not depend on how many pieces it came in; a short run joins the literal that is open, a long one is one bit and a
-//! repeat. Invariant: the bytes below `len` are whole instructions, and together with the run kept back they emit `words`
-//! bits. Whatever fails for want of room leaves the emitter unusable, and says so from then on.
+//! The emitter behind [`Builder`](super::Builder), at compile time and at run time. It takes words as runs of equal
+//! bits. The last run is kept pending until a different bit follows, so the instructions do not depend on how the run
+//! was added. A short run joins the open literal; a long one becomes one bit and a repeat. Invariant: the bytes below
+//! `len` are whole instructions, and together with the pending run they emit `words` bits. After an operation has
+//! failed for lack of room, all later ones fail.
 
 use super::ops::{LONG_LITERAL, Op, Ops, REPEAT};
 use crate::error::BuildError;
 use crate::limits::MAX_WORDS;
 
-/// What takes at most N bits is written bit by bit: a repeat costs two bytes, and often the header of another
-/// literal and the rest of a byte.
+/// A run of at most this many bits joins a literal. A repeat costs two bytes, and often the header of another literal
+/// and the rest of a byte.
 const SHORT: u64 = 24;
 
-/// The bytes before the bits of a literal of so many.
+/// The header bytes of a literal with `bits` bits.
 const fn head(bits: u64) -> usize {
     if bits < LONG_LITERAL as u64 { 1 } else { 1 + (bits.ilog2() as usize / 7 + 1) }
 }
 
-/// `?`, which constants do not have.
+/// The operator `?`, which is not available in constants.
 macro_rules! ok {
     ($result:expr) => {
         match $result {
@@ -32,26 +32,26 @@ pub(crate) use ok;
 pub(crate) struct Emitter {
     /// The bytes written.
     pub(super) len: usize,
-    /// The bits emitted, with the run kept back.
+    /// The emitted bits, with the pending run.
     pub(super) words: u64,
-    /// There was no room.
+    /// An operation has failed for lack of room.
     full: bool,
-    /// The literal that is open: where its first byte is, and how many bits it has. 0 bits if none is open.
+    /// The open literal: its offset and its number of bits, 0 if none is open.
     literal_at: usize,
     literal: u64,
-    /// If the last instruction written is a repeat: where it begins, and its counts. 0 times if it is none.
+    /// The last instruction if it is a repeat: its offset and its counts; 0 times if it is none.
     repeat_at: usize,
     repeat_last: u64,
     repeat_times: u64,
-    /// The run kept back.
+    /// The pending run.
     run_bit: bool,
     run: u64,
-    /// The last 64 bits emitted, the last one at the top.
+    /// The last 64 emitted bits, the latest in the top bit.
     recent: u64,
-    /// The words up to and including the last one, and the last zero.
+    /// The words up to and including the last one bit, and the last zero bit.
     ones_end: u64,
     zeros_end: u64,
-    /// The words that the array made last begins and ends at, and those of its element.
+    /// The last array: its first word, its end, and the words of its element.
     array_begin: u64,
     array_end: u64,
     array_unit: u64,
@@ -82,7 +82,7 @@ impl Emitter {
         self.ones_end > 0
     }
 
-    /// Whether there is room for `n` times `words` more in a type of any size; how many they are.
+    /// The size of `n` times `words` more words, checked against the largest type.
     const fn room(&self, words: u64, n: u64) -> Result<u64, BuildError> {
         match words.checked_mul(n) {
             Some(more) if more <= MAX_WORDS - self.words => Ok(more),
@@ -90,7 +90,7 @@ impl Emitter {
         }
     }
 
-    /// `n` more equal bits.
+    /// Adds `n` equal bits.
     pub(super) const fn run(&mut self, bytes: &mut [u8], bit: bool, n: u64) -> Result<(), BuildError> {
         if n == 0 {
             return Ok(());
@@ -112,7 +112,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// The lowest `n` bits, of at most 64.
+    /// Adds the lowest `n` bits, at most 64.
     pub(super) const fn bits(&mut self, bytes: &mut [u8], mut bits: u64, n: u64) -> Result<(), BuildError> {
         ok!(self.room(1, n));
         let mut left = n;
@@ -127,7 +127,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// The last bits so many more times.
+    /// Repeats the last bits.
     pub(super) const fn repeat(&mut self, bytes: &mut [u8], last: u64, times: u64) -> Result<(), BuildError> {
         if last > self.words {
             return Err(BuildError::RepeatOfMore { last, words: self.words });
@@ -152,7 +152,7 @@ impl Emitter {
         ok!(self.flush(bytes));
         ok!(self.write_repeat(bytes, last, times));
         self.words += more;
-        // Both kinds of bits are among those repeated, and lie where they did, from the end.
+        // The repeated bits contain both values, at the same distance from the end.
         self.ones_end += more;
         self.zeros_end += more;
         if last < 64 {
@@ -167,7 +167,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// What was emitted from word `begin` on is the first of `n` elements (at least one): makes the others.
+    /// Makes the words from `begin` on the first of `n` elements (at least one), and adds the others.
     pub(super) const fn array_from(
         &mut self,
         bytes: &mut [u8],
@@ -191,7 +191,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// What another emitter emitted.
+    /// Adds everything that another emitter has emitted.
     pub(super) const fn append(
         &mut self,
         bytes: &mut [u8],
@@ -228,7 +228,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Writes the run kept back.
+    /// Writes the pending run.
     pub(super) const fn flush(&mut self, bytes: &mut [u8]) -> Result<(), BuildError> {
         let run = self.run;
         let mut i = 0;
@@ -273,7 +273,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Moves the bytes from `at` on up by `by`, for the count of a literal that takes more bytes now: as seldom as that.
+    /// Moves the bytes from `at` on up by `by`, for a literal whose count has become longer. This is rare.
     const fn widen(&mut self, bytes: &mut [u8], at: usize, by: usize) -> Result<(), BuildError> {
         let mut k = 0;
         while k < by {
@@ -290,7 +290,7 @@ impl Emitter {
 
     const fn write_repeat(&mut self, bytes: &mut [u8], last: u64, times: u64) -> Result<(), BuildError> {
         if self.repeat_times > 0 && self.repeat_last == last {
-            // As happens where an array is the element of another: the repeats add up.
+            // An array of arrays: the repeats add up.
             self.len = self.repeat_at;
             self.repeat_times += times;
         } else {

@@ -1,10 +1,10 @@
-//! Programs as nests of loops, for whoever must start anywhere in a type: a collector that scans a large object in parts.
-//! A repeat of the last `n` bits becomes a loop around the items that are those bits, so any word is found by one division
-//! a loop, and words without pointers are passed by in one step however many they are.
+//! Programs as nests of loops, for readers that start anywhere in a type: a collector scans a large object in parts. A
+//! repeat of the last `n` bits becomes a loop around the items of those bits. So any word is found by one division for
+//! each loop, and any number of words without pointers is skipped in one step.
 //!
-//! Nodes are in prefix order: a loop comes before its body. Invariants: a loop has a pointer in it, and at least two
-//! iterations; loops are at most [`MAX_DEPTH`] deep, so that a cursor needs no memory of its own. The idea of compiling
-//! the repeats so that a scan may start anywhere is this crate's; Go expands such programs into bits before it scans.
+//! Nodes are in prefix order: a loop precedes its body. To compile the repeats, so that a scan may start anywhere, is
+//! this crate's idea; Go expands such programs into bits before it scans. Invariants: a loop contains a pointer, and
+//! has at least two iterations; loops are nested at most [`MAX_DEPTH`] deep, so a cursor needs no allocation.
 //!
 //! ```
 //! use heapwood_layout::program::{Builder, Nest, Node, Piece};
@@ -37,9 +37,9 @@ pub struct Nest<'a> {
 }
 
 impl<'a> Nest<'a> {
-    /// Makes a nest of a program. For one that a [`Builder`](super::Builder) made, as many nodes as it has bytes suffice. In
-    /// others a repeat may begin inside an earlier one, which is taken apart: that copies the earlier one's nodes, and they
-    /// become too many where it happens again and again.
+    /// Compiles a program. For one from a [`Builder`](super::Builder), as many nodes as it has bytes suffice. In other
+    /// programs a repeat may begin inside an earlier one, which is then split. That copies the nodes of the earlier
+    /// one, which may happen many times.
     ///
     /// # Errors
     /// The nodes do not fit, or loops are more than [`MAX_DEPTH`] deep.
@@ -47,11 +47,11 @@ impl<'a> Nest<'a> {
         Self::compile_or_unroll(program, nodes, &mut [])
     }
 
-    /// The same; but a program of which that makes no nest is unrolled, into one without loops, if `unrolled` has a bit for
-    /// each of its words. As many nodes as that has blocks suffice then.
+    /// The same, but a program that cannot be compiled is unrolled into one without loops, if `unrolled` has a bit for
+    /// each of its words. As many nodes as it has blocks suffice then.
     ///
     /// # Errors
-    /// As of [`compile`](Self::compile), for a type of more words.
+    /// As of [`compile`](Self::compile), for a type with more words.
     pub fn compile_or_unroll(
         program: Program<'_>,
         nodes: &'a mut [Node],
@@ -82,25 +82,25 @@ impl<'a> Nest<'a> {
         self.words
     }
 
-    /// How many pointers the type has, at the cost of a look at each item.
+    /// The number of pointers, computed from all items.
     pub fn pointers(&self) -> u64 {
         node::pointers(self.nodes)
     }
 
-    /// The pointers from some word on.
+    /// The pointers from a word on.
     #[inline]
     pub fn cursor(&self, from: u64) -> Cursor<'a> {
         self.cursor_between(from, self.words)
     }
 
-    /// The pointers from some word on and before another. Costs a division for each loop that the first word is in, and
-    /// a look at each item before it there.
+    /// The pointers from one word to another. Costs a division for each loop around the first word, and a step for
+    /// each item before it in these loops.
     #[inline]
     pub fn cursor_between(&self, from: u64, to: u64) -> Cursor<'a> {
         Cursor::new(self.nodes, self.words, from, to)
     }
 
-    /// The first pointer that is not before a word.
+    /// The first pointer from a word on.
     pub fn first_pointer_at_or_after(&self, word: u64) -> Option<u64> {
         self.cursor(word).next_run().map(|piece| match piece {
             Piece::Bits { word, .. } | Piece::Ones { word, .. } => word,

@@ -1,6 +1,5 @@
-//! Reading instructions one by one. The reader checks what concerns one instruction alone; whether repeats have something
-//! to repeat and the bits fill the type is [`check`](super::check)'s business. Invariant: nothing is read beyond the
-//! bytes given, whatever they are.
+//! Reading instructions one by one. The reader checks each instruction by itself; [`check`](super::check) checks that
+//! repeats have bits to repeat, and that the bits fill the type. Invariant: nothing beyond the given bytes is read.
 
 use crate::error::{ProgramError, ProgramErrorKind};
 
@@ -9,21 +8,21 @@ use crate::error::{ProgramError, ProgramErrorKind};
 pub enum Op<'a> {
     /// Emit the bits.
     Literal {
-        /// How many, at least 1.
+        /// The number of bits, at least 1.
         bits: u64,
-        /// The bytes they are in, lowest first.
+        /// Their bytes, the lowest first.
         bytes: &'a [u8],
     },
-    /// Repeat the last bits some more times.
+    /// Repeat the last bits.
     Repeat {
-        /// How many bits, at least 1.
+        /// The number of bits, at least 1.
         last: u64,
-        /// How many more times, at least 1.
+        /// The number of repetitions, at least 1.
         times: u64,
     },
 }
 
-/// The instructions of a program up to its end or the first that is wrong, each with the offset of its first byte.
+/// The instructions of a program up to its end or the first invalid one, each with its offset.
 #[derive(Clone, Debug)]
 pub struct Ops<'a> {
     bytes: &'a [u8],
@@ -31,9 +30,9 @@ pub struct Ops<'a> {
     done: bool,
 }
 
-/// The byte of a literal whose count follows.
+/// The first byte of a literal whose count follows.
 pub(crate) const LONG_LITERAL: u8 = 0x7f;
-/// The top bit of a repeat; with no other bit set the count of bits follows.
+/// The top bit of a repeat. If no other bit is set, the count of bits follows.
 pub(crate) const REPEAT: u8 = 0x80;
 
 impl<'a> Ops<'a> {
@@ -42,7 +41,7 @@ impl<'a> Ops<'a> {
         Ops { bytes, at: 0, done: false }
     }
 
-    /// The offset of the next byte to be read; after the end, of the first one that does not belong to the program.
+    /// The offset of the next byte; after the end, that of the first byte after the program.
     pub const fn offset(&self) -> usize {
         self.at
     }
@@ -51,10 +50,10 @@ impl<'a> Ops<'a> {
         Err(ProgramError { at, kind })
     }
 
-    /// The next instruction with the offset of its first byte; `None` at the end instruction.
+    /// The next instruction with its offset; `None` at the end instruction.
     ///
     /// # Errors
-    /// The instruction is incomplete or says nothing.
+    /// The instruction is incomplete or has a count of zero.
     pub const fn read(&mut self) -> Result<Option<(usize, Op<'a>)>, ProgramError> {
         let begin = self.at;
         if begin >= self.bytes.len() {

@@ -1,6 +1,6 @@
-//! Programs as text, one instruction a line: the offset of its first byte, the bytes, and what they mean. Bits are
-//! printed in the order in which they are emitted; of a long literal the beginning and the end are. Any bytes can be
-//! described: as far as they can be read, and then by what is wrong with them.
+//! Programs as text, one instruction a line: its offset, its bytes, and its meaning. Bits are printed in the order of
+//! emission; of a long literal only the beginning and the end. Any bytes can be described, up to the first error.
+//! Invariant: every byte of the program is printed or counted.
 //!
 //! ```
 //! use heapwood_layout::program::text::describe;
@@ -21,27 +21,27 @@ use crate::error::{ProgramError, ProgramErrorKind};
 
 /// The bytes of one line.
 const ROW: usize = 6;
-/// Of a literal in more rows than this, only the first and the last few are printed.
+/// A literal with more rows is printed as its first and last rows.
 const ROWS: usize = 8;
-/// How many rows are printed after what is left out.
+/// The number of last rows that are printed.
 const LAST_ROWS: usize = 2;
 
-/// The program as text; the bytes need not be a program.
+/// The program as text; the bytes may be an invalid program.
 pub fn describe(bytes: &[u8]) -> impl fmt::Display {
-    Text { bytes }
+    ProgramText { bytes }
 }
 
 impl fmt::Display for Program<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Text { bytes: self.bytes() }.fmt(f)
+        ProgramText { bytes: self.bytes() }.fmt(f)
     }
 }
 
-struct Text<'a> {
+struct ProgramText<'a> {
     bytes: &'a [u8],
 }
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for ProgramText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut ops, mut emitted) = (Ops::new(self.bytes), 0u64);
         loop {
@@ -52,7 +52,7 @@ impl fmt::Display for Text<'_> {
             let (at, op) = match next {
                 Ok(Some(op)) => op,
                 Ok(None) => {
-                    line(f, begin, bytes, format_args!("end: {}", Count(emitted, "word")))?;
+                    line(f, begin, bytes, format_args!("end: {}", CountedNoun(emitted, "word")))?;
                     let trailing = self.bytes.len() - ops.offset();
                     if trailing != 0 {
                         return error(
@@ -78,7 +78,7 @@ impl fmt::Display for Text<'_> {
             match op {
                 Op::Literal { bits, bytes: data } => literal(f, begin, bytes, bits, data)?,
                 Op::Repeat { last, times } => {
-                    let (last, times) = (Count(last, "bit"), Count(times, "more time"));
+                    let (last, times) = (CountedNoun(last, "bit"), CountedNoun(times, "more time"));
                     let text = format_args!("repeat the last {last} {times} ({emitted} so far)");
                     line(f, begin, bytes, text)?;
                 }
@@ -88,9 +88,9 @@ impl fmt::Display for Text<'_> {
 }
 
 /// A number with a noun.
-struct Count(u64, &'static str);
+struct CountedNoun(u64, &'static str);
 
-impl fmt::Display for Count {
+impl fmt::Display for CountedNoun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
     }
@@ -100,7 +100,7 @@ fn error(f: &mut fmt::Formatter<'_>, e: &ProgramError) -> fmt::Result {
     writeln!(f, "error: {e}")
 }
 
-/// A line of text with bytes beside it; those that do not fit follow in lines of their own.
+/// A line of text beside its bytes. Bytes that do not fit follow on lines of their own.
 fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Arguments<'_>) -> fmt::Result {
     for (i, row) in bytes.chunks(ROW).enumerate() {
         write!(f, "{:04x} ", at + i * ROW)?;
@@ -108,7 +108,7 @@ fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Argument
             write!(f, " {byte:02x}")?;
         }
         if i == 0 {
-            // Three columns a byte, and two between the bytes and the text.
+            // Three columns for each byte, and two between bytes and text.
             write!(f, "{:1$}{text}", "", (ROW - row.len()) * 3 + 2)?;
         }
         writeln!(f)?;
@@ -116,11 +116,11 @@ fn line(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], text: fmt::Argument
     Ok(())
 }
 
-/// A literal: on one line if it fits, otherwise the instruction, and then rows of its bytes with the bits they hold.
+/// A literal: on one line if it fits, otherwise a line with the instruction, and then rows of bytes with their bits.
 fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data: &[u8]) -> fmt::Result {
-    let count = Count(bits, "bit");
+    let count = CountedNoun(bits, "bit");
     if bytes.len() <= ROW {
-        return line(f, at, bytes, format_args!("emit {count}: {}", Bits { bytes: data, bits }));
+        return line(f, at, bytes, format_args!("emit {count}: {}", EmittedBits { bytes: data, bits }));
     }
     let head = bytes.len() - data.len();
     line(f, at, &bytes[..head], format_args!("emit {count}:"))?;
@@ -129,26 +129,26 @@ fn literal(f: &mut fmt::Formatter<'_>, at: usize, bytes: &[u8], bits: u64, data:
     for (i, row) in data.chunks(ROW).enumerate() {
         if left_out.contains(&i) {
             if i == left_out.start {
-                // The bits stand where those of the rows do.
+                // The bits are aligned with those of the rows.
                 let bytes = left_out.len() * ROW;
                 writeln!(f, "...   {bytes:6} bytes         {} more bits", bytes * 8)?;
             }
             continue;
         }
         let first = i * ROW;
-        let bits = Bits { bytes: row, bits: bits - first as u64 * 8 };
+        let bits = EmittedBits { bytes: row, bits: bits - first as u64 * 8 };
         line(f, at + head + first, row, format_args!("  {bits}"))?;
     }
     Ok(())
 }
 
-/// Bits in the order in which they are emitted, at most as many as there are in the bytes, in groups of eight.
-struct Bits<'a> {
+/// Bits in the order of emission, in groups of eight.
+struct EmittedBits<'a> {
     bytes: &'a [u8],
     bits: u64,
 }
 
-impl fmt::Display for Bits<'_> {
+impl fmt::Display for EmittedBits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, byte) in self.bytes.iter().enumerate() {
             if i != 0 {
@@ -186,7 +186,7 @@ mod tests {
 0009  00                 end: 24 words
 ";
         assert_eq!(text, expected);
-        // A repeat of more bytes than fit into a line.
+        // A repeat with more bytes than fit on a line.
         let text = describe(&[0x01, 0x01, 0x80, 0x81, 0x00, 0x81, 0x80, 0x80, 0x80, 0x00, 0x00]).to_string();
         let expected = "\
 0000  01 01              emit 1 bit: 1
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_last() {
+    fn the_error_is_printed_last() {
         let last = |bytes: &[u8]| describe(bytes).to_string().lines().last().unwrap().to_string();
         assert_eq!(last(&[]), "error: byte 0: the program ends without an end instruction (byte 00)");
         assert_eq!(

@@ -1,19 +1,19 @@
-//! What descriptions of types are compared with: a reader of items that recurses and unrolls, a printer, and the replay of a fuzzer's
-//! bytes through them.
+//! The reference for descriptions of types: a recursive reader of items that unrolls them, a printer, and the replay
+//! of a fuzzer's bytes.
 
 use super::program::bits;
 use heapwood_layout::describe::{DescribeErrorKind, Item, compile, parse};
 use heapwood_layout::program::Builder;
 
-/// Types of more words are not unrolled.
+/// Larger types are not unrolled.
 const UNROLLED: u128 = 1 << 16;
-/// As many items as the C interface takes.
+/// The most items that the C interface takes.
 const ITEMS: usize = 128;
 const BYTES: usize = 1024;
 
-/// A type, read from the first of some items on.
+/// A type, read from a list of items.
 struct Read {
-    /// How many items it takes.
+    /// The number of its items.
     items: usize,
     words: u128,
 }
@@ -39,7 +39,7 @@ fn read(items: &[Item]) -> Option<Read> {
     }
 }
 
-/// The words of a type that is there and not too long: whether each is a pointer. The items behind it follow.
+/// Unrolls the words of a type that is complete and not too long; returns the items after it.
 fn unrolled<'i>(items: &'i [Item], out: &mut Vec<bool>) -> &'i [Item] {
     let (first, mut rest) = items.split_first().expect("the type is there");
     match *first {
@@ -53,7 +53,7 @@ fn unrolled<'i>(items: &'i [Item], out: &mut Vec<bool>) -> &'i [Item] {
         }
         Item::Array { n } => {
             let mut element = Vec::new();
-            // Without elements it may be of any length.
+            // Without elements it may have any length.
             if n == 0 {
                 return &rest[read(rest).expect("the element is there").items..];
             }
@@ -64,7 +64,7 @@ fn unrolled<'i>(items: &'i [Item], out: &mut Vec<bool>) -> &'i [Item] {
     rest
 }
 
-/// Items as text, of those that a text can be read as.
+/// Items as text, if a text can express them.
 fn text<'i>(items: &'i [Item], out: &mut String) -> &'i [Item] {
     let (first, mut rest) = items.split_first().expect("the type is there");
     match *first {
@@ -86,10 +86,10 @@ fn text<'i>(items: &'i [Item], out: &mut String) -> &'i [Item] {
     rest
 }
 
-/// Compiles items and compares what comes out with what they say.
+/// Compiles items and compares the result with them.
 ///
 /// # Panics
-/// If they differ, or a refusal names the wrong item or has changed the builder.
+/// They differ, or an error names the wrong item or has changed the builder.
 pub(crate) fn compare(items: &[Item]) {
     let mut program = Builder::<BYTES>::new();
     program.push_bits(1, 2).expect("an empty builder takes two words");
@@ -119,11 +119,11 @@ pub(crate) fn compare(items: &[Item]) {
     }
 }
 
-/// What a fuzzer's bytes are taken for: if the first is even, a text follows, for which there is room for half as many
-/// items; otherwise items do, of nine bytes each.
+/// Replays a fuzzer's bytes: if the first is even, a text follows, for half as many items; otherwise items of nine
+/// bytes each.
 ///
 /// # Panics
-/// If reading, printing or compiling them goes wrong.
+/// Reading, printing or compiling them goes wrong.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let mut items = [Item::Scalars(0); ITEMS];
@@ -145,7 +145,7 @@ pub(crate) fn replay(data: &[u8]) {
         let mut len = 0;
         for (item, bytes) in items.iter_mut().zip(rest.chunks_exact(9)) {
             let number = u64::from_le_bytes(bytes[1..].try_into().expect("eight bytes"));
-            // Small numbers make types, large ones mistakes.
+            // Small numbers make types, large ones errors.
             let small = number % 8;
             *item = match bytes[0] % 10 {
                 0 => Item::Scalars(small),

@@ -1,5 +1,4 @@
-//! What the decoder is compared with: an expansion that goes bit by bit and does nothing clever, and the replay of a fuzzer's bytes
-//! through both.
+//! The reference for the decoder: a plain expansion bit by bit, and the replay of a fuzzer's bytes through both.
 
 use heapwood_layout::program::{Nest, Node, Op, Ops, Piece, Program, text};
 
@@ -21,7 +20,7 @@ pub(crate) fn bits(program: &Program<'_>) -> Vec<bool> {
     bits
 }
 
-/// The words that a program emits; not checked, and wrong for a program that is.
+/// The number of words that a program emits; unchecked, and meaningless for an invalid program.
 pub(crate) fn emitted(bytes: &[u8]) -> u64 {
     Ops::new(bytes).flatten().fold(0, |sum, (_, op)| {
         let more = match op {
@@ -32,16 +31,15 @@ pub(crate) fn emitted(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Programs of more words are not decoded bit by bit.
+/// Larger programs are not decoded bit by bit.
 const COMPARED: u64 = 1 << 16;
-/// Programs of more words are not decoded at all.
+/// Larger programs are not decoded at all.
 const DECODED: u64 = 1 << 22;
 
-/// Decodes the program into a buffer in which it fits exactly, at `start_bit` (taken modulo 256), among bits that differ
-/// from place to place.
+/// Decodes the program into a buffer of the exact size, at `start_bit` (modulo 256), among bits of different values.
 ///
 /// # Panics
-/// If a bit comes out wrong, or a bit that is not the program's changes.
+/// A bit is wrong, or a bit outside the program changes.
 pub(crate) fn compare(program: &Program<'_>, start_bit: usize) {
     let (start, words) = (start_bit % 256, program.words() as usize);
     let end = start + words;
@@ -57,7 +55,7 @@ pub(crate) fn compare(program: &Program<'_>, start_bit: usize) {
             assert_eq!(bit(&out, start + i), expected, "bit {i} of {words} from bit {start} on: {program:?}");
         }
     } else {
-        // The same bits, whatever the place.
+        // The same bits at another position.
         let mut other = vec![0; words.div_ceil(64)];
         program.decode(&mut other, 0);
         for (i, &expected) in other.iter().enumerate() {
@@ -70,11 +68,11 @@ pub(crate) fn compare(program: &Program<'_>, start_bit: usize) {
     }
 }
 
-/// What a fuzzer's bytes are taken for: the first is the start bit, unless it is odd, in which case eight bytes with the
-/// number of words follow (otherwise that is what the program emits); then comes the program.
+/// Replays a fuzzer's bytes. If the first is even, it is the start bit. Otherwise eight bytes with the number of words
+/// follow; without them it is what the program emits. Then comes the program.
 ///
 /// # Panics
-/// If checking, describing or decoding it goes wrong.
+/// Checking, describing or decoding it goes wrong.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let (words, bytes) = match rest.split_first_chunk::<8>() {
@@ -101,8 +99,7 @@ pub(crate) fn replay(data: &[u8]) {
     }
 }
 
-/// Compares the other ways through a program with its bits: three elements one behind the other, and the nest of loops from
-/// some word on.
+/// Compares the other decoders with its bits: three consecutive elements, and the nest of loops from a word on.
 fn compare_others(program: &Program<'_>, start: usize) {
     let (bits, words) = (bits(program), program.words() as usize);
     for word in (0..words).filter(|word| words < 300 || word % 97 == start % 97) {
@@ -147,7 +144,7 @@ impl core::fmt::Write for Lines {
     }
 }
 
-/// Bits that look random, another word for every number.
+/// Pseudorandom bits, different for every number.
 fn scramble(i: u64) -> u64 {
     let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,12 +1,12 @@
-//! Types as a tree, unrolled into one bool a word; and programs, expanded likewise. Slow and plain, shares nothing with
-//! what it is compared with.
+//! Types as trees, unrolled into one bool for each word, and programs expanded likewise. Slow and plain: it shares no
+//! code with the code under test.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use heapwood_layout::describe::Item;
 use heapwood_layout::program::Builder;
 use proptest::prelude::*;
 
-/// No type is larger, unrolled.
+/// The largest unrolled type.
 pub(crate) const LIMIT: usize = 100_000;
 
 pub(crate) const BYTES: usize = 1 << 14;
@@ -18,7 +18,7 @@ pub(crate) enum Type {
     Bits(Vec<bool>),
     Struct(Vec<Type>),
     Array(Box<Type>, usize),
-    /// Padded with so many words.
+    /// Padded to this many words.
     Padded(Box<Type>, usize),
 }
 
@@ -46,7 +46,7 @@ impl Type {
         }
     }
 
-    /// By the builder's operations, a builder for each element and field.
+    /// By the builder's operations, with a builder for each element and field.
     pub(crate) fn built(&self) -> Builder<BYTES> {
         let mut all = Builder::new();
         match self {
@@ -135,7 +135,7 @@ pub(crate) fn as_bits(words: &[bool]) -> u64 {
     words.iter().rev().fold(0, |bits, word| bits << 1 | *word as u64)
 }
 
-/// Types of all shapes, about half of them large. Arrays become shorter where they were too long.
+/// Types of all kinds, about half of them large. Arrays that are too long are shortened.
 pub(crate) fn types() -> impl Strategy<Value = Type> {
     let sizes = prop_oneof![3 => 100usize..3000, 1 => 3000usize..LIMIT];
     let large = (shapes(), shapes(), shapes(), sizes).prop_map(|(before, element, behind, size)| {
@@ -148,7 +148,7 @@ pub(crate) fn types() -> impl Strategy<Value = Type> {
     prop_oneof![shapes(), large]
 }
 
-/// Whether there is room for one more; takes it.
+/// Takes the room for one more field, if there is any.
 fn fits(field: &Type, left: &mut usize) -> bool {
     let fits = field.words() <= *left;
     *left -= if fits { field.words() } else { 0 };
@@ -182,7 +182,7 @@ fn shapes() -> impl Strategy<Value = Type> {
     })
 }
 
-/// The bits of a program. Panics where it is wrong.
+/// The bits of a program. Panics for an invalid program.
 pub(crate) fn expanded(program: &[u8]) -> Vec<bool> {
     let mut bits = Vec::new();
     let mut at = 0;
@@ -221,13 +221,13 @@ fn varint(program: &[u8], at: &mut usize) -> usize {
     value
 }
 
-/// An instruction of a program that no generator made.
+/// An instruction of a program that no builder made.
 #[derive(Clone, Debug)]
 pub(crate) enum Instruction {
     Literal(Vec<bool>),
-    /// So many thousandths of what there is, more times.
+    /// A repeat of this many thousandths of the bits so far.
     Share(usize, usize),
-    /// So many bits, more times.
+    /// A repeat of this many bits.
     Last(usize, usize),
 }
 
@@ -243,7 +243,7 @@ pub(crate) fn instructions() -> impl Strategy<Value = Vec<Instruction>> {
     prop::collection::vec(one, 1..14)
 }
 
-/// A program of instructions, those left out that would repeat nothing or make it longer than `limit`.
+/// A program of instructions, without those that would repeat nothing or make it longer than `limit`.
 pub(crate) fn encoded(instructions: &[Instruction], limit: usize) -> (Vec<u8>, usize) {
     let (mut program, mut words) = (Vec::new(), 0);
     for instruction in instructions {

@@ -1,14 +1,14 @@
-//! Who called: the return addresses on the calling thread's stack, by the unwinder that the standard library is linked with, and what
-//! they mean to a reader: a file and an offset in it, which `addr2line` understands. For reports of misuse; it is slow.
-//! Invariant: nothing here allocates from the ordinary heap, once the unwinder has been used.
+//! Backtraces: the return addresses on the calling thread's stack, by the unwinder that the standard library links,
+//! and their text: a file and an offset in it, which `addr2line` understands. For reports of misuse; it is slow.
+//! Invariant: once the unwinder has been used, nothing here allocates from the ordinary heap.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::fmt;
 
-/// How many callers are kept.
+/// The most callers to record.
 pub const CALLERS: usize = 8;
 
-/// Return addresses, the innermost first; 0 where there is none.
+/// Return addresses, the innermost first; 0 marks an unused element.
 pub type Callers = [usize; CALLERS];
 
 struct Collecting {
@@ -27,44 +27,44 @@ unsafe extern "C" {
 extern "C" fn each(context: *mut c_void, collecting: *mut c_void) -> c_int {
     const GO_ON: c_int = 0;
     const END: c_int = 5;
-    // SAFETY: what `callers` gives, which alone uses it meanwhile; the context is the unwinder's.
+    // SAFETY: `callers` passes this pointer and does not use it meanwhile; the unwinder passes the context.
     let (collecting, address) = unsafe { (&mut *collecting.cast::<Collecting>(), _Unwind_GetIP(context)) };
-    // An address that is returned to lies behind the call.
+    // A return address lies after the call.
     collecting.found[collecting.len] = address.saturating_sub(1);
     collecting.len += 1;
     if collecting.len == CALLERS { END } else { GO_ON }
 }
 
-/// The callers of this.
+/// The callers of this function.
 #[inline(never)]
 pub fn callers() -> Callers {
     let mut collecting = Collecting { found: [0; CALLERS], len: 0 };
-    // SAFETY: the function takes what it is given here.
+    // SAFETY: the function takes the pointer that is passed here.
     unsafe { _Unwind_Backtrace(each, (&raw mut collecting).cast()) };
     collecting.found
 }
 
-/// Where code lies.
+/// The address of an instruction.
 #[derive(Clone, Copy)]
-pub struct Place(usize);
+pub struct CodeLocation(usize);
 
-impl Place {
-    /// Of an instruction.
+impl CodeLocation {
+    /// Wraps an address.
     pub fn of(address: usize) -> Self {
-        Place(address)
+        CodeLocation(address)
     }
 }
 
-impl fmt::Display for Place {
-    /// The function if the loader knows its name, and the file with the offset in it.
+impl fmt::Display for CodeLocation {
+    /// The function, if the loader knows its name, and the file with the offset in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: all-zero bytes are such a structure.
+        // SAFETY: all-zero bytes are a valid structure.
         let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
         // SAFETY: the loader writes no more than the structure.
         if unsafe { libc::dladdr(self.0 as *const c_void, &raw mut info) } == 0 || info.dli_fname.is_null() {
             return write!(f, "{:#x}", self.0);
         }
-        // SAFETY: texts of the loader's, which stay as long as the library is loaded.
+        // SAFETY: the loader's strings, which exist as long as the library is loaded.
         let text = |text: *const core::ffi::c_char| unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("?");
         if !info.dli_sname.is_null() {
             write!(f, "{} in ", text(info.dli_sname))?;
@@ -87,8 +87,8 @@ mod tests {
         let (first, second) = (inner(), core::hint::black_box(inner()));
         assert!(first[0] != 0 && first[1] != 0 && first[0] == second[0], "{first:x?}");
         let here = std::env::current_exe().unwrap();
-        let told = Place::of(first[1]).to_string();
+        let told = CodeLocation::of(first[1]).to_string();
         assert!(told.contains(here.file_name().unwrap().to_str().unwrap()) && told.contains("+0x"), "{told}");
-        assert_eq!(Place::of(1).to_string(), "0x1");
+        assert_eq!(CodeLocation::of(1).to_string(), "0x1");
     }
 }

@@ -1,5 +1,5 @@
-//! Writing to standard error without allocating: text is formatted into a fixed buffer and handed to `write(2)`
-//! when the message ends. What does not fit is cut.
+//! Writing to standard error without allocation: text is formatted into a fixed buffer, and written by `write(2)` in
+//! one piece. Invariant: text that does not fit is cut.
 
 use core::fmt::{self, Write};
 
@@ -34,10 +34,10 @@ pub fn write_line(text: fmt::Arguments<'_>) {
     unsafe { libc::write(2, message.text.as_ptr().cast(), message.len + 1) };
 }
 
-/// Writes what is corrupt and ends the process: a heap that is known to be wrong must not be used further.
+/// Reports a corrupt heap and aborts the process, since a corrupt heap must not be used any further.
 #[cold]
 pub fn corrupt(text: fmt::Arguments<'_>) -> ! {
     write_line(format_args!("heapwood: heap corruption: {text}"));
-    // SAFETY: abort takes nothing and does not return.
+    // SAFETY: abort takes no arguments and does not return.
     unsafe { libc::abort() }
 }

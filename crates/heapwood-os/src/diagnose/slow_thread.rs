@@ -1,20 +1,20 @@
-//! Why a thread does not answer a signal, as far as the kernel says: for a stop by signals that waits for it. From
-//! /proc/self/task, into fixed buffers, as `task` does. Invariant: what is said is what the kernel said a moment ago, which
-//! may have changed since; so it is a likely cause, and no more.
+//! The likely reason why a thread does not answer a signal, for the report of a slow stop. It comes from
+//! /proc/self/task, read into fixed buffers as in `task`. Invariant: the answer is what the kernel reported a moment
+//! ago, which may have changed since.
 
 use crate::diagnose::task::{self, Path};
 use crate::process::file;
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 
-/// The system calls that make a process. While one that shares its memory begins (vfork, posix_spawn), the kernel lets the
-/// thread that made it take no signal.
+/// The system calls that create a process. While a child that shares the memory starts (vfork, posix_spawn), the
+/// kernel delivers no signal to the calling thread.
 #[cfg(target_arch = "x86_64")]
 const STARTING: [libc::c_long; 3] = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const STARTING: [libc::c_long; 2] = [libc::SYS_clone, libc::SYS_clone3];
 
-/// A cause.
+/// A likely reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlowCause {
     Stopped,
@@ -23,13 +23,13 @@ enum SlowCause {
 }
 
 impl SlowCause {
-    /// Of a thread in this state, in this system call if it is in one, with these signals blocked, that does not answer one.
+    /// The reason for a thread in this state, in this system call if any, with these signals blocked.
     fn of(state: Option<u8>, call: Option<u32>, blocked: u64, signal: c_int) -> Option<SlowCause> {
         let starts = call.is_some_and(|call| STARTING.contains(&call.into()));
         let blocks = (1..=64).contains(&signal) && blocked >> (signal - 1) & 1 != 0;
         match state {
             Some(b'T' | b't') => Some(SlowCause::Stopped),
-            // The C library blocks all signals while it starts a process, which is not the cause.
+            // The C library blocks all signals while it starts a process, which is not the reason.
             _ if starts => Some(SlowCause::Starts),
             _ if blocks => Some(SlowCause::Blocks(signal)),
             _ => None,
@@ -47,7 +47,7 @@ impl fmt::Display for SlowCause {
     }
 }
 
-/// Writes the likely cause why thread `number` does not answer `signal`, as part of a sentence, or nothing.
+/// Writes the likely reason why thread `number` does not answer `signal`, as part of a sentence, or nothing.
 pub fn why_slow(number: u32, signal: c_int, f: &mut impl Write) -> fmt::Result {
     let (state, call) = (task::state_of(number), task::call_of(number));
     match SlowCause::of(state, call, blocked_by(number), signal) {
@@ -56,10 +56,10 @@ pub fn why_slow(number: u32, signal: c_int, f: &mut impl Write) -> fmt::Result {
     }
 }
 
-/// The signals that a thread blocks, a bit each; none if the kernel does not say.
+/// The signals that a thread blocks, one bit each; none if the kernel does not report them.
 fn blocked_by(number: u32) -> u64 {
     let mut blocked = 0;
-    // Lines that do not fit are of processors and groups.
+    // Lines that do not fit are about processors and groups.
     let look = |line: &[u8]| {
         let digits = line.strip_prefix(b"SigBlk:").map(<[u8]>::trim_ascii);
         let mask = digits.and_then(|digits| u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn block(signal: c_int) {
-        // SAFETY: the set is the calls' own to write; the signal exists, and is blocked in this thread alone.
+        // SAFETY: the set is a local; the signal exists, and is blocked in this thread alone.
         unsafe {
             let mut set = core::mem::zeroed();
             libc::sigemptyset(&mut set);
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(why(u32::MAX), "", "there is no such thread");
     }
 
-    /// What a process made by CLONE_VFORK does: it waits for a byte, and ends.
+    /// The body of a process created with CLONE_VFORK: waits for a byte, and ends.
     extern "C" fn read_and_end(pipe: *mut c_void) -> c_int {
         let mut byte = 0u8;
         // SAFETY: the pipe's end is open, and there is room for a byte; _exit ends this process alone.
@@ -146,16 +146,16 @@ mod tests {
             scope.spawn(|| {
                 let mut stack = vec![0u128; 4096];
                 number.store(thread_id(), Ordering::Release);
-                // SAFETY: the function runs on a stack of its own, while this thread waits, and makes two system calls.
+                // SAFETY: the function has a stack of its own while this thread waits, and makes two system calls.
                 let child = unsafe {
                     let top = stack.as_mut_ptr().add(stack.len());
                     let flags = libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD;
                     libc::clone(read_and_end, top.cast(), flags, pipe[0] as usize as *mut c_void)
                 };
-                // SAFETY: waits for the process just made, wanting no status.
+                // SAFETY: waits for the process created above, without a status.
                 assert_eq!(unsafe { libc::waitpid(child, core::ptr::null_mut(), 0) }, child);
             });
-            // It takes a moment to come so far; what is said before is nothing.
+            // The child needs a moment to start; until then the answer is empty.
             let said = loop {
                 let said = match number.load(Ordering::Acquire) {
                     0 => String::new(),
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(unsafe { libc::write(pipe[1], b"x".as_ptr().cast(), 1) }, 1);
         });
         for end in pipe {
-            // SAFETY: opened above, and used no more.
+            // SAFETY: opened above, and not used again.
             unsafe { libc::close(end) };
         }
     }

@@ -1,12 +1,13 @@
-//! What one thread of this process is doing, in a few words: for a stop that waits for it, to say for whom. From
-//! /proc/self/task, into fixed buffers: the thread that asks may have stopped a thread that holds malloc's lock.
+//! The state of one thread of this process, in a few words, for the report of a slow stop. It comes from
+//! /proc/self/task, read into fixed buffers: the reporting thread may have stopped a thread that holds malloc's lock.
+//! Invariant: nothing here allocates.
 
 use crate::process::file;
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 
-/// Writes who thread `number` (see [`crate::threads::stack::thread_id`]) is, and what it does, as far as the kernel says:
-/// `thread 1234 (worker), asleep in system call 202 (futex_wait_queue)`.
+/// Writes the name of thread `number` (see [`crate::threads::stack::thread_id`]) and its state, as far as the kernel
+/// reports it: `thread 1234 (worker), asleep in system call 202 (futex_wait_queue)`.
 pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
     write!(f, "thread {number}")?;
     let mut text = [0; 64];
@@ -16,7 +17,7 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
         f.write_char(')')?;
     }
     let Some(state) = state_of(number) else {
-        // Without /proc nobody can tell whether there is such a thread.
+        // Without /proc it is unknown whether the thread exists.
         return match read(std::process::id(), "stat", &mut [0; 1]) {
             Some(_) => f.write_str(", which has ended"),
             None => Ok(()),
@@ -36,7 +37,7 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
         write!(f, " in system call {call}")?;
     }
     let mut text = [0; 64];
-    // A thread that waits for nothing waits in "0".
+    // The kernel reports "0" for a thread that does not wait.
     if let Some(place) = read(number, "wchan", &mut text).filter(|&place| !place.is_empty() && place != b"0")
     {
         f.write_str(" (")?;
@@ -46,7 +47,7 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
-/// The letter of a thread's state, if there is the thread.
+/// The letter of a thread's state, if the thread exists.
 pub(crate) fn state_of(number: u32) -> Option<u8> {
     state(read(number, "stat", &mut [0; 256])?)
 }
@@ -56,20 +57,20 @@ pub(crate) fn call_of(number: u32) -> Option<u32> {
     leading_number(read(number, "syscall", &mut [0; 128])?)
 }
 
-/// The beginning of a file about a thread, up to a line's end.
+/// The first line of a file about a thread.
 fn read<'b>(number: u32, name: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let text = file::read(Path::of_task(number, name)?.as_c_str(), buffer)?;
     text.split(|&byte| byte == b'\n').next()
 }
 
-/// A path, and the zero byte behind it.
+/// A path, and its zero byte.
 pub(crate) struct Path {
     bytes: [u8; 64],
     len: usize,
 }
 
 impl Path {
-    /// That of a file about a thread.
+    /// The path of a file about a thread.
     pub(crate) fn of_task(number: u32, name: &str) -> Option<Path> {
         let mut path = Path { bytes: [0; 64], len: 0 };
         write!(path, "/proc/self/task/{number}/{name}").ok()?;
@@ -84,7 +85,7 @@ impl Path {
 impl Write for Path {
     fn write_str(&mut self, s: &str) -> fmt::Result {
         let room = &mut self.bytes[self.len..];
-        // One byte stays zero.
+        // The last byte stays zero.
         if s.len() >= room.len() {
             return Err(fmt::Error);
         }
@@ -94,19 +95,19 @@ impl Write for Path {
     }
 }
 
-/// The letter in `1234 (name) S 1 ...`; the name may hold anything.
+/// The letter in `1234 (name) S 1 ...`. The name may contain any character.
 fn state(stat: &[u8]) -> Option<u8> {
     let end = stat.iter().rposition(|&byte| byte == b')')?;
     stat.get(end + 2).copied()
 }
 
-/// The number in `202 0x7f.. ..`; none of `running`, nor of -1, which stands for no system call.
+/// The number in `202 0x7f.. ..`. Neither `running` nor -1, which means no system call, is one.
 fn leading_number(text: &[u8]) -> Option<u32> {
     let word = text.split(|&byte| byte == b' ').next()?;
     core::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// A program gives its threads whatever names it likes: none may control a terminal.
+/// A program may give its threads any name, so control characters are replaced.
 fn write_plain(text: &[u8], f: &mut impl Write) -> fmt::Result {
     text.iter().try_for_each(|&byte| {
         let plain = byte.is_ascii_graphic() || byte == b' ';
@@ -139,7 +140,7 @@ mod tests {
             std::thread::Builder::new().name("napper\x1b[1m".into()).spawn_scoped(scope, wait).unwrap();
             let text = loop {
                 let text = described(number.load(Ordering::Acquire));
-                // It takes a moment to fall asleep.
+                // The thread needs a moment to fall asleep.
                 if text.contains("asleep") && text.contains(&libc::SYS_futex.to_string()) {
                     break text;
                 }

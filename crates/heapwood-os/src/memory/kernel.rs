@@ -1,8 +1,8 @@
-//! Memory, and threads, from the kernel, as a trait. Address space is first reserved without access, then committed piece by
-//! piece; committing what is committed already changes nothing. An implementation must hand out zeroed memory.
+//! The source of memory and threads, as a trait. Address space is first reserved without access, then committed in
+//! parts; committing a part again changes nothing. Implementations for tests refuse requests.
 
 use crate::error::OsError;
-use crate::threads::thread::{self, Entry, Thread};
+use crate::threads::thread::{self, StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 
 /// A source of memory.
@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_void};
 ///    and can be read and written until it is released.
 /// 3. None of the calls for memory allocates from the ordinary heap or unwinds.
 pub unsafe trait Kernel: Send + Sync {
-    /// The size of its pages in bytes, a power of two. All addresses and lengths below are multiples of it.
+    /// The page size in bytes, a power of two. All addresses and lengths below are multiples of it.
     fn page_size(&self) -> usize;
 
     /// Reserves `len` bytes of address space aligned to `align` (a power of two) without access rights.
@@ -27,20 +27,20 @@ pub unsafe trait Kernel: Send + Sync {
     /// 1. The range lies in one reservation of this kernel that has not been released.
     unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError>;
 
-    /// Gives the memory behind the range back; it stays accessible and reads as zeros.
+    /// Releases the memory behind the range, which stays accessible and reads as zeros.
     ///
     /// # Safety
     /// 1. The range is committed.
-    /// 2. Nobody needs its contents.
+    /// 2. Its contents are not needed.
     unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError>;
 
-    /// Asks for huge pages behind the range; without this there are none. A wish: refusal is not an error.
+    /// Asks for huge pages behind the range; without this there are none. A hint: refusal is not an error.
     ///
     /// # Safety
     /// 1. The range lies in one reservation of this kernel.
     unsafe fn advise_huge(&self, addr: usize, len: usize);
 
-    /// Asks for small pages only: for memory of which little will be touched. A wish, too.
+    /// Asks for small pages only, for sparsely used memory. A hint.
     ///
     /// # Safety
     /// 1. The range lies in one reservation of this kernel.
@@ -60,7 +60,7 @@ pub unsafe trait Kernel: Send + Sync {
     /// 2. Nothing refers to it any more.
     unsafe fn release(&self, addr: usize, len: usize);
 
-    /// Starts a thread of the library's own (see [`thread`]).
+    /// Starts a thread of the library (see [`thread`]).
     ///
     /// # Safety
     /// 1. As for [`thread::start`].
@@ -68,7 +68,7 @@ pub unsafe trait Kernel: Send + Sync {
         &self,
         name: &CStr,
         stack: usize,
-        run: Entry,
+        run: StartRoutine,
         argument: *mut c_void,
     ) -> Result<Thread, OsError> {
         // SAFETY: the caller's contract is passed on.
@@ -76,5 +76,5 @@ pub unsafe trait Kernel: Send + Sync {
     }
 }
 
-/// How a kernel is passed around: the system's, or a test's that lives as long as the process.
+/// A reference to a kernel: the system's, or a test's that lives as long as the process.
 pub type KernelRef = &'static dyn Kernel;

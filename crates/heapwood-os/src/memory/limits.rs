@@ -1,5 +1,5 @@
-//! Which limit a refusal probably met, and what to set: the kernel says only that there is no memory. Looked up when an
-//! error is made; nothing is allocated for it.
+//! The limit that a refusal probably met, and its remedy: the kernel reports only a lack of memory. The limits are
+//! read when an error is made, without allocation. Invariant: a limit that cannot be read counts as unlimited.
 
 use crate::memory::request::Request;
 use crate::process::usage::{address_space_limit, data_limit};
@@ -8,28 +8,27 @@ use core::fmt;
 
 const OVERCOMMIT: &CStr = c"/proc/sys/vm/overcommit_memory";
 
-/// The limits that bear on a request, as they were when it was refused.
+/// The limits that apply to a request, as of its refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The most bytes of what was asked for that the process may have: addresses or writable memory; `UNLIMITED` if
-    /// all that there are.
+    /// The bytes of address space or writable memory that the process may have, or `UNLIMITED`.
     most: u64,
-    /// Promises are counted, and not more is promised than there is.
+    /// The kernel does not overcommit memory.
     no_overcommit: bool,
 }
 
 const UNLIMITED: u64 = u64::MAX;
 
-/// Whether the kernel promises no more memory than there is.
+/// Whether the kernel refuses to overcommit.
 fn no_overcommit() -> bool {
     crate::process::file::number(OVERCOMMIT) == Some(2)
 }
 
 impl Limits {
-    /// Nothing is limited.
+    /// No limit.
     pub(crate) const NONE: Limits = Limits { most: UNLIMITED, no_overcommit: false };
 
-    /// Those that are set now.
+    /// The current limits.
     pub(crate) fn of(request: Request) -> Self {
         let (most, no_overcommit) = match request {
             Request::Reserve => (address_space_limit(), false),
@@ -39,15 +38,15 @@ impl Limits {
         Limits { most: most.unwrap_or(UNLIMITED), no_overcommit }
     }
 
-    /// Writes which limit the request met, and what to set.
+    /// Writes the limit that the request met, and its remedy.
     pub(crate) fn explain(self, request: Request, f: &mut impl fmt::Write) -> fmt::Result {
         let most = Some(self.most).filter(|&most| most != UNLIMITED);
         match request {
             Request::Reserve => match most {
                 Some(most) => {
-                    write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap window")
+                    write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap reservation")
                 }
-                None => write!(f, "ask for a smaller heap window"),
+                None => write!(f, "ask for a smaller heap reservation"),
             },
             Request::Commit | Request::Decommit => {
                 if let Some(most) = most {
@@ -59,7 +58,7 @@ impl Limits {
                 if self.no_overcommit {
                     write!(
                         f,
-                        "overcommit is off (vm.overcommit_memory is 2) and all memory is promised: raise \
+                        "overcommit is off (vm.overcommit_memory is 2) and all memory is committed: raise \
                          vm.overcommit_ratio, or give the heap a limit"
                     )
                 } else {
@@ -89,7 +88,7 @@ mod tests {
     fn the_limit_that_is_set_is_named() {
         let most = Some(102_400_000);
         assert!(said(Request::Reserve, most, false).starts_with("`ulimit -v` is 102400000 bytes"));
-        assert_eq!(said(Request::Reserve, None, true), "ask for a smaller heap window");
+        assert_eq!(said(Request::Reserve, None, true), "ask for a smaller heap reservation");
         let data = said(Request::Commit, most, false);
         assert!(data.starts_with("`ulimit -d` is 102400000 bytes: raise it"), "{data}");
         let strict = said(Request::Commit, None, true);

@@ -1,5 +1,5 @@
-//! The kernel behind the trait: mmap to reserve, mprotect to commit (so that overcommit accounting sees what is
-//! really used), madvise to give back.
+//! The kernel trait over Linux: mmap reserves, mprotect commits (so that overcommit accounting counts only committed
+//! memory), and madvise releases. Invariant: a reservation has no access rights until it is committed.
 
 use crate::error::OsError;
 use crate::memory::kernel::Kernel;
@@ -10,7 +10,7 @@ use crate::memory::request::Request;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-/// The running system, as a [`crate::KernelRef`] can be made from it.
+/// The running system, for a [`crate::KernelRef`].
 pub static SYSTEM: System = System;
 
 fn errno() -> i32 {
@@ -18,8 +18,8 @@ fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-// SAFETY: (1) mmap returns unused space, and the excess of the over-reservation is trimmed to the alignment;
-// (2) anonymous memory is zeroed and MADV_DONTNEED makes it so again; (3) only system calls are made.
+// SAFETY: (1) mmap returns unused space, and the excess of the over-reservation is trimmed to the alignment; (2)
+// anonymous memory is zeroed and MADV_DONTNEED zeroes it again; (3) only system calls are made.
 unsafe impl Kernel for System {
     fn page_size(&self) -> usize {
         page_size()
@@ -46,8 +46,8 @@ unsafe impl Kernel for System {
         let start = start as usize;
         let aligned = (start + align - 1) & !(align - 1);
         let end = start + total;
-        // SAFETY: both trimmed pieces lie in the mapping just made, outside the part that is handed out, and advice about
-        // that changes no contents.
+        // SAFETY: both trimmed ranges lie in the new mapping, outside the returned part; the advice changes no
+        // contents.
         unsafe {
             if aligned > start {
                 libc::munmap(start as *mut _, aligned - start);
@@ -55,7 +55,7 @@ unsafe impl Kernel for System {
             if end > aligned + len {
                 libc::munmap((aligned + len) as *mut _, end - aligned - len);
             }
-            // Where the system gives huge pages to the thread that does not refuse, little heaps would each have several.
+            // With system-wide huge pages, each of many small heaps would otherwise get several.
             libc::madvise(aligned as *mut _, len, libc::MADV_NOHUGEPAGE);
         }
         Ok(aligned)
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reserved_committed_and_given_back() {
+    fn reserved_committed_and_released() {
         let len = 8 << 20;
         let base = SYSTEM.reserve(len, 4 << 20).unwrap();
         assert_eq!(base % (4 << 20), 0);

@@ -1,5 +1,5 @@
-//! One value in mapped memory of its own, which stays where it is: what lies outside the ordinary heap, and what stands
-//! behind a pointer that other languages hold. Invariant: the memory is released exactly when the value has been dropped.
+//! One value in mapped memory of its own, with a stable address: for values outside the ordinary heap, and for those
+//! behind pointers that other languages hold. Invariant: the memory is released right after the value is dropped.
 
 use crate::error::OsError;
 use crate::memory::kernel::KernelRef;
@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 /// An owned value in mapped memory.
 pub struct MappedBox<T>(NonNull<Mapped<T>>);
 
-/// The value, and the memory that both lie in. The value comes first, so that its address is the whole's.
+/// The value, and the reservation that both lie in. The value comes first, so that its address is that of the whole.
 #[repr(C)]
 struct Mapped<T> {
     value: T,
@@ -33,20 +33,20 @@ impl<T> MappedBox<T> {
         let memory = Reservation::new(kernel, size, align)?;
         memory.commit(0..size)?;
         let place = NonNull::new(memory.start() as *mut Mapped<T>).expect("the kernel maps nothing at zero");
-        // SAFETY: the memory is committed, aligned, large enough, and ours alone.
+        // SAFETY: the memory is committed, aligned, large enough, and owned by this function alone.
         unsafe { place.write(Mapped { value, memory }) };
         Ok(MappedBox(place))
     }
 
-    /// Lets go of the value, which stays where it is until [`MappedBox::from_raw`].
+    /// Gives up ownership of the value, which keeps its address, until [`MappedBox::from_raw`].
     pub fn into_raw(self) -> NonNull<T> {
         ManuallyDrop::new(self).0.cast()
     }
 
-    /// Owns the value again.
+    /// Takes ownership again.
     ///
     /// # Safety
-    /// 1. `value` came from [`MappedBox::into_raw`], and nothing has owned it since.
+    /// 1. `value` came from [`MappedBox::into_raw`], and has no other owner.
     pub unsafe fn from_raw(value: NonNull<T>) -> Self {
         MappedBox(value.cast())
     }
@@ -69,7 +69,7 @@ impl<T> DerefMut for MappedBox<T> {
 
 impl<T> Drop for MappedBox<T> {
     fn drop(&mut self) {
-        // SAFETY: moving the whole out leaves nothing in the memory, which goes last, and once.
+        // SAFETY: moves both out of the memory, which is released last, and once.
         let Mapped { value, memory } = unsafe { self.0.read() };
         drop(value);
         drop(memory);
@@ -97,7 +97,7 @@ mod tests {
         let mut b = MappedBox::new(&SYSTEM, (witness.clone(), 7)).unwrap();
         b.1 = 8;
         let raw = b.into_raw();
-        // SAFETY: it was let go just above.
+        // SAFETY: `into_raw` returned it just above.
         let b = unsafe { MappedBox::from_raw(raw) };
         assert_eq!((&raw const *b, b.1, Rc::strong_count(&witness)), (raw.as_ptr().cast_const(), 8, 2));
         drop(b);

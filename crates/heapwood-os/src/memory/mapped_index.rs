@@ -1,20 +1,20 @@
-//! Numbers found by the hash of what they name: open addressing with linear probing over mapped memory (Knuth 6.4,
-//! algorithm L), for tables that are registered into and never removed from. Invariant: at most half of the places are
-//! taken, so a search ends at an empty one; each number stands in the run of taken places that begins where its hash
-//! says. The index doubles by laying the next one behind the last, so memory is committed as it is needed.
+//! A hash index in mapped memory: open addressing with linear probing (Knuth 6.4, algorithm L), for tables without
+//! removal. The index doubles by placing the next one after the last, so memory is committed on demand. Invariant: at
+//! most half of the slots are taken, so a search ends at an empty one; each number lies in the run of taken slots that
+//! begins at its hash's slot.
 
 use crate::{KernelRef, MappedArray, OsError};
 
-/// The places of the smallest index: a kernel page of them.
+/// The slots of the smallest index: one kernel page.
 const FIRST: usize = 1024;
-/// An odd number without structure: the digits of the golden ratio.
+/// An odd multiplier: the digits of the golden ratio.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Finds numbers by hash. The owner knows what they name, and compares.
+/// Finds numbers by hash. The owner knows what they stand for, and compares.
 pub struct MappedIndex {
-    /// The index of `n` places lies from place `n` on: 0 is an empty one, else a number.
-    places: MappedArray<u32>,
-    /// A power of two; 0 before anything was added.
+    /// The index of `n` slots begins at slot `n`. 0 marks an empty slot.
+    slots: MappedArray<u32>,
+    /// The number of slots, a power of two; 0 before the first insertion.
     len: usize,
     used: usize,
 }
@@ -31,18 +31,18 @@ impl MappedIndex {
     /// An index that can hold `most` numbers. Nothing is committed yet.
     pub fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
         let longest = (most * 2).next_power_of_two().max(FIRST);
-        Ok(MappedIndex { places: MappedArray::new(kernel, 2 * longest)?, len: 0, used: 0 })
+        Ok(MappedIndex { slots: MappedArray::new(kernel, 2 * longest)?, len: 0, used: 0 })
     }
 
-    /// The number with this hash that `is` the one.
+    /// The number with this hash for which `is` returns true.
     pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         if self.len == 0 {
             return None;
         }
         let mut at = self.first(hash);
         loop {
-            // SAFETY: the places of the index in use are committed.
-            match unsafe { self.places.at(self.len + at).read() } {
+            // SAFETY: the slots of the current index are committed.
+            match unsafe { self.slots.at(self.len + at).read() } {
                 0 => return None,
                 number if is(number) => return Some(number),
                 _ => at = (at + 1) % self.len,
@@ -50,23 +50,23 @@ impl MappedIndex {
         }
     }
 
-    /// Makes room for one more number. `hash_of` is asked for the hashes of those that are in it.
+    /// Makes room for one more number. `hash_of` returns the hash of a number in the index.
     ///
     /// # Errors
-    /// The kernel gives no memory, or as many as can be are in it. The index is as before then.
+    /// The kernel has no memory, or the index is at its maximum. It is unchanged then.
     pub fn reserve(&mut self, hash_of: impl Fn(u32) -> u64) -> Result<(), OsError> {
         if (self.used + 1) * 2 <= self.len {
             return Ok(());
         }
         let (old, new) = (self.len, (self.len * 2).max(FIRST));
-        if 2 * new > self.places.len() {
+        if 2 * new > self.slots.len() {
             return Err(OsError::new(crate::Request::Commit, new * 4, libc::ENOMEM));
         }
-        self.places.commit(new..2 * new)?;
+        self.slots.commit(new..2 * new)?;
         self.len = new;
-        for place in old..2 * old {
-            // SAFETY: the places of the old index are committed.
-            let number = unsafe { self.places.at(place).read() };
+        for slot in old..2 * old {
+            // SAFETY: the slots of the old index are committed.
+            let number = unsafe { self.slots.at(slot).read() };
             if number != 0 {
                 self.put(hash_of(number), number);
             }
@@ -74,7 +74,7 @@ impl MappedIndex {
         Ok(())
     }
 
-    /// Adds a number, which is not 0 and not in it. [`reserve`](Self::reserve) made room for it.
+    /// Adds a number other than 0 that is not in the index, after [`reserve`](Self::reserve).
     pub fn insert(&mut self, hash: u64, number: u32) {
         assert!(number != 0 && (self.used + 1) * 2 <= self.len, "an index without room for {number}");
         self.used += 1;
@@ -84,18 +84,18 @@ impl MappedIndex {
     fn put(&mut self, hash: u64, number: u32) {
         let mut at = self.first(hash);
         loop {
-            let place = self.places.at(self.len + at);
-            // SAFETY: the places of the index in use are committed, and the borrow is exclusive.
+            let slot = self.slots.at(self.len + at);
+            // SAFETY: the slots of the current index are committed, and the borrow is exclusive.
             unsafe {
-                if place.read() == 0 {
-                    return place.write(number);
+                if slot.read() == 0 {
+                    return slot.write(number);
                 }
             }
             at = (at + 1) % self.len;
         }
     }
 
-    /// Where the search for a hash begins: its highest bits say.
+    /// The first slot of a hash: its highest bits.
     fn first(&self, hash: u64) -> usize {
         (hash >> (64 - self.len.ilog2())) as usize
     }
@@ -108,7 +108,7 @@ mod tests {
     use core::cell::Cell;
 
     #[test]
-    fn what_was_added_is_found_in_a_few_steps() {
+    fn numbers_are_found_in_a_few_steps() {
         let most = 200_000u32;
         let mut index = MappedIndex::new(&SYSTEM, most as usize).unwrap();
         let hash_of = |number: u32| hash([u64::from(number) * 16]);

@@ -1,12 +1,12 @@
-//! Sizes of pages: those the running kernel has, the bounds of those a heap can lie on, and those of huge ones. All are powers
+//! Page sizes: the running kernel's, the bounds of those that a heap supports, and that of huge pages. All are powers
 //! of two.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The smallest pages a kernel hands out, in bytes. Those of the one that runs are [`Kernel::page_size`](crate::Kernel::page_size).
+/// The smallest kernel page, in bytes. The running kernel's is [`Kernel::page_size`](crate::Kernel::page_size).
 pub const LEAST_KERNEL_PAGE: usize = 4096;
 
-/// The largest pages a kernel may have under a heap, in bytes.
+/// The largest kernel page that a heap supports, in bytes.
 pub const MOST_KERNEL_PAGE: usize = 64 << 10;
 
 /// The size of a huge page, in bytes.
@@ -21,12 +21,12 @@ pub const fn round_up(n: usize, to: usize) -> Option<usize> {
     }
 }
 
-/// The size of the running kernel's pages in bytes.
+/// The running kernel's page size in bytes.
 pub(crate) fn page_size() -> usize {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {
-            // SAFETY: sysconf takes a number and returns one; the kernel passes this one to every program.
+            // SAFETY: sysconf takes a number and returns one; the kernel reports this one to every program.
             let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
             KNOWN.store(size, Ordering::Relaxed);
             size

@@ -1,9 +1,9 @@
-//! Which pages of a range a process has ever written to, as the kernel's page tables tell: neither a page without an entry
-//! nor one that was only read can hold anything but zeros. So a collector need not read gigabytes of an array of which a
-//! few pages are in use, which would also make the kernel keep page tables for all of it. Asked by PAGEMAP_SCAN (Linux 6.7),
-//! or by reading /proc/self/pagemap; where neither answers, every page counts as touched. Invariant: what is left out
-//! reads as zeros as long as nobody writes to it. Nothing is allocated. The file is open only while a collection asks: a
-//! program may close descriptors that it does not know, and have other files under their numbers.
+//! The pages of a range that the process has written to, by the kernel's page tables. A page without an entry, or one
+//! that was only read, holds zeros. So a collector need not read gigabytes of a sparse array, which would also make
+//! the kernel create page tables for all of it. The source is PAGEMAP_SCAN (Linux 6.7), or else /proc/self/pagemap;
+//! without either, every page counts as written. Nothing is allocated. The file is open only during a collection: a
+//! program may close descriptors that it does not know, and reuse their numbers. Invariant: a page that is left out
+//! reads as zeros as long as no thread writes to it.
 
 use crate::{Kernel, SYSTEM};
 use core::cell::OnceCell;
@@ -13,7 +13,7 @@ use core::ops::Range;
 const PAGEMAP_SCAN: u64 = 3 << 30 | (size_of::<ScanArguments>() as u64) << 16 | (b'f' as u64) << 8 | 16;
 const PRESENT: u64 = 1 << 3;
 const SWAPPED: u64 = 1 << 4;
-/// The shared page of zeros: read, but never written.
+/// The shared zero page: read, but never written.
 const ZERO_PAGE: u64 = 1 << 5;
 
 /// Bits of an entry of /proc/self/pagemap.
@@ -47,7 +47,7 @@ struct Region {
 
 const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() == 24);
 
-/// The kernel's page tables of this process, opened when they are first asked about. Not to be kept: see above.
+/// The kernel's page tables of this process, opened at the first query. Callers must not keep it beyond a collection.
 #[derive(Debug)]
 pub struct Pagemap {
     file: OnceCell<i32>,
@@ -60,7 +60,7 @@ impl Default for Pagemap {
 }
 
 impl Pagemap {
-    /// Nothing is opened yet.
+    /// No file is open yet.
     pub const fn new() -> Self {
         Pagemap { file: OnceCell::new() }
     }
@@ -71,8 +71,8 @@ impl Pagemap {
         *self.file.get_or_init(open)
     }
 
-    /// The first stretch of a range of addresses that may have been written to, or nothing if none was. Its ends are the
-    /// range's or multiples of a kernel page; more may follow behind it.
+    /// The first part of an address range that may have been written to, if any. Its ends are those of the range or
+    /// multiples of a kernel page. More may follow.
     pub fn first(&self, range: Range<usize>) -> Option<Range<usize>> {
         if range.is_empty() {
             return None;
@@ -83,7 +83,7 @@ impl Pagemap {
         found.map(|f| f.start.max(range.start)..f.end.min(range.end))
     }
 
-    /// By PAGEMAP_SCAN; the outer option says whether the kernel has answered.
+    /// By PAGEMAP_SCAN. The outer option is `None` if the kernel does not support it.
     fn scan(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
         let mut region = Region::default();
         let mut arguments = ScanArguments {
@@ -92,13 +92,13 @@ impl Pagemap {
             end: pages.end as u64,
             regions: (&raw mut region) as u64,
             regions_len: 1,
-            // Not the page of zeros, and present or swapped out.
+            // Any page but the zero page, present or swapped out.
             inverted: ZERO_PAGE,
             all_of: ZERO_PAGE,
             any_of: PRESENT | SWAPPED,
             ..Default::default()
         };
-        // SAFETY: the kernel reads the arguments and writes them and the one region they point to.
+        // SAFETY: the kernel reads and writes the arguments, and writes the one region that they point to.
         match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
             0 => Some(None),
             1 => Some(Some(region.start as usize..region.end as usize)),
@@ -106,18 +106,18 @@ impl Pagemap {
         }
     }
 
-    /// By reading entries, one a page; those of pages of zeros look like any others.
+    /// By reading entries, one a page. The zero page looks like any other.
     fn read(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
         let page = SYSTEM.page_size();
         let mut entries = [0u64; 512];
         let (mut at, mut found) = (pages.start, None::<Range<usize>>);
-        // The thread that asks will ask again for what follows: few at first, lest each time many are read of which few are looked at.
+        // The caller usually asks again for what follows, so the first reads are short.
         let mut most = 8;
         while at < pages.end {
             let want = ((pages.end - at) / page).min(most) * 8;
             most = (most * 4).min(entries.len());
             let from = (at / page * 8) as libc::off_t;
-            // SAFETY: the buffer has room for as many bytes as are asked for.
+            // SAFETY: the buffer has room for the requested bytes.
             let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
             if got <= 0 {
                 return None;
@@ -152,7 +152,7 @@ mod tests {
 
     const PAGES: usize = 4096;
 
-    /// Everything found, by one way of asking.
+    /// All parts that one source reports.
     fn all(range: Range<usize>, first: impl Fn(Range<usize>) -> Option<Range<usize>>) -> Vec<Range<usize>> {
         let (mut at, mut found) = (range.start, Vec::new());
         while let Some(next) = first(at..range.end) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_written_is_found() {
+    fn only_written_pages_are_found() {
         let size = SYSTEM.page_size();
         let memory = Reservation::new(&SYSTEM, PAGES * size, size).unwrap();
         memory.commit(0..memory.len()).unwrap();
@@ -175,11 +175,10 @@ mod tests {
         assert_eq!(touched.first(base..base), None);
         let written = [0, 1, 700, 701, 702, 2000, PAGES - 1];
         for page in written {
-            // SAFETY: committed above, and this test's own.
+            // SAFETY: committed above, and used by this test alone.
             unsafe { ((base + page * size + 8) as *mut u64).write_volatile(7) };
         }
-        // Read only: the page of zeros.
-        // SAFETY: as above.
+        // Reads only, which maps the zero page. SAFETY: as above.
         assert_eq!(unsafe { ((base + 1000 * size) as *const u64).read_volatile() }, 0);
         let page = |from: usize, to: usize| base + from * size..base + to * size;
         let exact = vec![page(0, 2), page(700, 703), page(2000, 2001), page(PAGES - 1, PAGES)];
@@ -192,11 +191,10 @@ mod tests {
                 vec![page(0, 2), page(700, 703), page(1000, 1001), page(2000, 2001), page(PAGES - 1, PAGES)];
             assert_eq!(all(whole.clone(), |range| touched.read(&range).unwrap()), with_zeros);
         }
-        // Without an answer everything may have been.
+        // Without a source every page counts as written.
         let blind = Pagemap { file: OnceCell::from(-1) };
         assert_eq!(blind.first(whole.clone()), Some(whole));
-        // What was given back is untouched again.
-        // SAFETY: nobody needs what is in it.
+        // Decommitted pages count as unwritten again. SAFETY: the contents are not needed.
         unsafe { memory.decommit(0..memory.len()).unwrap() };
         assert!(touched.scan(&page(0, PAGES)).is_none_or(|found| found.is_none()));
     }

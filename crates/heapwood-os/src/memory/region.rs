@@ -1,6 +1,6 @@
-//! Owned pieces of mapped memory. A reservation ends when it is dropped; an array is reserved at its full length
-//! and committed by index as it is needed; a box holds one value outside the ordinary heap, so that nothing in
-//! the collector depends on the allocator it may be standing in for.
+//! Owned mapped memory: reservations, and arrays that are reserved at full length and committed by index on demand.
+//! They lie outside the ordinary heap, so the collector does not depend on the allocator that it may replace.
+//! Invariant: a reservation is released once, when its owner is dropped.
 
 use crate::error::OsError;
 use crate::memory::kernel::KernelRef;
@@ -9,15 +9,15 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Address space that is released when this is dropped. Its ends are those of kernel pages, whatever their size.
+/// A range of address space, released on drop. Its ends are multiples of the kernel's page size.
 pub struct Reservation {
     kernel: KernelRef,
     /// The size of the kernel's pages.
     page: usize,
     start: usize,
     len: usize,
-    /// It is not this one's to release.
-    is_given_away: AtomicBool,
+    /// Another owner releases it.
+    is_detached: AtomicBool,
 }
 
 impl Reservation {
@@ -27,16 +27,17 @@ impl Reservation {
         let page = kernel.page_size();
         let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
-        Ok(Reservation { kernel, page, start, len, is_given_away: AtomicBool::new(false) })
+        Ok(Reservation { kernel, page, start, len, is_detached: AtomicBool::new(false) })
     }
 
-    /// Gives the address space to what is returned, which alone releases it; this one is used as before until it is dropped.
+    /// Moves ownership of the address space to the returned reservation, which alone releases it. This one stays
+    /// usable until it is dropped.
     ///
     /// # Safety
-    /// 1. What is returned is not dropped before this.
-    pub unsafe fn give_away(&self) -> Reservation {
-        self.is_given_away.store(true, Ordering::Relaxed);
-        Reservation { is_given_away: AtomicBool::new(false), ..*self }
+    /// 1. The returned reservation is not dropped before this one.
+    pub unsafe fn detach(&self) -> Reservation {
+        self.is_detached.store(true, Ordering::Relaxed);
+        Reservation { is_detached: AtomicBool::new(false), ..*self }
     }
 
     /// The first address.
@@ -54,19 +55,19 @@ impl Reservation {
         self.len == 0
     }
 
-    /// Commits the bytes `range` (offsets), widened to whole kernel pages.
+    /// Commits the bytes `range` (offsets), rounded out to whole kernel pages.
     pub fn commit(&self, range: Range<usize>) -> Result<(), OsError> {
         let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
         // SAFETY: whole_pages keeps the range inside this live reservation.
         unsafe { self.kernel.commit(addr, len) }
     }
 
-    /// Makes the bytes `range` (offsets) zeros, and gives back the memory of the kernel pages that lie wholly inside. Of
-    /// those at its ends others may need the rest, so its part of them is written; their memory stays.
+    /// Zeroes the bytes `range` (offsets), and releases the memory of the kernel pages that lie wholly inside. Pages
+    /// that lie partly inside are written and keep their memory, since others may use the rest.
     ///
     /// # Safety
     /// 1. The range is committed.
-    /// 2. Nobody needs its contents, or uses it meanwhile.
+    /// 2. Its contents are not needed, and no thread uses it meanwhile.
     pub unsafe fn decommit(&self, range: Range<usize>) -> Result<(), OsError> {
         self.check(&range);
         let first = range.start.next_multiple_of(self.page).min(range.end);
@@ -76,8 +77,8 @@ impl Reservation {
             unsafe { self.kernel.decommit(self.start + first, end - first) }?;
         }
         for part in [range.start..first, end..range.end] {
-            // SAFETY: a part of the range (it is empty if the range ends before it begins), which is committed and
-            // nobody else's (contracts 1 and 2).
+            // SAFETY: a part of the range (empty if the range ends before it begins), which is committed and not in
+            // use (contracts 1 and 2).
             unsafe { ((self.start + part.start) as *mut u8).write_bytes(0, part.len()) };
         }
         Ok(())
@@ -133,14 +134,14 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if !*self.is_given_away.get_mut() {
-            // SAFETY: this is exactly the reservation made in `new`, and its owner goes away.
+        if !*self.is_detached.get_mut() {
+            // SAFETY: exactly the reservation made in `new`, and its owner is being dropped.
             unsafe { self.kernel.release(self.start, self.len) }
         }
     }
 }
 
-/// Types for which all-zero bytes are a value, as freshly mapped memory holds.
+/// Types for which all-zero bytes are a valid value, as fresh mapped memory holds.
 ///
 /// # Safety
 ///
@@ -159,10 +160,9 @@ zeroed!(core::sync::atomic::AtomicU64, core::sync::atomic::AtomicUsize);
 // SAFETY: an array of zero values is all zeros, and needs no drop if its elements need none.
 unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}
 
-/// An array reserved at its full length and committed by index. Elements read as zeros until written.
+/// An array reserved at full length and committed by index. Elements read as zeros until written.
 ///
-/// Only committed elements may be touched; the owner knows which (the heap commits them as it grows), so the
-/// accessors here are raw pointers.
+/// Only committed elements may be accessed. The owner knows which these are, so the accessors return raw pointers.
 pub struct MappedArray<T> {
     memory: Reservation,
     len: usize,
@@ -171,7 +171,7 @@ pub struct MappedArray<T> {
 
 // SAFETY: the array owns its elements, so it may move and be shared as they may.
 unsafe impl<T: Send> Send for MappedArray<T> {}
-// SAFETY: as above; shared access hands out raw pointers only.
+// SAFETY: as above; shared access returns raw pointers only.
 unsafe impl<T: Sync> Sync for MappedArray<T> {}
 
 impl<T: Zeroed> MappedArray<T> {
@@ -191,8 +191,8 @@ impl<T: Zeroed> MappedArray<T> {
         self.memory.commit(range.start * size_of::<T>()..range.end * size_of::<T>())
     }
 
-    /// Commits the elements `range` and what shares their last huge page, and asks for huge pages behind all of it: the
-    /// kernel gives one only where it is wholly committed.
+    /// Commits the elements `range` and all memory of their last huge page, and asks for huge pages there: the kernel
+    /// maps a huge page only where all of it is committed.
     pub fn commit_huge(&self, range: Range<usize>) -> Result<(), OsError> {
         let from = range.start * size_of::<T>();
         let end = self.memory.start + range.end * size_of::<T>();
@@ -203,10 +203,10 @@ impl<T: Zeroed> MappedArray<T> {
         Ok(())
     }
 
-    /// Makes the elements `range` zeros, and gives their memory back where it fills kernel pages.
+    /// Zeroes the elements `range`, and releases the memory of kernel pages that lie wholly inside.
     ///
     /// # Safety
-    /// 1. The elements are committed, zeros are a value of theirs, and nobody uses them meanwhile but to read zeros.
+    /// 1. The elements are committed, zeros are valid values, and other threads only read meanwhile and expect zeros.
     pub unsafe fn decommit(&self, range: Range<usize>) -> Result<(), OsError> {
         // SAFETY: contract 1.
         unsafe { self.memory.decommit(range.start * size_of::<T>()..range.end * size_of::<T>()) }
@@ -217,7 +217,7 @@ impl<T: Zeroed> MappedArray<T> {
         self.memory.advise_huge(range.start * size_of::<T>()..range.end * size_of::<T>());
     }
 
-    /// How many elements are reserved.
+    /// The number of reserved elements.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -240,16 +240,16 @@ impl<T: Zeroed> MappedArray<T> {
         (self.memory.start + index * size_of::<T>()) as *mut T
     }
 
-    /// Gives back the memory behind the elements from `keep` on; they read as zeros again.
+    /// Releases the memory of the elements from `keep` on; they read as zeros again.
     ///
     /// # Safety
     /// 1. The elements up to `end` are committed.
-    /// 2. Nobody needs those from `keep` on.
+    /// 2. Those from `keep` on are not needed.
     pub unsafe fn shrink(&self, keep: usize, end: usize) -> Result<(), OsError> {
         if keep >= end {
             return Ok(());
         }
-        // What shares the last kernel page is committed with it, and nobody needs that either.
+        // The rest of the last kernel page is committed with it, and not needed either.
         let to = (end * size_of::<T>()).next_multiple_of(self.memory.page);
         // SAFETY: the caller's contract is passed on.
         unsafe { self.memory.decommit(keep * size_of::<T>()..to) }
@@ -288,7 +288,7 @@ mod tests {
         let end = (round_up(a.at(5) as usize + 8, crate::HUGE_PAGE).unwrap() - a.as_ptr() as usize) / 8;
         // SAFETY: it shares its huge page with element 5.
         unsafe { a.at(end - 1).write(7) };
-        // Never beyond the array.
+        // The commit ends with the array.
         a.commit_huge(len - 1..len).unwrap();
         // SAFETY: committed just above.
         assert_eq!(unsafe { a.at(len - 1).read() }, 0);
@@ -310,7 +310,7 @@ mod tests {
             memory.commit(7..7).unwrap();
             memory.advise_small(8..16);
             memory.advise_huge(page - 1..page + 1);
-            // SAFETY: committed with the bytes above.
+            // SAFETY: the same pages as the bytes above.
             unsafe { ((memory.start() + 2 * page - 1) as *mut u8).write(1) };
             drop(memory);
             assert_eq!(kernel.odd_requests(), 0);
@@ -324,7 +324,7 @@ mod tests {
             let memory = Reservation::new(kernel, 4 * page, 8).unwrap();
             memory.commit(0..4 * page).unwrap();
             let bytes = |range: Range<usize>| {
-                // SAFETY: all is committed, and this test's alone.
+                // SAFETY: all is committed, and used by this test alone.
                 unsafe {
                     core::slice::from_raw_parts_mut((memory.start() + range.start) as *mut u8, range.len())
                 }
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_array_gives_back_reads_as_zeros() {
+    fn released_elements_read_as_zeros() {
         for page in [crate::LEAST_KERNEL_PAGE, 64 << 10] {
             let a = MappedArray::<u64>::new(coarse(page), 3 * page / 8 - 5).unwrap();
             a.commit(0..a.len()).unwrap();
@@ -362,7 +362,7 @@ mod tests {
                     // SAFETY: committed above.
                     unsafe { a.at(i).write(7) };
                 }
-                // SAFETY: nobody needs what is in it.
+                // SAFETY: the contents are not needed.
                 unsafe { a.shrink(keep, a.len()).unwrap() };
                 // SAFETY: committed above.
                 let at = |i| unsafe { a.at(i).read() };

@@ -1,16 +1,16 @@
-//! The kinds of things that the kernel is asked for and may refuse.
+//! The kinds of requests that the kernel may refuse.
 
-/// What was asked of the kernel when it refused.
+/// The kind of a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Address space without access.
     Reserve,
     /// Access to a part of a reservation.
     Commit,
-    /// Giving back the memory behind a part of a reservation.
+    /// Releasing the memory behind a part of a reservation.
     Decommit,
-    /// A thread, with a stack of N bytes.
+    /// A thread, with a stack of `bytes` bytes.
     Thread,
-    /// A handler of a signal, by its number.
+    /// A signal handler; `bytes` is the signal's number.
     Signal,
 }

@@ -1,38 +1,38 @@
-//! Memory of this process that may be unmapped at any moment, as a library's that another thread closes: read by the kernel,
-//! which says that it is gone where the processor would raise a fault. By process_vm_readv of the process itself, or where
-//! a sandbox refuses that, from /proc/self/mem. Invariant: whatever the address, nothing faults.
+//! Reads of memory in this process that may be unmapped at any moment, such as that of a library which another thread
+//! unloads. The kernel reads it, and reports an error where the processor would fault. It does so by process_vm_readv
+//! on the process itself, or by /proc/self/mem where a sandbox refuses that. Invariant: no address causes a fault.
 
 use core::cell::OnceCell;
 use core::ffi::c_int;
 
-/// A way to such memory. Not to be kept: /proc/self/mem is opened where it is needed, and a program may close descriptors
-/// that it does not know.
+/// A reader of such memory. Callers must not keep it: /proc/self/mem is opened on demand, and a program may close
+/// descriptors that it does not know.
 #[derive(Debug, Default)]
 pub struct Peek {
-    memory: OnceCell<Memory>,
+    memory: OnceCell<ProcessMemory>,
 }
 
 /// /proc/self/mem, if it can be opened.
 #[derive(Debug)]
-struct Memory(c_int);
+struct ProcessMemory(c_int);
 
-impl Drop for Memory {
+impl Drop for ProcessMemory {
     fn drop(&mut self) {
         if self.0 >= 0 {
-            // SAFETY: opened by `Peek::by_file`, and closed once.
+            // SAFETY: `Peek::by_file` opened it, and it is closed once.
             unsafe { libc::close(self.0) };
         }
     }
 }
 
 impl Peek {
-    /// Nothing is opened yet.
+    /// No file is open yet.
     pub const fn new() -> Self {
         Peek { memory: OnceCell::new() }
     }
 
-    /// Reads memory from an address on, as far as there is some, and returns how many bytes that were; `None` where the
-    /// system has no way to do so.
+    /// Reads the mapped memory from an address on, and returns the number of bytes read; `None` if the system allows
+    /// neither method.
     pub fn read(&self, from: usize, into: &mut [u8]) -> Option<usize> {
         by_process_vm(from, into).or_else(|| self.by_file(from, into))
     }
@@ -40,11 +40,11 @@ impl Peek {
     fn by_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {
         // SAFETY: the path is a constant with its zero byte.
         let open = || unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        let memory = self.memory.get_or_init(|| Memory(open()));
+        let memory = self.memory.get_or_init(|| ProcessMemory(open()));
         if memory.0 < 0 {
             return None;
         }
-        // SAFETY: the buffer has room for N bytes.
+        // SAFETY: the buffer has room for the requested bytes.
         let got = unsafe { libc::pread(memory.0, into.as_mut_ptr().cast(), into.len(), from as libc::off_t) };
         match got {
             ..0 => (error() == libc::EIO).then_some(0),
@@ -56,7 +56,7 @@ impl Peek {
 fn by_process_vm(from: usize, into: &mut [u8]) -> Option<usize> {
     let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let there = libc::iovec { iov_base: from as *mut _, iov_len: into.len() };
-    // SAFETY: the kernel writes to the buffer alone; what it is to read may be any address.
+    // SAFETY: the kernel writes to the buffer alone; it may read from any address.
     let got = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, &there, 1, 0) };
     match got {
         ..0 => (error() == libc::EFAULT).then_some(0),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{Kernel, SYSTEM};
 
-    /// Calls `test` with each way to read.
+    /// Calls `test` with each method.
     fn each_way(test: impl Fn(&dyn Fn(usize, &mut [u8]) -> Option<usize>)) {
         let peek = Peek::new();
         let try_way = |name, way: &dyn Fn(usize, &mut [u8]) -> Option<usize>| match way(
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_read() {
+    fn mapped_memory_is_read() {
         each_way(|way| {
             let (there, mut here) = (*b"some bytes", [0; 10]);
             assert_eq!(way(&raw const there as usize, &mut here), Some(10));
@@ -98,11 +98,12 @@ mod tests {
         });
     }
 
-    /// Two pages, of which the second is gone. What another test maps meanwhile may lie there; so the thread that looks tries again.
+    /// Two pages, of which the second is unmapped. Another test may map memory there meanwhile, so the caller tries
+    /// again.
     fn a_page_before_nothing() -> usize {
         let page = SYSTEM.page_size();
         let at = SYSTEM.reserve(2 * page, page).unwrap();
-        // SAFETY: the range is this test's, and of its second page nothing is used.
+        // SAFETY: the range belongs to this test, and its second page is unused.
         unsafe {
             SYSTEM.commit(at, page).unwrap();
             (at as *mut u8).write_bytes(7, page);
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_read_and_nothing_faults() {
+    fn unmapped_memory_is_not_read_and_nothing_faults() {
         let page = SYSTEM.page_size();
         each_way(|way| {
             let mut buffer = vec![0; page];
@@ -121,7 +122,7 @@ mod tests {
                 assert_eq!(way(at, &mut buffer), Some(page));
                 assert!(buffer.iter().all(|&byte| byte == 7));
                 let (behind, across) = (way(at + page, &mut buffer), way(at + page - 16, &mut [0; 64]));
-                // SAFETY: nothing refers to it.
+                // SAFETY: no reference to it is left.
                 unsafe { SYSTEM.release(at, page) };
                 behind == Some(0) && across == Some(16)
             };

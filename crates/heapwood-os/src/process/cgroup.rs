@@ -1,17 +1,17 @@
-//! Control groups, as far as they limit memory: where the groups lie that this process is in, and the least that they
-//! and all above them allow. Versions 1 and 2 may be mounted side by side. A group's files lie below the mount
-//! point at its path relative to the mount's root; inside a container that path may not be visible, and then the mount
-//! point itself is the group (cgroups(7)). Nothing is allocated. Invariant: whatever cannot be read is no limit.
+//! The memory limits of control groups: finds the groups of this process, and the smallest limit of them and all their
+//! ancestors. Versions 1 and 2 may be mounted side by side. A group's files lie below the mount point, at the group's
+//! path relative to the mount's root. Inside a container that path may be invisible, and then the mount point itself
+//! is the group (cgroups(7)). Nothing is allocated. Invariant: a file that cannot be read sets no limit.
 
 use crate::process::file;
 use core::ffi::CStr;
 
-/// The longest path of a folder here, in bytes.
+/// The longest path of a folder, in bytes.
 const LONGEST: usize = libc::PATH_MAX as usize;
-/// The longest name of a file in it, with a slash and a zero byte.
+/// The longest file name in it, with a slash and a zero byte.
 const FILE: usize = 40;
 
-/// Which files say what is allowed.
+/// The version of a hierarchy, which decides the names of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// `memory.limit_in_bytes`, and `memory.memsw.limit_in_bytes` for memory and swap together.
@@ -20,11 +20,11 @@ pub enum Version {
     Two,
 }
 
-/// A mounted hierarchy with the memory controller, or of version 2, where it may have it: a line of
-/// /proc/self/mountinfo.
+/// A mounted hierarchy that limits memory: one of version 1 with the memory controller, or one of version 2. Parsed
+/// from a line of /proc/self/mountinfo.
 #[derive(Clone, Copy, Debug)]
 pub struct Mount<'l> {
-    /// What it is.
+    /// The version.
     pub version: Version,
     root: &'l [u8],
     point: &'l [u8],
@@ -46,7 +46,7 @@ impl<'l> Mount<'l> {
         Some(Mount { version, root, point })
     }
 
-    /// The path in a line of /proc/self/cgroup, if it is about this hierarchy: `0::/a/b`, `4:memory:/a/b`.
+    /// The path in a line of /proc/self/cgroup, if the line is about this hierarchy: `0::/a/b`, `4:memory:/a/b`.
     pub fn group<'m>(&self, line: &'m [u8]) -> Option<&'m [u8]> {
         let mut fields = line.splitn(3, |&byte| byte == b':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -57,14 +57,14 @@ impl<'l> Mount<'l> {
         this.then_some(path)
     }
 
-    /// Where the group at `path` lies, as far as it can be seen; the mount point if there is no path. `None` if that is
-    /// longer than paths can be.
+    /// The folder of the group at `path`, or the mount point if there is no path, or an invisible one. `None` if the
+    /// path is too long.
     pub fn folder(&self, path: Option<&[u8]>) -> Option<Folder> {
         let mut folder = Folder { path: [0; LONGEST + FILE], len: 0, point: 0 };
         unescaped(self.point).try_for_each(|byte| folder.push(byte))?;
         folder.point = folder.len;
         let below = path.map_or(&b""[..], |path| self.below(path));
-        // A path that leads elsewhere cannot be seen here.
+        // A path that leads outside the mount is invisible.
         if below.split(|&byte| byte == b'/').all(|name| name != b".." && name != b".") {
             for name in below.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
                 folder.push(b'/')?;
@@ -74,7 +74,7 @@ impl<'l> Mount<'l> {
         Some(folder)
     }
 
-    /// The part of a group's path below the mount's root, or all of it if that is not below.
+    /// The part of a group's path below the mount's root, or all of it if it is not below.
     fn below<'m>(&self, path: &'m [u8]) -> &'m [u8] {
         let mut rest = path.iter();
         let root = self.root.strip_suffix(b"/").unwrap_or(self.root);
@@ -84,11 +84,11 @@ impl<'l> Mount<'l> {
     }
 }
 
-/// The folder of a group, or of one above it.
+/// The folder of a group or of an ancestor.
 pub struct Folder {
     path: [u8; LONGEST + FILE],
     len: usize,
-    /// How much of it is the mount point.
+    /// The length of the mount point's path.
     point: usize,
 }
 
@@ -107,7 +107,7 @@ impl Folder {
         &self.path[..self.len]
     }
 
-    /// Goes to the group above; false if this is the topmost.
+    /// Goes to the parent group; false at the topmost.
     pub fn up(&mut self) -> bool {
         match self.path[self.point..self.len].iter().rposition(|&byte| byte == b'/') {
             Some(at) => {
@@ -129,17 +129,17 @@ impl Folder {
     }
 }
 
-/// Separated by blanks.
+/// Splits at blanks.
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| byte == b' ')
 }
 
-/// Whether a list with commas has the item.
+/// Whether a comma-separated list has the item.
 fn has(list: &[u8], item: &[u8]) -> bool {
     list.split(|&byte| byte == b',').any(|found| found == item)
 }
 
-/// Blanks and the like are octal in /proc/self/mountinfo: `\040`.
+/// Decodes the octal escapes of /proc/self/mountinfo, such as `\040` for a blank.
 fn unescaped(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut at = 0;
     core::iter::from_fn(move || {
@@ -159,16 +159,16 @@ fn unescaped(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// What a machine has.
+/// The machine's memory and swap.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct MachineMemory {
     pub(crate) memory: u64,
     pub(crate) swap: u64,
 }
 
-/// The bytes of memory and swap that the groups of this process allow, or `None` if that is no less than the
-/// machine's memory. The files are /proc/self/cgroup and /proc/self/mountinfo.
-pub(crate) fn memory_limit(membership: &CStr, mounts: &CStr, machine: Machine) -> Option<u64> {
+/// The bytes of memory and swap that the groups of this process allow, or `None` if that is at least the machine's
+/// memory. The files are /proc/self/cgroup and /proc/self/mountinfo.
+pub(crate) fn memory_limit(membership: &CStr, mounts: &CStr, machine: MachineMemory) -> Option<u64> {
     let (mut memory, mut swap, mut both) = (u64::MAX, u64::MAX, u64::MAX);
     let mut line = [0; LONGEST];
     file::for_each_line(mounts, &mut line, |line| {
@@ -212,12 +212,13 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
 
-    /// A tree of files that stands for /proc/self and /sys/fs/cgroup.
-    struct Tree(PathBuf);
+    /// Files that stand for /proc/self and /sys/fs/cgroup.
+    struct CgroupFiles(PathBuf);
 
-    impl Tree {
-        fn new(name: &str, files: &[(&str, &str)]) -> Tree {
-            let tree = Tree(std::env::temp_dir().join(format!("heapwood-{name}-{}", std::process::id())));
+    impl CgroupFiles {
+        fn new(name: &str, files: &[(&str, &str)]) -> CgroupFiles {
+            let tree =
+                CgroupFiles(std::env::temp_dir().join(format!("heapwood-{name}-{}", std::process::id())));
             for (path, text) in files {
                 tree.write(path, text);
             }
@@ -235,12 +236,12 @@ mod tests {
         }
 
         fn limit(&self) -> Option<u64> {
-            let machine = Machine { memory: 1 << 30, swap: 1 << 20 };
+            let machine = MachineMemory { memory: 1 << 30, swap: 1 << 20 };
             memory_limit(&self.path("cgroup"), &self.path("mountinfo"), machine)
         }
     }
 
-    impl Drop for Tree {
+    impl Drop for CgroupFiles {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn version_2() {
-        let tree = Tree::new(
+        let tree = CgroupFiles::new(
             "v2",
             &[
                 ("cgroup", "0::/a b/c\n"),
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn version_1_beside_version_2() {
-        let tree = Tree::new(
+        let tree = CgroupFiles::new(
             "v1",
             &[
                 ("cgroup", "9:name=systemd:/\n4:cpu,memory:/box/1\n3:cpuset:/x\n0::/\n"),
@@ -309,11 +310,11 @@ mod tests {
             ("0::/docker/0123", "/docker/0123"),
             ("0::/docker/0123", "/docker/0123/"),
             ("0::/../elsewhere", "/"),
-            // The path is that of the host, of which only the container's part is mounted, as "/".
+            // The path is the host's, of which the container sees only its part, mounted as "/".
             ("0::/docker/0123", "/"),
             ("", "/"),
         ] {
-            let tree = Tree::new(
+            let tree = CgroupFiles::new(
                 "container",
                 &[
                     ("cgroup", membership),
@@ -324,7 +325,7 @@ mod tests {
             );
             assert_eq!(tree.limit(), Some(1_000_000 + MIB), "{membership} {root}");
         }
-        // Only what has the root as its beginning, name by name, is below it.
+        // A path is below the root only if it begins with all of the root's names.
         let mount = Mount::parse(b"1 2 3 /a\\040b /m rw - cgroup2 none rw").unwrap();
         let folder =
             |path: &[u8]| String::from_utf8(mount.folder(Some(path)).unwrap().path().to_vec()).unwrap();
@@ -338,10 +339,11 @@ mod tests {
         for junk in
             ["", "\n", " - ", "a - cgroup2", "1 2 3 / HERE - cgroup2", "::", "0:", ":::::", "\\04 - \\"]
         {
-            let tree = Tree::new("junk", &[("cgroup", junk), ("mountinfo", junk), ("memory.max", "lots")]);
+            let tree =
+                CgroupFiles::new("junk", &[("cgroup", junk), ("mountinfo", junk), ("memory.max", "lots")]);
             assert_eq!(tree.limit(), None, "{junk}");
         }
-        assert_eq!(Tree::new("none", &[]).limit(), None);
+        assert_eq!(CgroupFiles::new("none", &[]).limit(), None);
         let far = format!("1 2 3 / /{} rw - cgroup2 none rw", "x/".repeat(LONGEST));
         assert!(Mount::parse(far.as_bytes()).unwrap().folder(None).is_none());
         let deep = vec![b'y'; LONGEST];

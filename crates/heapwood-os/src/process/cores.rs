@@ -1,15 +1,15 @@
-//! How many processor cores the calling thread may use, by its affinity mask (sched_getaffinity(2)), which taskset, cpuset
-//! control groups and containers set. Nothing is allocated. Invariant: the number is at least 1.
+//! The number of processor cores that the calling thread may use, by its affinity mask (sched_getaffinity(2)), which
+//! taskset, cpuset control groups and containers set. Nothing is allocated. Invariant: the number is at least 1.
 
-/// Bits of the mask that is asked for; a kernel with more cores refuses that, and then all that are online count.
+/// Words of the mask. A kernel with more cores refuses it, and then all online cores count.
 const MASK_WORDS: usize = 128;
 
 /// The number of cores.
 pub fn available() -> usize {
     let mut mask = [0u64; MASK_WORDS];
-    // SAFETY: the kernel writes at most N bytes of the mask, whose words are those of a cpu_set_t.
+    // SAFETY: the kernel writes at most the size of the mask, which has the layout of a cpu_set_t.
     let ok = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) } == 0;
-    // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
+    // SAFETY: sysconf takes a number and returns one; -1 if it is unknown.
     let online = || unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as usize;
     match mask.iter().map(|word| word.count_ones() as usize).sum() {
         cores if ok && cores > 0 => cores,

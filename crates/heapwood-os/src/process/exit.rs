@@ -1,8 +1,9 @@
-//! What is to be done when the process exits. Invariant: what was asked for is called once, by the thread that exits; not
-//! where the process is killed, or ends by `_exit`.
+//! Functions that run when the process exits. Invariant: each runs once, on the thread that exits, but not if the
+//! process is killed or ends by `_exit`.
 
-/// Asks the C library to call `f` when the process exits; false if it cannot.
+/// Registers `f` to run when the process exits; false if there is no memory.
 pub fn at_exit(f: extern "C" fn()) -> bool {
-    // SAFETY: the function takes nothing, and is there as long as this code is: a library that is unloaded is called then.
+    // SAFETY: the function takes no arguments, and exists as long as this code: when a library is unloaded, its
+    // functions run first.
     unsafe { libc::atexit(f) == 0 }
 }

@@ -1,9 +1,9 @@
-//! Small files that the kernel makes up, read into buffers of a fixed size: what a heap is made by, and what is said when
-//! memory is short, must not need memory.
+//! Small files of the kernel's, read into fixed buffers without allocation: a heap reads them while it is created, and
+//! errors read them when memory is short. Invariant: a line that does not fit into the buffer is left out.
 
 use core::ffi::{CStr, c_int};
 
-/// A file that is closed when this is dropped.
+/// An open file, closed on drop.
 struct File(c_int);
 
 impl File {
@@ -13,10 +13,10 @@ impl File {
         (file >= 0).then_some(File(file))
     }
 
-    /// Reads what comes next; how many bytes, 0 at the end.
+    /// Reads the next bytes; returns their number, 0 at the end.
     fn read(&self, to: &mut [u8]) -> Option<usize> {
         loop {
-            // SAFETY: the buffer has room for N bytes.
+            // SAFETY: the buffer has room for the requested bytes.
             let got = unsafe { libc::read(self.0, to.as_mut_ptr().cast(), to.len()) };
             if got >= 0 {
                 return Some(got as usize);
@@ -35,7 +35,7 @@ impl Drop for File {
     }
 }
 
-/// The beginning of a file, as far as it fits; `None` if it cannot be read.
+/// The beginning of a file, as much as fits; `None` if it cannot be read.
 pub(crate) fn read<'b>(path: &CStr, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let file = File::open(path)?;
     let mut len = 0;
@@ -64,12 +64,12 @@ pub(crate) fn for_each_line(
     mut each: impl FnMut(&[u8]) -> bool,
 ) -> Option<()> {
     let file = File::open(path)?;
-    // The bytes that are there belong to one line, of which some may have been dropped.
+    // The bytes read so far belong to one line, whose beginning may have been dropped.
     let (mut len, mut dropped) = (0, false);
     loop {
         let more = file.read(&mut buffer[len..])?;
         let mut begin = 0;
-        // What was there before has no line's end.
+        // The bytes of earlier reads contain no line end.
         while let Some(end) = buffer[len.max(begin)..len + more].iter().position(|&byte| byte == b'\n') {
             let end = len.max(begin) + end;
             if !dropped && !each(&buffer[begin..end]) {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_files_whatever_the_buffer() {
+    fn lines_are_the_files_for_any_buffer() {
         let text = "a\n\nbcd\nthis line is longer\nfour\nlast";
         let (path, name) = file("lines", text);
         for room in 1..40 {
@@ -118,7 +118,7 @@ mod tests {
                 true
             })
             .unwrap();
-            // A line needs room for itself and its end.
+            // A line needs room for its bytes and its end.
             let fits: Vec<_> = text.lines().filter(|line| line.len() < room).collect();
             assert_eq!(seen, fits, "{room}");
         }

@@ -1,8 +1,8 @@
-//! What is to be done when the process forks.
+//! Functions that run when the process forks.
 
-/// Has `prepare` called before the process forks, and then one of the two others in each of the processes; false if there is no
-/// memory for that. Of several the last is asked first before, and the first afterwards. Nothing is called for vfork and posix_spawn, whose
-/// children share the memory and call exec.
+/// Registers `prepare` to run before each fork, `parent` to run after it in the parent, and `child` in the child;
+/// false if there is no memory. The registration that came last runs first in `prepare`, and last in the others.
+/// Nothing runs for vfork and posix_spawn, whose children share the memory and call exec.
 ///
 /// # Safety
 /// 1. The functions may be called on any thread that forks, as long as the process lives.

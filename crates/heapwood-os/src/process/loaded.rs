@@ -1,9 +1,9 @@
-//! What the dynamic loader has loaded, as dl_iterate_phdr tells: each library, the program among them, where it lies, and
-//! which of its memory it may write to. Invariant: what is told lay there while the loader's lock was held, and may be gone
-//! when the call returns; so nothing of it is read here but headers, and these only meanwhile.
+//! The libraries that the dynamic loader has loaded, by dl_iterate_phdr: the program and each shared library, their
+//! addresses, and their writable data. Invariant: the addresses were valid while the loader's lock was held, and may
+//! be unmapped when the call returns. So this module reads only headers, and only while the lock is held.
 //!
-//! The call takes the loader's lock. The thread that has stopped threads at any instruction must not make it: one of them may be
-//! inside the loader.
+//! The call takes the loader's lock. A thread that has stopped others at arbitrary instructions must not make it,
+//! since one of them may hold the lock.
 
 use crate::memory::mapped_index::hash;
 use crate::memory::page::page_size;
@@ -12,13 +12,12 @@ use core::iter;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// How many libraries were ever loaded, and how many of those were unloaded: as long as neither changes, what is loaded is
-/// the same.
+/// The numbers of libraries ever loaded and unloaded. While neither changes, the same libraries are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Those that were loaded; it never falls.
+    /// Libraries ever loaded; never decreases.
     pub adds: u64,
-    /// Those that were unloaded.
+    /// Libraries ever unloaded.
     pub subs: u64,
 }
 
@@ -31,13 +30,13 @@ pub struct Library<'l> {
 
 impl<'l> Library<'l> {
     fn info(&self) -> &'l libc::dl_phdr_info {
-        // SAFETY: the loader's, while its lock is held, which is as long as this exists.
+        // SAFETY: the loader owns it, and its lock is held as long as this value exists.
         unsafe { &*self.info }
     }
 
     fn headers(&self) -> impl Iterator<Item = &'l libc::Elf64_Phdr> + Clone + use<'l> {
         let info = self.info();
-        // SAFETY: there are so many headers, which stay as long as the lock is held.
+        // SAFETY: `dlpi_phnum` is the number of headers, which exist as long as the lock is held.
         (0..info.dlpi_phnum as usize).map(move |i| unsafe { &*info.dlpi_phdr.add(i) })
     }
 
@@ -45,38 +44,38 @@ impl<'l> Library<'l> {
         self.headers().filter(|header| header.p_type == libc::PT_LOAD)
     }
 
-    /// The addresses that a header speaks of.
+    /// The addresses of a header's segment.
     fn addresses(&self, header: &libc::Elf64_Phdr) -> Range<usize> {
         let start = (self.info().dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
         start..start.wrapping_add(header.p_memsz as usize)
     }
 
-    /// The file that it was loaded from, as the loader calls it; the program's may be empty.
+    /// The file it was loaded from, by the loader's name; the program's may be empty.
     pub fn name(&self) -> &'l CStr {
         let name = self.info().dlpi_name;
-        // SAFETY: a text of the loader's, if there is one, as long as its lock is held.
+        // SAFETY: the loader's string, if there is one, which exists as long as its lock is held.
         if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } }
     }
 
-    /// The lowest address of its segments: no two libraries that are loaded at the same time have the same.
+    /// The lowest address of its segments. Libraries that are loaded at the same time have different ones.
     pub fn start(&self) -> usize {
         self.segments().map(|segment| self.addresses(segment).start).min().unwrap_or(0)
     }
 
-    /// A number that stands for it: made of where it starts, which another may after it was closed, and of its name.
-    /// Opened again at the same place it is the same.
+    /// An identifier, made of its name and start: after it is unloaded, another library may get the same start. Loaded
+    /// again at the same address it has the same identifier.
     pub fn id(&self) -> usize {
         let name = self.name().to_bytes().iter().map(|&byte| u64::from(byte));
         hash(iter::once(self.start() as u64).chain(name)) as usize
     }
 
-    /// Whether it holds an address.
+    /// Whether an address lies in one of its segments.
     pub fn holds(&self, address: usize) -> bool {
         self.segments().any(|segment| self.addresses(segment).contains(&address))
     }
 
-    /// The whole words that it may write to, but for those that it could only while it was relocated: of these the loader
-    /// protects whole pages.
+    /// Its writable data, in whole words, without the part that is writable only during relocation: the loader then
+    /// protects whole pages of it.
     pub fn data(&self) -> impl Iterator<Item = Range<usize>> + use<'l> {
         let this = *self;
         let protected = self.headers().find(|header| header.p_type == libc::PT_GNU_RELRO);
@@ -89,7 +88,7 @@ impl<'l> Library<'l> {
     }
 }
 
-/// What of `range` lies outside `hole`, in whole words: at most two pieces.
+/// The parts of `range` outside `hole`, in whole words.
 fn without(range: Range<usize>, hole: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     const WORD: usize = size_of::<usize>();
     let (before, behind) = match hole.start < range.end && range.start < hole.end && !hole.is_empty() {
@@ -100,12 +99,12 @@ fn without(range: Range<usize>, hole: Range<usize>) -> impl Iterator<Item = Rang
     iter::once(before).chain(iter::once(behind)).map(words).filter(|piece| !piece.is_empty())
 }
 
-/// Calls `each` with every library that is loaded, the program first, until it returns false; the loader's lock is held.
+/// Calls `each` with every loaded library, the program first, until it returns false. The loader's lock is held.
 /// Returns the loader's counts of that moment.
 pub fn for_each_library(mut each: impl FnMut(Library<'_>) -> bool) -> Counts {
     let mut counts = Counts { adds: 0, subs: 0 };
     let mut look = |library: Library<'_>| {
-        // All C libraries of today have these: glibc since 2.4, musl since 0.9.
+        // Every current C library has these fields: glibc since 2.4, musl since 0.9.
         counts = Counts { adds: library.info().dlpi_adds, subs: library.info().dlpi_subs };
         each(library)
     };
@@ -121,7 +120,7 @@ pub fn counts() -> Counts {
 }
 
 unsafe extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, look: *mut c_void) -> c_int {
-    // SAFETY: `for_each_library` passes the address of such a reference, which nobody else uses meanwhile.
+    // SAFETY: `for_each_library` passes the address of such a reference, which it does not use meanwhile.
     let look = unsafe { &mut *look.cast::<&mut dyn FnMut(Library<'_>) -> bool>() };
     c_int::from(!look(Library { info, locked: PhantomData }))
 }
@@ -157,7 +156,7 @@ mod tests {
 
     #[test]
     fn pointers_that_are_relocated_and_then_protected_are_not_data() {
-        // A table of addresses is relocated where the program may lie anywhere.
+        // A table of addresses needs relocation in position-independent code.
         static TABLE: [&AtomicUsize; 1] = [&WRITABLE];
         let table = core::hint::black_box(&raw const TABLE) as usize;
         for_each_library(|library| {
@@ -168,9 +167,9 @@ mod tests {
 
     #[test]
     fn libraries_come_and_go_and_are_counted() {
-        // One that no other test loads, if this system has it.
+        // A library that no other test loads, if this system has it.
         let before = counts();
-        // SAFETY: the C library's own, which has no constructors that matter.
+        // SAFETY: the C library's own, which has no relevant constructors.
         let library = unsafe { libc::dlopen(c"libutil.so.1".as_ptr(), libc::RTLD_NOW) };
         if library.is_null() {
             println!("skipped: no libutil.so.1 to load");
@@ -197,12 +196,12 @@ mod tests {
         unsafe { libc::dlclose(library) };
         let (found, after) = find();
         assert_ne!(after, during);
-        // A C library that never unloads counts that, too.
+        // A C library that never unloads does not count it as unloaded either.
         assert!(found.is_none() || after.subs == before.subs);
     }
 
     #[test]
-    fn pieces_outside_a_hole_are_whole_words() {
+    fn parts_outside_a_hole_are_whole_words() {
         let pieces =
             |range, hole| without(range, hole).map(|piece| (piece.start, piece.end)).collect::<Vec<_>>();
         assert_eq!(pieces(100..200, 0..0), [(104, 200)]);

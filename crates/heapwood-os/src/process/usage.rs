@@ -1,11 +1,11 @@
-//! What a process has used, and what it and the machine have. None of it ends the process where memory is short: heaps are
-//! made by these figures.
+//! Resource usage of the process, and the resources of process and machine. Nothing is allocated: a heap reads these
+//! numbers while it is created, perhaps when memory is short. Invariant: a number that cannot be read sets no limit.
 
 use crate::memory::page::page_size;
-use crate::process::cgroup::{self, Machine};
+use crate::process::cgroup::{self, MachineMemory};
 use crate::process::file;
 
-/// The operating system's account of a process.
+/// The operating system's resource usage of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// CPU seconds in user mode.
@@ -18,9 +18,9 @@ pub struct Usage {
     pub minor_faults: u64,
 }
 
-/// What the process has used so far.
+/// The usage of this process so far.
 pub fn usage() -> Usage {
-    // SAFETY: getrusage fills the zeroed structure it is given.
+    // SAFETY: getrusage fills the zeroed structure.
     let r = unsafe {
         let mut r: libc::rusage = core::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut r);
@@ -50,7 +50,7 @@ pub fn physical_memory() -> u64 {
 
 /// The machine's swap space in bytes.
 fn swap_space() -> u64 {
-    // SAFETY: sysinfo fills the zeroed structure it is given.
+    // SAFETY: sysinfo fills the zeroed structure.
     unsafe {
         let mut info: libc::sysinfo = core::mem::zeroed();
         libc::sysinfo(&mut info);
@@ -58,14 +58,14 @@ fn swap_space() -> u64 {
     }
 }
 
-/// The bytes of memory and swap that the control groups of this process allow, which the kernel ends it for exceeding.
-/// `None` if they allow all of the machine's memory, or do not say.
+/// The bytes of memory and swap that the control groups of this process allow; the kernel kills a process that exceeds
+/// them. `None` if they allow all of the machine's memory, or cannot be read.
 pub fn memory_limit() -> Option<u64> {
-    let machine = Machine { memory: physical_memory(), swap: swap_space() };
+    let machine = MachineMemory { memory: physical_memory(), swap: swap_space() };
     cgroup::memory_limit(c"/proc/self/cgroup", c"/proc/self/mountinfo", machine)
 }
 
-/// The bytes of memory that are behind the process's addresses now; `None` without /proc.
+/// The resident memory of the process, in bytes; `None` without /proc.
 pub fn resident_memory() -> Option<u64> {
     let mut buffer = [0; 64];
     let text = core::str::from_utf8(file::read(c"/proc/self/statm", &mut buffer)?).ok()?;
@@ -76,13 +76,13 @@ pub fn resident_memory() -> Option<u64> {
 
 /// The bytes of address space the process may have, if limited (`ulimit -v`).
 pub fn address_space_limit() -> Option<u64> {
-    // SAFETY: getrlimit writes the structure it is given.
+    // SAFETY: getrlimit writes the structure.
     limit(|to| unsafe { libc::getrlimit(libc::RLIMIT_AS, to) })
 }
 
-/// The bytes the process may have write access to, if limited (`ulimit -d`). Reservations do not count.
+/// The bytes of writable memory that the process may have, if limited (`ulimit -d`). Reservations do not count.
 pub fn data_limit() -> Option<u64> {
-    // SAFETY: getrlimit writes the structure it is given.
+    // SAFETY: getrlimit writes the structure.
     limit(|to| unsafe { libc::getrlimit(libc::RLIMIT_DATA, to) })
 }
 

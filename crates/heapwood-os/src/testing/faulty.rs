@@ -1,11 +1,12 @@
-//! A kernel that refuses on command: every request is counted, and the one whose turn it is fails, or all from then
-//! on. Tests walk the refusal through all requests of an operation and check that each is survived.
+//! A kernel that refuses on command. It counts requests, and refuses the chosen one, or all from then on. Tests walk
+//! the refusal through all requests of an operation, and check that the operation survives each. Invariant: requests
+//! that are not refused are passed on to the system.
 
 use crate::error::OsError;
 use crate::memory::kernel::Kernel;
 use crate::memory::linux::SYSTEM;
 use crate::memory::request::Request;
-use crate::threads::thread::{Entry, Thread};
+use crate::threads::thread::{StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Faulty {
     seen: AtomicUsize,
-    /// The first request to refuse, and how many.
+    /// The first request to refuse, and the number of refusals.
     refuse_at: AtomicUsize,
     refusals: AtomicUsize,
 }
@@ -45,7 +46,7 @@ impl Faulty {
         self.refuse_at.store(usize::MAX, Ordering::SeqCst);
     }
 
-    /// How many requests that can fail have been made.
+    /// The number of requests so far that can fail.
     pub fn requests(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
@@ -66,7 +67,7 @@ impl Default for Faulty {
     }
 }
 
-// SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
+// SAFETY: every granted request is passed on unchanged to the system, which keeps the contract.
 unsafe impl Kernel for Faulty {
     fn page_size(&self) -> usize {
         SYSTEM.page_size()
@@ -105,7 +106,7 @@ unsafe impl Kernel for Faulty {
         &self,
         name: &CStr,
         stack: usize,
-        run: Entry,
+        run: StartRoutine,
         argument: *mut c_void,
     ) -> Result<Thread, OsError> {
         self.admit(Request::Thread, stack)?;

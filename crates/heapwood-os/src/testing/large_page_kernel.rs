@@ -1,6 +1,6 @@
-//! A kernel with larger pages than this machine's, for tests: it reports the size it is told, and refuses requests that
-//! are not multiples of it with EINVAL, as the real one does. What it grants is passed on to the system. Invariant: none
-//! of the memory it hands out was asked for in parts of its pages, so code that works on it does not rely on small ones.
+//! A kernel with larger pages than this machine's, for tests. It reports the size that it is given, and refuses
+//! requests that are not multiples of it with EINVAL, as a real one does. It passes the others on to the system.
+//! Invariant: all memory was requested in whole pages of that size.
 
 use crate::error::OsError;
 use crate::memory::kernel::Kernel;
@@ -22,7 +22,7 @@ impl Coarse {
         Coarse { page, odd: AtomicUsize::new(0) }
     }
 
-    /// How many requests were not about whole pages, refused or not heard.
+    /// The number of requests that were not multiples of the page size, whether refused or ignored.
     pub fn odd_requests(&self) -> usize {
         self.odd.load(Ordering::SeqCst)
     }
@@ -41,7 +41,7 @@ impl Coarse {
     }
 }
 
-// SAFETY: every granted request is passed on unchanged to the system, whose promises hold.
+// SAFETY: every granted request is passed on unchanged to the system, which keeps the contract.
 unsafe impl Kernel for Coarse {
     fn page_size(&self) -> usize {
         self.page

@@ -1,9 +1,9 @@
-//! Values on cache lines of their own, so that threads that read their neighbours do not wait for those who write
-//! them. Two lines, since processors fetch lines in pairs.
+//! Values on cache lines of their own, against false sharing. The alignment is two lines, since processors prefetch
+//! lines in pairs.
 
 use core::ops::{Deref, DerefMut};
 
-/// A value apart from its neighbours.
+/// A value on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct CachePadded<T>(pub T);

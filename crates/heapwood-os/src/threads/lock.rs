@@ -1,6 +1,6 @@
-//! A mutex on a Linux futex. Its states: 0 free, 1 taken, 2 taken with waiters; it is the three-state scheme of Drepper's
-//! "Futexes Are Tricky". It never allocates, so the collector may use it. Under loom the same code runs on loom's
-//! atomics ([`crate::threads::sync`]), so that models of what it guards are models of it too.
+//! A mutex on a Linux futex, with the three states of Drepper's "Futexes Are Tricky": 0 free, 1 taken, 2 taken with
+//! waiters. It never allocates, so the collector may use it. Under loom the same code runs on loom's atomics
+//! ([`crate::threads::sync`]), so models check the lock too. Invariant: at most one thread holds the lock.
 
 use crate::threads::lock_order::{self, LockRank};
 use crate::threads::sync::{self, Futex, Ordering, UnsafeCell};
@@ -9,7 +9,7 @@ use core::ops::{Deref, DerefMut};
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const CONTENDED: u32 = 2;
-/// One turn is enough for the model.
+/// One spin is enough for a model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 /// A mutual exclusion lock around a value, and its place in the order of locks ([`lock_order`]).
@@ -30,7 +30,7 @@ impl<T, const RANK: LockRank> Lock<T, RANK> {
         Lock { word: Futex::new(FREE), value: UnsafeCell::new(value) }
     }
 
-    /// A free lock around `value`; loom's parts cannot be made at compile time.
+    /// A free lock around `value`. Loom's types have no const constructors.
     #[cfg(loom)]
     pub fn new(value: T) -> Self {
         Lock { word: Futex::new(FREE), value: UnsafeCell::new(value) }
@@ -56,11 +56,11 @@ impl<T, const RANK: LockRank> Lock<T, RANK> {
         })
     }
 
-    /// The value, for who holds the lock without a guard.
+    /// The value, for a thread that holds the lock without a guard.
     ///
     /// # Safety
-    /// 1. This thread holds the lock, by [`ForkLock::try_hold`] or a guard that it has forgotten, as long as the reference is
-    ///    used, and changes nothing meanwhile.
+    /// 1. This thread holds the lock, by [`ForkLock::try_hold`] or a guard that it has forgotten, as long as the
+    ///    reference is used, and writes nothing meanwhile.
     pub unsafe fn held(&self) -> &T {
         // SAFETY: contract 1.
         unsafe { &*self.value() }
@@ -72,7 +72,7 @@ impl<T, const RANK: LockRank> Lock<T, RANK> {
         unsafe { &mut *self.value() }
     }
 
-    /// Where the value is. To loom this is an access, which must come after those of other threads.
+    /// The value's address. To loom this is an access, which must be ordered after those of other threads.
     #[inline]
     fn value(&self) -> *mut T {
         #[cfg(not(loom))]
@@ -103,7 +103,8 @@ impl<T: Default, const RANK: LockRank> Default for Lock<T, RANK> {
     }
 }
 
-/// A lock, as a process that forks sees it: it holds all that a child needs, so that what they guard is whole there.
+/// A lock as a forking process sees it. The process holds all locks that a child needs, so the values behind them are
+/// consistent in the child.
 pub trait ForkLock {
     /// Its place in the order of locks.
     fn rank(&self) -> LockRank;
@@ -111,17 +112,17 @@ pub trait ForkLock {
     /// Takes it if it is free; whether it has. The thread that forks waits for none without bound.
     fn try_hold(&self) -> bool;
 
-    /// Frees it again.
+    /// Releases the lock.
     ///
     /// # Safety
     /// 1. This thread holds it by [`try_hold`](Self::try_hold), or has forgotten its guard.
     unsafe fn let_go(&self);
 
-    /// It is free in a forked child, whoever held it before.
+    /// Marks the lock as free in a forked child, whichever thread held it before.
     ///
     /// # Safety
     /// 1. The process has no other thread, and this one has no guard of the lock.
-    /// 2. What it guards is whole.
+    /// 2. The value is consistent.
     unsafe fn free_in_child(&self);
 }
 
@@ -214,7 +215,7 @@ mod model {
     use loom::sync::Arc;
 
     #[test]
-    fn what_is_locked_is_one_threads_at_a_time() {
+    fn one_thread_at_a_time_has_the_value() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
@@ -225,7 +226,7 @@ mod model {
                 *theirs.lock() += 1;
             });
             *lock.lock() += 1;
-            // One that fails to take it has changed nothing.
+            // A failed attempt has changed nothing.
             if let Some(mut value) = lock.try_lock() {
                 *value += 1;
             } else {

@@ -1,27 +1,27 @@
-//! A fence for all threads at once: the thread that asks for it lets the kernel interrupt those that run, so that they need no fence
-//! where they store and look (Linux's membarrier, as in the userspace RCU of Desnoyers and others, 2012). Invariant: what says
-//! that it was passed was passed by every thread of the process.
+//! An asymmetric fence: one thread asks the kernel to interrupt all others, which then need no fence between a store
+//! and a load (Linux's membarrier, as in the userspace RCU of Desnoyers and others, 2012). Invariant: if [`barrier`]
+//! returns true, every thread of the process has passed the fence.
 
 use core::ffi::c_int;
 
-/// Of linux/membarrier.h; Linux 4.14 has both.
+/// From linux/membarrier.h; Linux 4.14 has both.
 const PRIVATE_EXPEDITED: c_int = 1 << 3;
 const REGISTER_PRIVATE_EXPEDITED: c_int = 1 << 4;
 
-/// Says that this process will ask for barriers; whether it may. Once is enough, and more does no harm.
+/// Registers this process for barriers; returns whether the kernel supports them. Repeated calls do no harm.
 pub fn register() -> bool {
     ask(REGISTER_PRIVATE_EXPEDITED)
 }
 
-/// Between the call and the return of this each thread of the process has passed a full fence, or does not run and passes one
-/// before it does. False, and no such thing, where the kernel has none, or the process has not registered.
+/// Returns true if every thread of the process has passed a full fence during the call, or passes one before it runs
+/// again. Returns false if the kernel has no such barrier, or the process has not registered.
 #[must_use = "without a barrier nothing is ordered"]
 pub fn barrier() -> bool {
     ask(PRIVATE_EXPEDITED)
 }
 
 fn ask(command: c_int) -> bool {
-    // SAFETY: the commands take no memory; flags and the processor are not used by them.
+    // SAFETY: the commands access no memory; they ignore flags and processor.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
@@ -36,15 +36,15 @@ mod tests {
             if word.load(Ordering::Acquire) >= least {
                 return;
             }
-            // The two must meet; but they may have one processor.
+            // The threads must run at the same time, but may share one processor.
             if spins % 10_000 == 9_999 {
                 std::thread::yield_now();
             }
         }
     }
 
-    /// Each of two threads stores its word and loads the other's: with a full fence in both, at least one sees the other's
-    /// store. Here one has the barrier instead of both.
+    /// The store buffering test: each of two threads stores its word and loads the other's. With full fences in both,
+    /// at least one sees the other's store. Here one thread has the barrier and the other no fence.
     #[test]
     fn a_barrier_is_a_fence_in_the_other_thread() {
         if !register() {
@@ -59,13 +59,13 @@ mod tests {
                     await_at_least(&done, round - 1);
                     yours.store(round, Ordering::Relaxed);
                     compiler_fence(Ordering::SeqCst);
-                    // Of the round that it is told for.
+                    // Whether the store of this round was seen.
                     let seen = mine.load(Ordering::Relaxed) >= round;
                     told.store(round << 1 | u32::from(seen), Ordering::Release);
                 }
             });
             for round in 1..=ROUNDS {
-                // The other needs a moment to see that the round has begun.
+                // The other thread needs a moment to see that the round has begun.
                 (0..round % 128).for_each(|_| core::hint::spin_loop());
                 mine.store(round, Ordering::Relaxed);
                 assert!(barrier());

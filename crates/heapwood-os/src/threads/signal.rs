@@ -1,36 +1,37 @@
-//! Signals to single threads, and what a handler needs to know: whose signal it is, where the interrupted thread's stack was,
-//! and what the program had wanted of the same signal before. Nothing here keeps state: who installs a handler keeps what
-//! it replaces. All but [`install`], [`current`] and [`number`] may be called in a handler.
+//! Signals to single threads, and the facts that a handler needs: who sent the signal, where the interrupted thread's
+//! stack was, and how the program handled the signal before. This module keeps no state: the caller that installs a
+//! handler keeps the action it replaced. All functions except [`install`], [`current`] and [`number`] may be called in
+//! a handler.
 //!
-//! Invariant: a signal that was sent by [`send`] can be told from all others by its value, as long as the kernel has memory for
-//! that; if it has none the signal arrives without.
+//! Invariant: a handler can tell a signal sent by [`send`] from all others by its value, as long as the kernel has
+//! memory for the value. Without memory the kernel delivers the signal without it.
 
 use crate::error::OsError;
 use crate::memory::request::Request;
 use core::ffi::{c_int, c_void};
 use core::ops::Range;
 
-/// What becomes of a signal that was sent.
+/// The outcome of sending a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is delivered, or waits until the thread does not block it.
+    /// The signal is delivered, or pending until the thread unblocks it.
     Yes,
-    /// There is no such thread (any more).
+    /// The thread does not exist, or exists no more.
     NoThread,
-    /// The kernel refuses, with this errno.
+    /// The kernel refused, with this errno.
     Refused(i32),
 }
 
-/// A handler, as the kernel calls it.
+/// A handler as the kernel calls it.
 pub type Handler = extern "C" fn(c_int, *mut Info, *mut c_void);
 
-/// What the kernel tells of a signal.
+/// The kernel's description of a signal.
 pub use libc::siginfo_t as Info;
 
-/// What was to be done with a signal.
+/// The disposition of a signal.
 pub type Action = libc::sigaction;
 
-/// Signals by their names; those of real time are numbers only.
+/// Signals by name. Real-time signals have numbers only.
 const NAMES: [(&str, c_int); 29] = [
     ("SIGHUP", libc::SIGHUP),
     ("SIGINT", libc::SIGINT),
@@ -63,17 +64,17 @@ const NAMES: [(&str, c_int); 29] = [
     ("SIGPWR", libc::SIGPWR),
 ];
 
-/// One that does no harm where it comes unexpectedly: nothing happens by default, few programs use it, and debuggers pass it on. Go
-/// preempts threads with it, for these reasons (its proposal 24543).
+/// The default signal. An unexpected one does no harm: the default action is to ignore it, few programs use it, and
+/// debuggers pass it on. Go preempts threads with it for these reasons (proposal 24543).
 pub const USUAL: c_int = libc::SIGURG;
 
 /// The greatest signal number.
 pub const LAST: c_int = 64;
-/// The C library's own: cancellation, and changes of user.
-const OF_THE_C_LIBRARY: Range<c_int> = 32..34;
+/// Signals that the C library reserves for thread cancellation and changes of user.
+const C_LIBRARY_SIGNALS: Range<c_int> = 32..34;
 
-/// The signals that an instruction raises in its own thread, and those that nobody can handle.
-const NOBODYS: [c_int; 9] = [
+/// Signals that an instruction raises in its own thread, and those that cannot be handled.
+const UNAVAILABLE: [c_int; 9] = [
     libc::SIGSEGV,
     libc::SIGBUS,
     libc::SIGFPE,
@@ -98,24 +99,24 @@ pub fn name(signal: c_int) -> Option<&'static str> {
     NAMES.iter().find(|&&(_, number)| number == signal).map(|&(name, _)| name)
 }
 
-/// Whether a program can do with a signal as it likes.
+/// Whether a program may use a signal for its own purposes.
 pub fn is_free(signal: c_int) -> bool {
-    (1..=LAST).contains(&signal) && !OF_THE_C_LIBRARY.contains(&signal) && !NOBODYS.contains(&signal)
+    (1..=LAST).contains(&signal) && !C_LIBRARY_SIGNALS.contains(&signal) && !UNAVAILABLE.contains(&signal)
 }
 
-/// Whether nothing happens at a signal that nobody handles.
+/// Whether the default action ignores the signal.
 fn is_ignored_by_default(signal: c_int) -> bool {
     [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT].contains(&signal)
 }
 
-/// Whether a signal that nobody handles stops the process, until it is told to go on.
+/// Whether the default action stops the process until it is continued.
 fn stops_by_default(signal: c_int) -> bool {
     [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
 }
 
-/// What the kernel is told with a signal of this process: siginfo_t as far as it is used here, which libc does not show whole.
+/// The kernel's siginfo_t for a queued signal, as far as it is used here. The libc crate does not expose all of it.
 #[repr(C)]
-struct Sending {
+struct SignalInfo {
     signal: c_int,
     errno: c_int,
     code: c_int,
@@ -127,14 +128,14 @@ struct Sending {
     rest: [usize; 12],
 }
 
-const _: () = assert!(size_of::<Sending>() == size_of::<libc::siginfo_t>());
+const _: () = assert!(size_of::<SignalInfo>() == size_of::<libc::siginfo_t>());
 
 /// Sends a signal with a value to a thread of this process.
 pub fn send(thread: u32, signal: c_int, value: usize) -> Sent {
-    // SAFETY: both take nothing and cannot fail.
+    // SAFETY: both take no arguments and cannot fail.
     let (process, user) = unsafe { (libc::getpid(), libc::getuid()) };
     let info =
-        Sending { signal, errno: 0, code: libc::SI_QUEUE, pad: 0, process, user, value, rest: [0; 12] };
+        SignalInfo { signal, errno: 0, code: libc::SI_QUEUE, pad: 0, process, user, value, rest: [0; 12] };
     // SAFETY: the kernel reads the info, which lives through the call.
     let sent = unsafe {
         libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread as libc::pid_t, signal, &raw const info)
@@ -149,34 +150,35 @@ pub fn send(thread: u32, signal: c_int, value: usize) -> Sent {
     }
 }
 
-/// Whether a handler was called for what [`send`] sent with this value.
+/// Whether the handler runs for a signal that [`send`] sent with this value.
 ///
 /// # Safety
-/// 1. `info` is what the kernel gave the handler.
+/// 1. `info` is what the kernel passed to the handler.
 pub unsafe fn is_sent_with(info: *const Info, value: usize) -> bool {
     // SAFETY: contract 1; the layout is the kernel's.
-    let info = unsafe { &*info.cast::<Sending>() };
+    let info = unsafe { &*info.cast::<SignalInfo>() };
     info.code == libc::SI_QUEUE && info.value == value
 }
 
-/// Has `handler` called for a signal, with all signals blocked but those that it raises itself; interrupted system calls go on
-/// afterwards where the kernel can do that. If the action before wanted to run on the alternate stack this does. Returns that action.
+/// Installs `handler` for a signal and returns the previous action. All signals are blocked while the handler runs,
+/// except those that an instruction of it raises. Interrupted system calls are restarted where the kernel can do that.
+/// The handler runs on the alternate stack if the previous one did.
 ///
 /// # Errors
-/// The signal is none that can be handled.
+/// The signal cannot be handled.
 ///
 /// # Safety
-/// 1. The handler may be called on any thread, between any two instructions of it, as long as the process lives.
+/// 1. The handler may be called on any thread, between any two of its instructions, as long as the process lives.
 pub unsafe fn install(signal: c_int, handler: Handler) -> Result<Action, OsError> {
     let before = current(signal)?;
-    // SAFETY: an action of zeros is valid, its mask is the call's to write, and the handler is one of three arguments.
+    // SAFETY: an all-zero action is valid, this function owns its mask, and the handler takes three arguments.
     unsafe {
         let mut action: Action = core::mem::zeroed();
         action.sa_sigaction = handler as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | before.sa_flags & libc::SA_ONSTACK;
         libc::sigfillset(&mut action.sa_mask);
-        for nobodys in NOBODYS {
-            libc::sigdelset(&mut action.sa_mask, nobodys);
+        for unavailable in UNAVAILABLE {
+            libc::sigdelset(&mut action.sa_mask, unavailable);
         }
         match libc::sigaction(signal, &action, core::ptr::null_mut()) {
             0 => Ok(before),
@@ -185,30 +187,30 @@ pub unsafe fn install(signal: c_int, handler: Handler) -> Result<Action, OsError
     }
 }
 
-/// What was done with a signal before is done again.
+/// Restores the previous action of a signal.
 pub fn restore(signal: c_int, before: &Action) {
-    // SAFETY: an action that the kernel gave.
+    // SAFETY: the kernel returned this action.
     unsafe { libc::sigaction(signal, before, core::ptr::null_mut()) };
 }
 
-/// The signal of an access to memory that may not be accessed so.
+/// The signal of an invalid memory access.
 pub const FAULT: c_int = libc::SIGSEGV;
 
 /// The address whose access raised a [`FAULT`].
 ///
 /// # Safety
-/// 1. `info` is what the handler of one was given.
+/// 1. `info` is what the kernel passed to the handler of that signal.
 pub unsafe fn fault_address(info: *const Info) -> usize {
     // SAFETY: contract 1.
     unsafe { (*info).si_addr() as usize }
 }
 
-/// What is done with a signal now.
+/// The current action of a signal.
 ///
 /// # Errors
-/// There is no such signal, or the C library keeps it for itself.
+/// The signal does not exist, or the C library reserves it.
 pub fn current(signal: c_int) -> Result<Action, OsError> {
-    // SAFETY: an action of zeros is valid, and the call's to write.
+    // SAFETY: an all-zero action is valid, and this function owns it.
     unsafe {
         let mut action: Action = core::mem::zeroed();
         match libc::sigaction(signal, core::ptr::null(), &mut action) {
@@ -223,30 +225,30 @@ fn refused(signal: c_int) -> OsError {
     OsError::new(Request::Signal, signal.max(0) as usize, unsafe { *libc::__errno_location() })
 }
 
-/// Whether an action is to call `handler`.
+/// Whether an action calls `handler`.
 pub fn calls(action: &Action, handler: Handler) -> bool {
     action.sa_sigaction == handler as usize
 }
 
-/// Does what an earlier action for a signal would have done, in a handler that has replaced it.
+/// Performs the previous action of a signal, from within the handler that has replaced it.
 ///
 /// # Safety
-/// 1. The arguments are those that the kernel gave the handler, and the action is one that [`install`] returned.
+/// 1. The arguments are those that the kernel passed to the handler, and [`install`] returned the action.
 pub unsafe fn pass_on(action: &Action, signal: c_int, info: *mut Info, context: *mut c_void) {
     match action.sa_sigaction {
         libc::SIG_IGN => {}
         libc::SIG_DFL if is_ignored_by_default(signal) => {}
-        // SAFETY: takes a number. The handler stays: when the program goes on, what it is for goes on, too.
+        // SAFETY: takes a number. The handler stays installed, so it works again when the process is continued.
         libc::SIG_DFL if stops_by_default(signal) => unsafe {
             libc::raise(libc::SIGSTOP);
         },
-        // SAFETY: what happens at a signal that nobody handles happens when this handler returns, and the signal is open again:
-        // the process ends.
+        // SAFETY: restores the default action and raises the signal, which takes effect when this handler returns and
+        // the signal is unblocked: the process ends.
         libc::SIG_DFL => unsafe {
             libc::sigaction(signal, action, core::ptr::null_mut());
             libc::raise(signal);
         },
-        // SAFETY: the program gave this function for this signal, to be called with one argument or with three.
+        // SAFETY: the program installed this function for this signal, with one argument or with three.
         handler if action.sa_flags & libc::SA_SIGINFO != 0 => unsafe {
             let handler = core::mem::transmute::<usize, Handler>(handler);
             handler(signal, info, context);
@@ -259,7 +261,7 @@ pub unsafe fn pass_on(action: &Action, signal: c_int, info: *mut Info, context: 
     }
 }
 
-/// Runs a handler's work; the interrupted code finds its errno again.
+/// Runs a handler's work, and restores errno for the interrupted code.
 pub fn with_errno_kept<R>(f: impl FnOnce() -> R) -> R {
     // SAFETY: __errno_location returns this thread's valid errno slot.
     let errno = unsafe { libc::__errno_location() };
@@ -271,23 +273,24 @@ pub fn with_errno_kept<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Where a handler interrupted its thread.
+/// The state of a thread that a handler interrupted.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupted {
     /// Its stack pointer.
     pub stack_pointer: usize,
     /// The instruction that it would have executed next.
     pub instruction: usize,
-    /// The thread's alternate stack for signals, its lowest address and one past its highest; the same if it has none.
+    /// The thread's alternate signal stack: its lowest address and one past its highest. Both are equal if there is
+    /// none.
     pub alternate: (usize, usize),
 }
 
 impl Interrupted {
-    /// As the kernel's context has it. The registers lie in that, those for floats and vectors behind it, on the stack on which
-    /// the handler runs.
+    /// Reads the kernel's context, which holds the registers. Floating-point and vector registers lie after it on the
+    /// handler's stack.
     ///
     /// # Safety
-    /// 1. `context` is what the kernel gave a handler that has not returned.
+    /// 1. `context` is what the kernel passed to a handler that has not returned.
     pub unsafe fn from(context: *const c_void) -> Self {
         // SAFETY: contract 1.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };
@@ -305,7 +308,7 @@ impl Interrupted {
         Interrupted { stack_pointer, instruction, alternate }
     }
 
-    /// How far below the stack pointer a function may keep something: the ABI's red zone.
+    /// The bytes below the stack pointer that a function may use: the ABI's red zone.
     pub const RED_ZONE: usize = if cfg!(target_arch = "x86_64") { 128 } else { 0 };
 }
 
@@ -334,12 +337,12 @@ mod tests {
     const VALUE: usize = 0x1234_5678_9abc;
 
     extern "C" fn handler(_: c_int, info: *mut Info, context: *mut c_void) {
-        // SAFETY: what the kernel gave.
+        // SAFETY: the kernel passed these arguments.
         let (ours, at) = unsafe { (is_sent_with(info, VALUE), Interrupted::from(context)) };
         if ours { &OURS } else { &OTHERS }.fetch_add(1, Ordering::SeqCst);
         PLACE.store(at.stack_pointer, Ordering::SeqCst);
         with_errno_kept(|| {
-            // SAFETY: fails, and sets errno.
+            // SAFETY: the call fails and sets errno.
             unsafe { libc::close(-1) };
         });
     }
@@ -352,7 +355,7 @@ mod tests {
     fn a_signal_is_told_by_its_value_and_others_are_passed_on() {
         let signal = libc::SIGRTMIN() + 3;
         let here = crate::threads::stack::thread_id();
-        // SAFETY: the handlers do nothing that a handler must not.
+        // SAFETY: the handlers call only async-signal-safe functions.
         unsafe {
             let mut old: Action = core::mem::zeroed();
             old.sa_sigaction = before as *const () as usize;

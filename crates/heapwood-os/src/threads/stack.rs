@@ -1,48 +1,48 @@
-//! Where a thread's stack lies, and its registers as words on it. A conservative scan needs both: the words from
-//! the stack pointer to the end of the stack, and whatever the caller holds in callee-saved registers, which are
-//! pushed below the stack pointer that is reported.
+//! The bounds of a thread's stack, and its registers as words on the stack. A conservative scan needs both: the words
+//! from the stack pointer to the end of the stack, and the callee-saved registers, which are pushed below the reported
+//! stack pointer.
 //!
-//! The C library knows the bounds of threads it started; for the first thread it reads all of /proc/self/maps, which takes
-//! milliseconds in a process with thousands of mappings, so those are read once a process. Invariant: what is remembered
-//! belongs to the thread whose pointer is remembered with it, which alone reads and writes it; a child forked by another
-//! thread has another pointer.
+//! The C library knows the bounds of the threads that it started. For the first thread it parses /proc/self/maps,
+//! which takes milliseconds in a process with thousands of mappings, so the result is cached. Invariant: the cached
+//! bounds belong to the thread whose pointer is cached with them, and only that thread reads and writes them. A child
+//! that another thread forked has another pointer.
 
 use core::arch::{asm, naked_asm};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The addresses that a thread's stack may take up.
+/// The address range of a thread's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackBounds {
-    /// The lowest address. That of the first thread's falls when `ulimit -s` is raised.
+    /// The lowest address. It falls for the first thread when `ulimit -s` is raised.
     pub low: usize,
-    /// One past the highest.
+    /// One past the highest address.
     pub high: usize,
 }
 
-/// The first thread, by its pointer (0: not known yet), and its bounds.
-struct First {
+/// The first thread's pointer (0 if it is not known yet) and its bounds.
+struct FirstThread {
     thread: AtomicUsize,
     low: AtomicUsize,
     high: AtomicUsize,
 }
 
-static FIRST: First =
-    First { thread: AtomicUsize::new(0), low: AtomicUsize::new(0), high: AtomicUsize::new(0) };
+static FIRST_THREAD: FirstThread =
+    FirstThread { thread: AtomicUsize::new(0), low: AtomicUsize::new(0), high: AtomicUsize::new(0) };
 
 impl StackBounds {
-    /// Those of the calling thread, or `None` if the system does not say.
+    /// The bounds of the calling thread's stack, or `None` if the system does not report them.
     pub fn current() -> Option<StackBounds> {
-        if FIRST.thread.load(Ordering::Relaxed) == thread_pointer() {
+        if FIRST_THREAD.thread.load(Ordering::Relaxed) == thread_pointer() {
             return Some(StackBounds {
-                low: FIRST.low.load(Ordering::Relaxed),
-                high: FIRST.high.load(Ordering::Relaxed),
+                low: FIRST_THREAD.low.load(Ordering::Relaxed),
+                high: FIRST_THREAD.high.load(Ordering::Relaxed),
             });
         }
         Self::read()
     }
 
-    /// Whether `sp` lies on this stack, which is the calling thread's. Before it says no, it looks whether the stack may
-    /// have become longer.
+    /// Whether `sp` lies on this stack, which is the calling thread's. If not, the bounds are read again: the stack
+    /// may have grown.
     #[inline]
     pub fn contains(&mut self, sp: usize) -> bool {
         self.low <= sp && sp < self.high || sp < self.low && self.contains_now(sp)
@@ -59,21 +59,21 @@ impl StackBounds {
         }
     }
 
-    /// Asks the C library, and remembers what it says of the first thread.
+    /// Asks the C library, and caches the first thread's bounds.
     #[cold]
     fn read() -> Option<StackBounds> {
         let bounds = Self::ask()?;
-        // SAFETY: both calls take nothing and cannot fail.
+        // SAFETY: both calls take no arguments and cannot fail.
         if unsafe { libc::gettid() == libc::getpid() } {
-            FIRST.low.store(bounds.low, Ordering::Relaxed);
-            FIRST.high.store(bounds.high, Ordering::Relaxed);
-            FIRST.thread.store(thread_pointer(), Ordering::Relaxed);
+            FIRST_THREAD.low.store(bounds.low, Ordering::Relaxed);
+            FIRST_THREAD.high.store(bounds.high, Ordering::Relaxed);
+            FIRST_THREAD.thread.store(thread_pointer(), Ordering::Relaxed);
         }
         Some(bounds)
     }
 
     fn ask() -> Option<StackBounds> {
-        // SAFETY: the attribute object is initialised by pthread_getattr_np before it is read, and destroyed after.
+        // SAFETY: pthread_getattr_np initialises the attribute object before it is read; it is destroyed once.
         unsafe {
             let mut attr: libc::pthread_attr_t = core::mem::zeroed();
             if libc::pthread_getattr_np(libc::pthread_self(), &mut attr) != 0 {
@@ -88,21 +88,22 @@ impl StackBounds {
     }
 }
 
-/// One past the highest address of the calling thread's stack, or `None` if the system does not say.
+/// One past the highest address of the calling thread's stack, or `None` if the system does not report it.
 pub fn stack_end() -> Option<usize> {
     StackBounds::current().map(|bounds| bounds.high)
 }
 
-/// The calling thread's pointer to what is its own: an instruction tells it, and no other living thread has it.
+/// The calling thread's pointer to its thread-local storage, read by one instruction. No other living thread has the
+/// same.
 #[inline(always)]
 pub fn thread_pointer() -> usize {
     let pointer: usize;
-    // SAFETY: the word at fs:0 is its own address, as the ABI of thread-local variables has it.
+    // SAFETY: the word at fs:0 is its own address by the ABI of thread-local variables.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("mov {}, fs:0", out(reg) pointer, options(pure, readonly, nostack, preserves_flags));
     }
-    // SAFETY: the register is readable by every program, and reading it changes nothing.
+    // SAFETY: every program may read the register, which changes nothing.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!("mrs {}, tpidr_el0", out(reg) pointer, options(pure, nomem, nostack, preserves_flags));
@@ -112,15 +113,15 @@ pub fn thread_pointer() -> usize {
 
 /// An identifier of the calling thread that no other living thread has.
 pub fn thread_id() -> u32 {
-    // SAFETY: gettid takes nothing and cannot fail.
+    // SAFETY: gettid takes no arguments and cannot fail.
     unsafe { libc::gettid() as u32 }
 }
 
-/// What [`with_registers`] calls: the address of the lowest pushed register, and the argument.
+/// The function that [`with_registers`] calls, with the address of the lowest pushed register and the argument.
 pub type WithRegisters = unsafe extern "C-unwind" fn(lowest: usize, arg: *mut u8);
 
-/// Pushes the callee-saved registers and calls `f(lowest, arg)`; the words from `lowest` up to the stack's end
-/// then hold every value the caller and its callers may still use.
+/// Pushes the callee-saved registers and calls `f(lowest, arg)`. The words from `lowest` to the stack's end then hold
+/// every value that the caller and its callers may still use.
 ///
 /// # Safety
 /// 1. `f` may be called with `arg`.
@@ -141,7 +142,7 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
         ".cfi_adjust_cfa_offset 8",
         "push r15",
         ".cfi_adjust_cfa_offset 8",
-        // The call wants a stack aligned to 16: six pushes and the return address leave it 8 short.
+        // The call needs a stack aligned to 16: six pushes and the return address leave it 8 short.
         "sub rsp, 8",
         ".cfi_adjust_cfa_offset 8",
         "mov rax, rdi",
@@ -166,8 +167,8 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
     )
 }
 
-/// Pushes the callee-saved registers and calls `f(lowest, arg)`; the words from `lowest` up to the stack's end
-/// then hold every value the caller and its callers may still use.
+/// Pushes the callee-saved registers and calls `f(lowest, arg)`. The words from `lowest` to the stack's end then hold
+/// every value that the caller and its callers may still use.
 ///
 /// # Safety
 /// 1. `f` may be called with `arg`.
@@ -185,8 +186,8 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
         "stp x23, x24, [sp, #48]",
         "stp x25, x26, [sp, #64]",
         "stp x27, x28, [sp, #80]",
-        // The low halves of v8 to v15 are callee-saved, too, and compilers keep pointers in them. The callee leaves them
-        // as they are, so they need not be loaded again.
+        // The low halves of v8 to v15 are callee-saved, too, and compilers keep pointers in them. The callee preserves
+        // them, so they need not be reloaded.
         "stp d8, d9, [sp, #96]",
         "stp d10, d11, [sp, #112]",
         "stp d12, d13, [sp, #128]",
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(lowest % 8, 0);
     }
 
-    /// What the words above `lowest` are searched for: inverted, so that the values are nowhere else.
+    /// The words to search for above `lowest`, stored inverted so that no other word has these values.
     #[cfg(target_arch = "aarch64")]
     struct Search {
         inverted: usize,
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_panic_passes_through() {
-        // SAFETY: fail takes no notice of its argument.
+        // SAFETY: `fail` ignores its argument.
         let r = std::panic::catch_unwind(|| unsafe { with_registers(fail, core::ptr::null_mut()) });
         assert!(r.is_err());
     }

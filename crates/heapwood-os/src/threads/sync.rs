@@ -1,6 +1,6 @@
-//! What threads share, or loom's in its place, so that loom's models check the product's own code: the lock, the index of
-//! the page allocator, what a heap reads beside its lock and the stop protocol take their atomics from here. Invariant: the two halves have the same names;
-//! without `cfg(loom)` they are the plain ones.
+//! Atomics and futexes, or loom's in their place, so that loom's models check the product's own code: locks, the page
+//! allocator's index, the data that a heap reads without its lock, and the stop protocol. Invariant: both variants
+//! have the same names; without `cfg(loom)` they are the ordinary types.
 
 #[cfg(not(loom))]
 pub use crate::threads::futex::{wait, wait_for, wake};
@@ -15,7 +15,7 @@ pub use std::thread::yield_now;
 #[cfg(not(loom))]
 pub type Futex = AtomicU32;
 
-/// Words in mapped memory, committed where they are needed.
+/// Words in mapped memory, committed on demand.
 #[cfg(not(loom))]
 pub type AtomicArray<T> = crate::MappedArray<T>;
 
@@ -36,7 +36,7 @@ mod modelled {
     use core::time::Duration;
     use loom::sync::{Condvar, Mutex};
 
-    /// A word and its queue in the kernel. Who is not woken sleeps for ever, which loom reports.
+    /// A word and its queue of waiters. A thread that is never woken sleeps forever, which loom reports.
     pub struct Futex {
         word: AtomicU32,
         kernel: Mutex<()>,
@@ -44,7 +44,7 @@ mod modelled {
     }
 
     impl Futex {
-        /// A word that nobody waits on.
+        /// A word without waiters.
         pub fn new(value: u32) -> Self {
             Futex { word: AtomicU32::new(value), kernel: Mutex::new(()), queue: Condvar::new() }
         }
@@ -65,7 +65,7 @@ mod modelled {
         }
     }
 
-    /// As [`crate::threads::futex::wait_for`]; time does not pass in a model.
+    /// As [`crate::threads::futex::wait_for`], but without a timeout: time does not pass in a model.
     pub fn wait_for(word: &Futex, expected: u32, _: Duration) {
         wait(word, expected);
     }
@@ -79,7 +79,7 @@ mod modelled {
         }
     }
 
-    /// Loom's atomics are more than their bits, so that all must be made at once.
+    /// All elements exist from the start, since loom's atomics have identities.
     pub struct AtomicArray<T>(Vec<T>);
 
     impl<T: Default> AtomicArray<T> {

@@ -1,13 +1,13 @@
-//! Threads of the library's own, started by pthread_create alone: std's threads allocate, which ends the process when
-//! memory is short, and comes back to us where the program's malloc is ours. The program's signals are none of theirs:
-//! a thread that takes one ends a program that waits for it with sigwait, or runs a handler where it is not expected. So
-//! everything is blocked in them but what the processor raises in the thread itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-//! SIGTRAP), what a system call does (SIGSYS), and the profiler's clock (SIGPROF), as in libgc's own threads. The mask is
-//! set around the start, so that there is no moment without it.
+//! Threads of the library, started by pthread_create alone. Threads of std allocate: that ends the process when memory
+//! is short, and recurses where this library is the program's malloc. The library's threads must not take the
+//! program's signals: a thread that takes one deprives a sigwait of it, or runs a handler where the program does not
+//! expect it. So they block all signals except those that the processor raises in the thread itself (SIGSEGV, SIGBUS,
+//! SIGFPE, SIGILL, SIGTRAP), that of a bad system call (SIGSYS), and the profiler's (SIGPROF), as libgc's threads do.
+//! The mask is set before the start, so a new thread never runs without it.
 //!
-//! Invariants: only the process that started a thread joins it; a forked child has no such thread. The thread that starts one takes no lock of the
-//! dynamic loader, if it was [looked up](know_thread_locals) before what that would be for: a child may be forked while another
-//! thread has that lock, and nobody in the child would let go of it.
+//! Invariants: only the process that started a thread joins it; a forked child has no such thread. Starting a thread
+//! takes no lock of the dynamic loader if [`know_thread_locals`] was called before. A process may be forked while
+//! another thread holds that lock, and the child could never take it.
 
 use crate::error::OsError;
 use crate::memory::page::{page_size, round_up};
@@ -16,17 +16,17 @@ use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a thread runs.
-pub type Entry = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
+/// The function that a thread runs.
+pub type StartRoutine = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
 
-/// The longest name the kernel keeps, in bytes.
+/// The longest thread name that the kernel keeps, in bytes.
 const LONGEST_NAME: usize = 15;
 
-/// What a thread of ours takes.
-const TAKEN: [c_int; 7] =
+/// Signals that the library's threads do not block.
+const UNBLOCKED: [c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF];
 
-/// A thread that was started and is to be joined.
+/// A started thread that must be joined.
 #[derive(Debug)]
 #[must_use = "a thread that is not joined keeps its stack"]
 pub struct Thread {
@@ -34,8 +34,8 @@ pub struct Thread {
     process: libc::pid_t,
 }
 
-/// Starts a thread that runs `run(argument)` with at least `stack` bytes of stack. The kernel shows at most 15 bytes of
-/// its name.
+/// Starts a thread that runs `run(argument)` with at least `stack` bytes of stack. The kernel shows at most 15 bytes
+/// of its name.
 ///
 /// # Errors
 /// The kernel starts no thread, or has no memory for its stack.
@@ -43,38 +43,44 @@ pub struct Thread {
 /// # Safety
 /// 1. `run` may be called with `argument` on another thread, until it has been joined.
 /// 2. It does not unwind.
-pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void) -> Result<Thread, OsError> {
+pub unsafe fn start(
+    name: &CStr,
+    stack: usize,
+    run: StartRoutine,
+    argument: *mut c_void,
+) -> Result<Thread, OsError> {
     debug_assert!(name.count_bytes() <= LONGEST_NAME, "{name:?}");
     let mut thread = 0;
     let attributes = Attributes::with_stack(stack)?;
     let before = block_signals();
-    // SAFETY: contract 1; the attributes are initialised. The two kinds of pointers are alike, and that the call is
-    // allowed is contract 1, too.
+    // SAFETY: contract 1 allows the call; the attributes are initialised. The two function pointer types have the same
+    // ABI.
     let errno = unsafe {
-        let run = core::mem::transmute::<Entry, extern "C" fn(*mut c_void) -> *mut c_void>(run);
+        let run = core::mem::transmute::<StartRoutine, extern "C" fn(*mut c_void) -> *mut c_void>(run);
         libc::pthread_create(&mut thread, &attributes.0, run, argument)
     };
     restore_signals(&before);
     if errno != 0 {
         return Err(OsError::new(Request::Thread, stack, errno));
     }
-    // Best effort: without /proc it has the program's name.
-    // SAFETY: the thread may have ended, but has not been joined, so this still names it.
+    // Best effort: without /proc the thread keeps the program's name. SAFETY: the thread may have ended, but has not
+    // been joined, so its id is valid.
     unsafe { libc::pthread_setname_np(thread, name.as_ptr()) };
-    // SAFETY: getpid takes nothing and cannot fail.
+    // SAFETY: getpid takes no arguments and cannot fail.
     Ok(Thread { thread, process: unsafe { libc::getpid() } })
 }
 
 impl Thread {
-    /// Whether it is a thread of this process: not in a child that was forked after it was started.
+    /// Whether the thread belongs to this process. It does not in a child that was forked after the start.
     pub fn is_here(&self) -> bool {
-        // SAFETY: getpid takes nothing and cannot fail.
+        // SAFETY: getpid takes no arguments and cannot fail.
         unsafe { libc::getpid() == self.process }
     }
 
-    /// Waits until the thread has ended. In a forked child there is none, and it is forgotten.
+    /// Waits until the thread has ended. In a forked child there is no such thread, and this does nothing.
     pub fn join(self) {
-        // SAFETY: getpid takes nothing; the thread is one of this process, and is joined once since `self` goes.
+        // SAFETY: getpid takes no arguments; the thread belongs to this process, and is joined once since `self` is
+        // consumed.
         unsafe {
             if libc::getpid() == self.process {
                 libc::pthread_join(self.thread, core::ptr::null_mut());
@@ -83,7 +89,7 @@ impl Thread {
     }
 }
 
-/// How a thread is to be made.
+/// The attributes of a new thread.
 struct Attributes(libc::pthread_attr_t);
 
 impl Attributes {
@@ -92,7 +98,7 @@ impl Attributes {
         let bytes = stack.saturating_add(know_thread_locals()).max(least_stack());
         let bytes = round_up(bytes, page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
         let mut attributes = MaybeUninit::uninit();
-        // SAFETY: the object is initialised by the first call, before it is used by the second.
+        // SAFETY: the first call initialises the object before the second uses it.
         unsafe {
             let errno = libc::pthread_attr_init(attributes.as_mut_ptr());
             if errno != 0 {
@@ -109,20 +115,20 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: initialised when it was made, and destroyed once.
+        // SAFETY: initialised by the constructor, and destroyed once.
         unsafe { libc::pthread_attr_destroy(&mut self.0) };
     }
 }
 
 /// The smallest stack that the C library accepts.
 fn least_stack() -> usize {
-    // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
+    // SAFETY: sysconf takes a number and returns one; -1 if it is unknown.
     unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(0) as usize
 }
 
-/// Looks up how much room thread-local variables take in a thread's stack, in bytes. glibc takes it there for those of all libraries that
-/// the program began with, which may be more than a small stack holds; those of others go elsewhere. So one look is enough, and
-/// is to come before the process forks.
+/// The bytes of a thread's stack that thread-local variables take. glibc takes the space of libraries that the program
+/// was started with from the stack, and a small stack may be too small for them; libraries loaded later do not count.
+/// So one lookup is enough. It must happen before the process forks.
 pub fn know_thread_locals() -> usize {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     match KNOWN.load(Ordering::Relaxed) {
@@ -135,13 +141,13 @@ pub fn know_thread_locals() -> usize {
     }
 }
 
-/// The bytes of thread-local variables that the libraries of this process have.
+/// The bytes of the thread-local variables of all libraries in this process.
 fn thread_locals() -> usize {
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, sum: *mut c_void) -> c_int {
-        // SAFETY: the C library passes one library's headers, and the pointer it was given.
+        // SAFETY: the C library passes one library's headers, and the pointer given to it.
         let (info, sum) = unsafe { (&*info, &mut *sum.cast::<usize>()) };
         for i in 0..info.dlpi_phnum as usize {
-            // SAFETY: there are so many headers.
+            // SAFETY: `dlpi_phnum` is the number of headers.
             let header = unsafe { &*info.dlpi_phdr.add(i) };
             if header.p_type == libc::PT_TLS {
                 *sum = sum.saturating_add((header.p_memsz as usize).saturating_add(header.p_align as usize));
@@ -155,13 +161,13 @@ fn thread_locals() -> usize {
     sum
 }
 
-/// Blocks what threads of ours do not take, and returns what was blocked before.
+/// Blocks the signals that the library's threads must not take, and returns the previous mask.
 fn block_signals() -> libc::sigset_t {
-    // SAFETY: both sets are the calls' own to write; the signals exist.
+    // SAFETY: both sets are locals; the signals exist.
     unsafe {
         let (mut blocked, mut before) = (core::mem::zeroed(), core::mem::zeroed());
         libc::sigfillset(&mut blocked);
-        for signal in TAKEN {
+        for signal in UNBLOCKED {
             libc::sigdelset(&mut blocked, signal);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
@@ -170,7 +176,7 @@ fn block_signals() -> libc::sigset_t {
 }
 
 fn restore_signals(before: &libc::sigset_t) {
-    // SAFETY: the set was filled by pthread_sigmask.
+    // SAFETY: pthread_sigmask filled the set.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, core::ptr::null_mut()) };
 }
 
@@ -179,10 +185,10 @@ mod tests {
     use super::*;
     use core::sync::atomic::{AtomicU32, Ordering};
 
-    /// What a thread is told, and tells.
+    /// State that a thread and its test share.
     #[derive(Default)]
     struct Shared {
-        /// The thread's number, when it runs.
+        /// The thread's number, once it runs.
         number: AtomicU32,
         leave: AtomicU32,
     }
@@ -200,7 +206,7 @@ mod tests {
 
     fn run<R>(stack: usize, look: impl FnOnce(u32) -> R) -> R {
         let shared = Shared::default();
-        // SAFETY: `stay` takes what it is given, which lives until the thread is joined; it does not unwind.
+        // SAFETY: `stay` takes the pointer passed here, which is valid until the thread is joined; it does not unwind.
         let thread =
             unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
         while shared.number.load(Ordering::Acquire) == 0 {
@@ -230,7 +236,7 @@ mod tests {
             assert_eq!(status(number, "Name:"), "fifteen letters");
             let blocked = mask_of(number);
             for signal in 1..32 {
-                let open = TAKEN.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+                let open = UNBLOCKED.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
                 assert_eq!(blocked >> (signal - 1) & 1, !open as u64, "signal {signal} of {blocked:#x}");
             }
         });
@@ -251,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Has the dynamic loader's lock until it is told to leave.
+    /// Holds the dynamic loader's lock until the test ends it.
     unsafe extern "C" fn stay_with_the_loader(
         _: *mut libc::dl_phdr_info,
         _: usize,
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forked_child_starts_a_thread_though_nobody_lets_go_of_the_loaders_lock() {
+    fn a_forked_child_starts_a_thread_though_the_loaders_lock_is_never_released() {
         know_thread_locals();
         let shared = Shared::default();
         let there = (&raw const shared).expose_provenance();
@@ -280,7 +286,7 @@ mod tests {
             while shared.number.load(Ordering::Acquire) == 0 {
                 crate::threads::futex::wait(&shared.number, 0);
             }
-            // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends; by itself if it hangs.
+            // SAFETY: the child calls only async-signal-safe functions, and ends; the alarm ends it if it hangs.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 // SAFETY: as above.
@@ -290,7 +296,7 @@ mod tests {
                 unsafe { libc::_exit(7) };
             }
             let mut ended = 0;
-            // SAFETY: waits for the child just made.
+            // SAFETY: waits for the child forked above.
             assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
             shared.leave.store(1, Ordering::Release);
             crate::threads::futex::wake(&shared.leave, 1);
@@ -304,16 +310,16 @@ mod tests {
         // SAFETY: as in `run`.
         let thread =
             unsafe { start(c"forked", 64 << 10, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
-        // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends.
+        // SAFETY: the child calls only async-signal-safe functions, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // Were it joined, this would wait for good.
+            // If it joined the thread, this would wait forever.
             thread.join();
             // SAFETY: ends the child without running the test harness in it.
             unsafe { libc::_exit(7) };
         }
         let mut ended = 0;
-        // SAFETY: waits for the child just made.
+        // SAFETY: waits for the child forked above.
         assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
         assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         shared.leave.store(1, Ordering::Release);

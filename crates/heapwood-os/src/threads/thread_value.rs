@@ -1,19 +1,21 @@
-//! A word that each thread has for itself, and a function that is called with it as a thread exits: a key of the C
-//! library's. Invariant: the key is made once, by the first thread that stores a word, and stays.
+//! A thread-local word with a destructor: a pthread key. Invariant: the first thread that stores a word creates the
+//! key, which is never deleted.
 
 use crate::error::ThreadValueError;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// A word a thread, null at first. A library's owner of one must stay mapped: `at_exit` is called when threads end.
+/// One word for each thread, null at first. A library that owns one must stay mapped, because `at_exit` is called when
+/// threads exit.
 pub struct ThreadValue {
-    /// The key, plus one; 0 until there is one.
+    /// The key plus one; 0 before it is created.
     key: AtomicU64,
     at_exit: unsafe extern "C" fn(*mut c_void),
 }
 
 impl ThreadValue {
-    /// A word that `at_exit` is called with if it is not null when its thread exits; by then it is null.
+    /// A word for each thread. If it is not null when a thread exits, it is set to null and `at_exit` is called with
+    /// it.
     ///
     /// # Safety
     /// 1. `at_exit` may be called with every word that is stored, on the thread that stored it.
@@ -30,14 +32,14 @@ impl ThreadValue {
             return Ok(key);
         }
         let mut made = 0;
-        // SAFETY: the function may be called with the values that the key gets (contract of `new`).
+        // SAFETY: the function may be called with the values of the key (contract of `new`).
         if unsafe { libc::pthread_key_create(&mut made, Some(self.at_exit)) } != 0 {
             return Err(ThreadValueError);
         }
         match self.key.compare_exchange(0, u64::from(made) + 1, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(made),
             Err(other) => {
-                // SAFETY: nobody else has seen this key.
+                // SAFETY: no other thread has seen this key.
                 unsafe { libc::pthread_key_delete(made) };
                 Ok(other as u32 - 1)
             }
@@ -53,10 +55,10 @@ impl ThreadValue {
         }
     }
 
-    /// Stores the calling thread's word. Where there has been one since the thread began, this needs no memory.
+    /// Stores the calling thread's word. This needs no memory if the thread has stored a word before.
     ///
     /// # Errors
-    /// The process has no key left, or the C library no memory.
+    /// The process has no free key, or the C library no memory.
     #[allow(clippy::not_unsafe_ptr_arg_deref, reason = "the C library keeps the word and does not follow it")]
     pub fn set(&self, value: *mut c_void) -> Result<(), ThreadValueError> {
         let key = self.make_key()?;
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_its_own_and_tells_when_it_ends() {
+    fn each_thread_has_its_own_and_its_destructor_runs() {
         assert!(VALUE.get().is_null());
         let threads: Vec<_> = (1..=4usize)
             .map(|n| {

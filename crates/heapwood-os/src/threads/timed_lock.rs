@@ -1,13 +1,13 @@
-//! A lock that remembers the longest time it was held, and how long in all: what others may have had to wait for, whether or
-//! not anybody did. It is read in ticks of the processor's counter, which cost a few nanoseconds, and told in nanoseconds by a
-//! [`TickClock`]. Invariant: only who holds the lock writes the times.
+//! A lock that records its longest and its total hold time: an upper bound of what other threads waited. Times are
+//! read in ticks of the processor's counter, which costs a few nanoseconds, and converted by a [`TickClock`].
+//! Invariant: only the holder of the lock writes the times.
 
 use crate::threads::lock::{ForkLock, Lock, LockGuard};
 use crate::threads::lock_order::LockRank;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The processor's counter, which runs at one speed and is the same on all of a machine's processors.
+/// The processor's counter, which has a constant rate and is synchronised across processors.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -22,7 +22,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// How long ticks take, measured over all the time since this was made.
+/// The rate of the counter, measured since this clock was started.
 #[derive(Clone, Copy, Debug)]
 pub struct TickClock {
     ticks: u64,
@@ -30,12 +30,12 @@ pub struct TickClock {
 }
 
 impl TickClock {
-    /// Begins to measure.
+    /// Starts the measurement.
     pub fn start() -> Self {
         TickClock { ticks: ticks(), ns: crate::process::clock::monotonic_ns() }
     }
 
-    /// So many ticks in nanoseconds.
+    /// Converts ticks to nanoseconds.
     pub fn ns(&self, count: u64) -> u64 {
         let passed = ticks().wrapping_sub(self.ticks).max(1);
         let ns = crate::process::clock::monotonic_ns() - self.ns;
@@ -85,12 +85,12 @@ impl<T, const RANK: LockRank> TimedLock<T, RANK> {
         self.lock.get_mut()
     }
 
-    /// The longest that it was held, in [`ticks`].
+    /// The longest time that the lock was held, in [`ticks`].
     pub fn longest_hold(&self) -> u64 {
         self.longest.load(Ordering::Relaxed)
     }
 
-    /// All the time that it was held, in [`ticks`].
+    /// The total time that the lock was held, in [`ticks`].
     pub fn total_hold(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
@@ -143,7 +143,7 @@ impl<T, const RANK: LockRank> DerefMut for TimedGuard<'_, T, RANK> {
 impl<T, const RANK: LockRank> Drop for TimedGuard<'_, T, RANK> {
     #[inline]
     fn drop(&mut self) {
-        // The lock is held until the guard goes, after this.
+        // The lock is held until the guard is dropped, after this.
         let held = ticks().wrapping_sub(self.since);
         self.total.store(self.total.load(Ordering::Relaxed).wrapping_add(held), Ordering::Relaxed);
         if held > self.longest.load(Ordering::Relaxed) && held < 1 << 63 {
@@ -171,7 +171,7 @@ mod tests {
         *lock.lock() += 1;
         assert_eq!(lock.longest_hold(), longest, "a shorter hold changes nothing");
         assert!(lock.total_hold() > longest);
-        // The ratio was measured over as long as the hold at least.
+        // The rate was measured over at least the time of the hold.
         assert!(clock.ns(longest) as u128 >= slept.as_nanos() * 9 / 10, "{}", clock.ns(longest));
         assert_eq!(*lock.lock(), 3);
     }

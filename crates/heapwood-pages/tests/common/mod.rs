@@ -1,4 +1,4 @@
-//! The model the allocator is held against: a state per page, searched page by page.
+//! The model of the allocator: a state for each page, searched page by page.
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
@@ -18,8 +18,8 @@ pub(crate) enum State {
 pub(crate) struct Model(pub(crate) Vec<State>);
 
 impl Model {
-    pub(crate) fn new(window: usize) -> Self {
-        Model(vec![State::Absent; window])
+    pub(crate) fn new(reservation: usize) -> Self {
+        Model(vec![State::Absent; reservation])
     }
 
     /// The naive first fit.
@@ -34,7 +34,7 @@ impl Model {
         None
     }
 
-    /// The first pages that begin at a multiple of their number, a power of two and at most a chunk.
+    /// The first free pages that begin at a multiple of their number, a power of two and at most a chunk.
     pub(crate) fn find_aligned(&self, count: usize, log_chunk: u32) -> Option<usize> {
         if !count.is_power_of_two() || count > 1 << log_chunk {
             return None;
@@ -58,7 +58,7 @@ impl Model {
     }
 }
 
-/// Checks bits, counts, hint and every summary; what is seen from outside against the model.
+/// Checks bits, counters, hint and every summary; compares the visible state with the model.
 pub(crate) fn check<G: Geometry>(pages: &PageAllocator<G>, model: &Model) {
     pages.is_valid().unwrap_or_else(|e| panic!("{e}\n{model:?}"));
     for (page, &state) in model.0.iter().enumerate() {
@@ -70,36 +70,36 @@ pub(crate) fn check<G: Geometry>(pages: &PageAllocator<G>, model: &Model) {
     assert_eq!(pages.grown_pages(), PageCount(free + model.count(State::Used)));
 }
 
-/// What can be seen of an allocator, to compare before and after a failure.
+/// The visible state of an allocator, to compare before and after a failure.
 pub(crate) fn seen<G: Geometry>(
     pages: &PageAllocator<G>,
 ) -> (PageCount, PageCount, PageIndex, Vec<(bool, bool)>) {
     let state = |page| (pages.is_grown(PageIndex(page)), pages.is_in_use(PageIndex(page)));
-    let states = (0..pages.window().0.min(1 << 14)).map(state).collect();
+    let states = (0..pages.reservation().0.min(1 << 14)).map(state).collect();
     (pages.grown_pages(), pages.free_pages(), pages.hint(), states)
 }
 
-pub(crate) fn new<G: Geometry>(window: usize) -> PageAllocator<G> {
-    PageAllocator::new(&SYSTEM, PageCount(window)).unwrap()
+pub(crate) fn new<G: Geometry>(reservation: usize) -> PageAllocator<G> {
+    PageAllocator::new(&SYSTEM, PageCount(reservation)).unwrap()
 }
 
-/// With every page of the window free.
-pub(crate) fn fresh<G: Geometry>(window: usize) -> PageAllocator<G> {
-    let mut pages = new(window);
-    pages.grow(PageIndex(0), PageCount(window)).unwrap();
+/// An allocator whose whole reservation is free.
+pub(crate) fn fresh<G: Geometry>(reservation: usize) -> PageAllocator<G> {
+    let mut pages = new(reservation);
+    pages.grow(PageIndex(0), PageCount(reservation)).unwrap();
     pages
 }
 
 /// The pages of the whole 48-bit address space.
 pub(crate) const ALL: usize = 1 << 35;
 
-/// Pages of an entry of each level of `Bits48`, root first.
+/// The pages of an entry of each level of `Bits48`, root first.
 pub(crate) const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
 
-/// A heap in which only the given ranges are free; they may have memory.
-pub(crate) fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
-    let mut pages = fresh::<Bits48>(window);
-    pages.claim(PageIndex(0), PageCount(window)).unwrap();
+/// An allocator in which only the given ranges are free; they may be resident.
+pub(crate) fn only_free(reservation: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
+    let mut pages = fresh::<Bits48>(reservation);
+    pages.claim(PageIndex(0), PageCount(reservation)).unwrap();
     for &(first, count) in ranges {
         pages.free(PageIndex(first), PageCount(count)).unwrap();
     }

@@ -1,29 +1,28 @@
-//! Steps done to an allocator and to its model, by the tests and by the fuzz target `pages`: a page has a state in the
-//! model, and everything is found by looking at pages one by one. Invariant: after each step both are the same, and one
-//! that failed has changed nothing.
+//! Steps on an allocator and its model, for the tests and for the fuzz target `pages`. The model has a state for each
+//! page, and searches page by page. Invariant: after each step both agree, and a failed step has changed nothing.
 
 use super::{Model, State, check, new, seen};
 use heapwood_pages::{
     AllocateError, Bits32, Bits48, ClaimError, FreeError, Geometry, GrowError, PageCount, PageIndex, Tiny,
 };
 
-/// What is done to an allocator.
+/// A step on an allocator.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Grow(usize, usize),
     Allocate(usize),
-    /// Pages that begin at a multiple of their number.
+    /// Allocates pages that begin at a multiple of their number.
     Aligned(usize),
     Free(usize, usize),
     Claim(usize, usize),
-    /// Frees all used pages directly around a page.
+    /// Frees all used pages around a page.
     FreeRun(usize),
 }
 
-/// Does the steps to an allocator and to the model, and compares both after each.
-pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = Step>) {
-    let mut pages = new::<G>(window);
-    let mut model = Model::new(window);
+/// Performs the steps on an allocator and the model, and compares both after each.
+pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Item = Step>) {
+    let mut pages = new::<G>(reservation);
+    let mut model = Model::new(reservation);
     for step in steps {
         let before = seen(&pages);
         let failed = match step {
@@ -34,7 +33,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(AllocateError::Zero) => count == 0,
-                Err(AllocateError::BeyondWindow { .. }) => count > window,
+                Err(AllocateError::BeyondReservation { .. }) => count > reservation,
                 Err(AllocateError::NoRun { .. }) => count > 0 && model.find(count).is_none(),
                 Err(e) => panic!("{step:?}: {e}"),
             },
@@ -56,8 +55,8 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     model.first_not(first, count, State::Absent) == Some(page.0)
                 }
                 Err(GrowError::Zero) => count == 0,
-                Err(GrowError::BeyondWindow { page }) => {
-                    first + count > window && page.0 == first.max(window)
+                Err(GrowError::BeyondReservation { page }) => {
+                    first + count > reservation && page.0 == first.max(reservation)
                 }
                 Err(e) => panic!("{step:?}: {e}"),
             },
@@ -68,7 +67,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(ClaimError::Zero) => count == 0,
-                Err(ClaimError::BeyondWindow { .. }) => first + count > window,
+                Err(ClaimError::BeyondReservation { .. }) => first + count > reservation,
                 Err(ClaimError::NotGrown { page }) => {
                     model.first_not(first, count, State::Free) == Some(page.0)
                         && model.0[page.0] == State::Absent
@@ -86,7 +85,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                     false
                 }
                 Err(FreeError::Zero) => count == 0,
-                Err(FreeError::BeyondWindow { .. }) => first + count > window,
+                Err(FreeError::BeyondReservation { .. }) => first + count > reservation,
                 Err(FreeError::NotGrown { page }) => {
                     model.first_not(first, count, State::Used) == Some(page.0)
                         && model.0[page.0] == State::Absent
@@ -97,9 +96,10 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
                 }
                 Err(e) => panic!("{step:?}: {e}"),
             },
-            Step::FreeRun(page) if page < window && model.0[page] == State::Used => {
+            Step::FreeRun(page) if page < reservation && model.0[page] == State::Used => {
                 let first = (0..=page).rev().take_while(|&p| model.0[p] == State::Used).last().unwrap();
-                let count = (page..window).take_while(|&p| model.0[p] == State::Used).count() + page - first;
+                let count =
+                    (page..reservation).take_while(|&p| model.0[p] == State::Used).count() + page - first;
                 pages.free(PageIndex(first), PageCount(count)).unwrap();
                 model.set(first, count, State::Free);
                 false
@@ -115,15 +115,15 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
     }
 }
 
-/// Does what bytes say: the first chooses the geometry and the window; then each step takes five.
+/// Performs the steps that bytes encode: the first chooses the geometry and the reservation; each step takes five.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]) as usize;
-    let steps = |window: usize| {
-        // Most sizes are small; the top bits of a size make it larger, and one step in a window's reach too large.
-        let count = move |n: usize| if n >> 14 == 3 { n % (window + 2) } else { (n & 63) >> (n >> 14) };
+    let steps = |reservation: usize| {
+        // Most sizes are small; the top bits of a size enlarge it, sometimes beyond the reservation.
+        let count = move |n: usize| if n >> 14 == 3 { n % (reservation + 2) } else { (n & 63) >> (n >> 14) };
         data.chunks_exact(5).map(move |bytes| {
-            let (page, count) = (number(&bytes[1..]) % (window + 2), count(number(&bytes[3..])));
+            let (page, count) = (number(&bytes[1..]) % (reservation + 2), count(number(&bytes[3..])));
             match bytes[0] % 8 {
                 0 | 1 => Step::Grow(page, count),
                 2 | 3 => Step::Allocate(count),

@@ -21,18 +21,18 @@ pub(in crate::collect) struct CollectionTotals {
     since: u64,
     /// What counted as alive before, was handed out since, and is alive now.
     pub(super) old: usize,
-    pub(super) handed_out: usize,
+    pub(super) allocated: usize,
     pub(super) live: usize,
 }
 
 impl CollectionTotals {
     fn freed(&self) -> usize {
-        (self.old + self.handed_out).saturating_sub(self.live)
+        (self.old + self.allocated).saturating_sub(self.live)
     }
 
     /// What it freed for its time.
     fn efficiency(&self) -> Efficiency {
-        Efficiency { allocated: self.handed_out, freed: self.freed(), ns: self.ns, since: self.since }
+        Efficiency { allocated: self.allocated, freed: self.freed(), ns: self.ns, since: self.since }
     }
 }
 
@@ -56,13 +56,13 @@ impl Collector {
         times: &Times,
     ) -> CollectionTotals {
         let old = pause.state().cycles().live();
-        let all = pause.world().handed_out(pause.owners());
+        let all = pause.world().allocated_bytes(pause.owners());
         let left_by_arenas = pause.world().left_by_arenas();
-        let handed_out = all.saturating_sub(left_by_arenas);
+        let allocated = all.saturating_sub(left_by_arenas);
         let live = match kind.collection() {
             Collection::Full => marked.bytes,
             // What was handed out is less what was freed, of which some was old.
-            Collection::Young if pause.space().has_explicit_frees() => old + marked.bytes.min(handed_out),
+            Collection::Young if pause.space().has_explicit_frees() => old + marked.bytes.min(allocated),
             Collection::Young => old + marked.bytes,
         };
         // A young collection frees nothing of what arenas have left.
@@ -72,7 +72,7 @@ impl Collector {
         };
         work.spent += times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
-        CollectionTotals { ns, since, old, handed_out, live }
+        CollectionTotals { ns, since, old, allocated, live }
     }
 
     /// Sets when the next collection is due.
@@ -113,7 +113,7 @@ impl Collector {
         let spent = Spent {
             collecting_ns: work.spent + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all),
-            freed_little: totals.freed() < (totals.old + totals.handed_out) / 4,
+            freed_little: totals.freed() < (totals.old + totals.allocated) / 4,
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
         let open = pause.world().open_spans(pause.owners());

@@ -29,7 +29,7 @@ impl Collector {
             let collected = TracedCollection {
                 number: state.cycles().collections(),
                 kind: kind.collection(),
-                sizes: (totals.old + totals.handed_out, totals.live),
+                sizes: (totals.old + totals.allocated, totals.live),
                 goal: next.goal_before,
                 roots,
                 forced: !cause.is_allocation(),

@@ -19,7 +19,7 @@ impl Collector {
         times: &mut Times,
     ) {
         let (state, space) = (pause.state(), pause.space());
-        state.cycles().count_collection(kind.collection(), totals.handed_out);
+        state.cycles().count_collection(kind.collection(), totals.allocated);
         let no_fork = pause.resume(|members| {
             if self.stops_by_signals() {
                 self.registry().remove_gone(members);

@@ -1,52 +1,52 @@
-//! A way through a nest, from any word on. Invariant: no pointer before the cursor's word is left, and it has no memory but
-//! its own: a place in each of the loops that it is in.
+//! A cursor over the pointers of a nest, from any word on. Invariant: no pointer before the cursor's word is left. Its
+//! only memory is its position in each loop around it.
 
 use super::node::{MAX_DEPTH, Node, low};
 
-/// Pointers that follow each other closely.
+/// Adjacent pointers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// A few words, of which the first is a pointer.
+    /// A few words; the first is a pointer.
     Bits {
         /// The first word.
         word: u64,
-        /// Which are pointers, the first word in the lowest bit.
+        /// Their pointers, the first word in the lowest bit.
         bits: u64,
-        /// How many words, 1 to 64. The cursor is behind them.
+        /// The number of words, 1 to 64. The cursor is after them.
         len: u32,
     },
     /// Words that are all pointers.
     Ones {
-        /// The first.
+        /// The first word.
         word: u64,
-        /// How many.
+        /// The number of words.
         words: u64,
     },
 }
 
-/// A way through the pointers of a type from some word on.
+/// A cursor over the pointers of a type from a word on.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     nodes: &'a [Node],
-    /// The node, the words of it that were passed, and the word of the type that comes next.
+    /// The node, the words of it that were passed, and the next word of the type.
     node: usize,
     passed: u64,
     word: u64,
-    /// The word to end before, and those of the type.
+    /// The end, and the words of the type.
     end: u64,
     words: u64,
-    /// The loops that the node is in, from the outermost.
+    /// The loops around the node, the outermost first.
     loops: [Turn; MAX_DEPTH],
     depth: usize,
 }
 
-/// Where a cursor is in a loop.
+/// A position in a loop.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// The first node of the body, and the one behind the last.
+    /// The first node of the body, and the one after the last.
     first: u32,
     behind: u32,
-    /// The iterations that follow this one.
+    /// The remaining iterations after this one.
     left: u64,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    /// Goes back to the type's first word, and ends behind its last: for an element that follows.
+    /// Returns to the first word of the type, and ends after its last: for the next element.
     pub fn restart(&mut self) {
         (self.node, self.passed, self.word, self.end, self.depth) = (0, 0, 0, self.words, 0);
         if self.end > 0 {
@@ -78,12 +78,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Ends before a word, if the type has it.
+    /// Sets the end to a word, if the type has it.
     pub fn end_before(&mut self, word: u64) {
         self.end = word.min(self.words);
     }
 
-    /// Goes to a word that there is.
+    /// Moves to a word of the type.
     fn seek(&mut self, word: u64) {
         let mut left = word;
         loop {
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the first node of the loop that the cursor is at.
+    /// Enters the loop at the cursor.
     #[inline]
     fn enter(&mut self, left: u64) {
         let behind = self.node + self.nodes[self.node].span();
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         self.depth += 1;
     }
 
-    /// Goes to the next node that is no loop. There is one, since the type has not ended.
+    /// Moves to the next node that is no loop. There is one, since the type has not ended.
     #[inline]
     fn advance(&mut self) {
         self.passed = 0;
@@ -136,8 +136,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next pointers; `None` if there are no more. Costs as many steps as loops are in each other, however many words
-    /// without pointers lie before.
+    /// The next pointers; `None` if there are none. Costs one step for each nested loop, however many words without
+    /// pointers precede them.
     #[inline]
     pub fn next_run(&mut self) -> Option<Piece> {
         while self.word < self.end {
@@ -176,7 +176,7 @@ impl<'a> Cursor<'a> {
         self.word += words;
     }
 
-    /// The word that the cursor is at: no pointer before it is left.
+    /// The cursor's word: no pointer before it is left.
     pub fn word(&self) -> u64 {
         self.word
     }

@@ -1,5 +1,5 @@
-//! How a program becomes a nest. Invariant: whatever the items are, their words are those of the instructions so far; a
-//! repeat that begins inside an item takes that apart.
+//! Compiling a program into a nest. Invariant: the items have the words of the instructions so far; a repeat that
+//! begins inside an item splits it.
 
 use super::super::check::Program;
 use super::super::ops::{Op, Ops};
@@ -13,7 +13,7 @@ fn block(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(block)
 }
 
-/// The lowest `period` bits as many times as fit 64 bits.
+/// The lowest `period` bits, repeated as often as whole periods fit in 64 bits.
 fn widened(bits: u64, period: u32) -> u64 {
     let (mut wide, mut len) = (bits & low(period as u64), period);
     while len + period <= 64 {
@@ -24,7 +24,7 @@ fn widened(bits: u64, period: u32) -> u64 {
 }
 
 impl Node {
-    /// All bits of at most 64 words that are no loop.
+    /// All bits of a node of at most 64 words that is no loop.
     fn all_bits(&self) -> u64 {
         let (mut all, mut at) = (0, 0);
         while at < self.words() {
@@ -35,7 +35,7 @@ impl Node {
         all
     }
 
-    /// What lies before word `at` of words that are no loop, and what lies behind: neither is nothing.
+    /// Splits words that are no loop at word `at`; neither part is empty.
     fn split(&self, at: u64) -> (Node, Node) {
         match *self {
             Node::Skip { words } => (Node::Skip { words: at }, Node::Skip { words: words - at }),
@@ -45,7 +45,7 @@ impl Node {
             }
             Node::Pattern { bits, period, words } => {
                 let (phase, one) = ((at % period as u64) as u32, bits & low(period as u64));
-                // Turned so that it begins with what comes at that word.
+                // Rotated so that it begins with the bit of that word.
                 let turned = if phase == 0 { one } else { one >> phase | one << (period - phase) };
                 let part = |bits, words: u64| {
                     if words <= period as u64 {
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// One node for two that follow each other and are no loops, if there is one.
+    /// One node for two adjacent ones that are no loops, if there is one.
     fn joined(&self, next: &Node) -> Option<Node> {
         match (*self, *next) {
             (Node::Skip { words: a }, Node::Skip { words: b }) => Some(Node::Skip { words: a + b }),
@@ -75,15 +75,15 @@ impl Node {
     }
 }
 
-/// A nest in the making. Here a loop comes *behind* its body: the last node is the last item, whatever it is, so that the
-/// items which are the last `n` bits are found from the end.
+/// A nest under construction. Here a loop comes *after* its body, so the last node is always the last item, and the
+/// items of the last `n` bits are found from the end.
 pub(super) struct Maker<'b> {
     nodes: &'b mut [Node],
     len: usize,
 }
 
 impl<'b> Maker<'b> {
-    /// A nest without items, to be made where the nodes are; of no more than a loop can count.
+    /// An empty nest in this buffer, with at most as many nodes as a loop can count.
     pub(super) fn new(nodes: &'b mut [Node]) -> Self {
         let room = nodes.len().min(u32::MAX as usize);
         Maker { nodes: &mut nodes[..room], len: 0 }
@@ -96,14 +96,14 @@ impl<'b> Maker<'b> {
         Ok(())
     }
 
-    /// Adds words that are no loop, to the last node if they fit there.
+    /// Adds words that are no loop, to the last node if they fit.
     fn add(&mut self, node: Node) -> Result<(), NestErrorKind> {
         if let Some(last) = self.len.checked_sub(1).map(|last| &mut self.nodes[last]) {
             if let Some(joined) = last.joined(&node) {
                 *last = joined;
                 return Ok(());
             }
-            // Fills a node that has room with the first of many bits.
+            // Fills a partly used node with the first of many bits.
             if let (Node::Bits { bits, len: have @ ..64 }, Node::Bits { bits: more, len }) = (*last, node) {
                 let part = 64 - have;
                 *last = Node::Bits { bits: bits | more << have, len: 64 };
@@ -113,7 +113,7 @@ impl<'b> Maker<'b> {
         self.push(node)
     }
 
-    /// Adds N words, 64 of them a block.
+    /// Adds words in blocks of 64.
     pub(super) fn literal(
         &mut self,
         words: u64,
@@ -137,8 +137,8 @@ impl<'b> Maker<'b> {
         Ok(())
     }
 
-    /// The first node of the items that are exactly the last `n` bits, and the loops in each other among them. Takes apart
-    /// what the first bit lies in.
+    /// The first node of the items that are exactly the last `n` bits, and the depth of the loops among them. Splits
+    /// the item of the first bit.
     fn items(&mut self, n: u64) -> Result<(usize, usize), NestErrorKind> {
         let (mut at, mut left, mut depth) = (self.len, n, 0);
         while left > 0 {
@@ -157,9 +157,9 @@ impl<'b> Maker<'b> {
         Ok((at, depth))
     }
 
-    /// How deep the loops of an item in `begin..end` are.
+    /// The depth of the loops of an item in `begin..end`.
     fn depth(&self, begin: usize, end: usize) -> usize {
-        // From the end, a loop is met before its body; those that a node is in are those whose bodies begin before it.
+        // From the end, a loop comes before its body. The loops around a node are those whose bodies begin before it.
         let (mut begins, mut open, mut deepest) = ([0; MAX_DEPTH], 0, 0);
         for at in (begin..end).rev() {
             while open > 0 && begins[open - 1] > at {
@@ -174,8 +174,8 @@ impl<'b> Maker<'b> {
         deepest
     }
 
-    /// Takes the item whose nodes are `begin..=last` apart, so that word `split` of it, not the first, is not inside
-    /// it any more, or less deep. Returns the end of what was made of it.
+    /// Splits the item with the nodes `begin..=last`, so that its word `split`, which is not the first, is no longer
+    /// inside it, or less deep. Returns the end of the result.
     fn take_apart(&mut self, begin: usize, last: usize, split: u64) -> Result<usize, NestErrorKind> {
         let Node::Loop { nodes, words, times } = self.nodes[last] else {
             let (before, behind) = self.nodes[last].split(split);
@@ -183,7 +183,7 @@ impl<'b> Maker<'b> {
             (self.nodes[last], self.nodes[last + 1]) = (before, behind);
             return Ok(last + 2);
         };
-        // The iterations before the one that has the word, that one if the word is inside it, and those behind.
+        // The iterations before the word's, that one if the word is inside it, and those after it.
         let (before, inside) = (split / words, !split.is_multiple_of(words));
         let behind = times - before - inside as u64;
         let body = nodes as usize;
@@ -191,7 +191,7 @@ impl<'b> Maker<'b> {
         let span = |times: u64| if times == 0 { 0 } else { body + (times > 1) as usize };
         let needed = parts.iter().map(|times| span(*times)).sum::<usize>();
         self.open(last + 1, needed - (body + 1))?;
-        // The body is at `begin` and stays there, as that of the first part or, with no such part, of the next.
+        // The body is at `begin` and stays there as that of the first part, or of the next if there is no first part.
         let mut at = begin;
         for times in parts.into_iter().filter(|times| *times > 0) {
             if at != begin {
@@ -219,7 +219,7 @@ impl<'b> Maker<'b> {
             self.len = begin;
             return self.add(Node::Ones { words: n * times });
         }
-        // No loop is so short: this would have been a pattern.
+        // No loop is so short; it would have been a pattern.
         if n <= 64 {
             let (mut bits, mut at) = (0, 0);
             for node in items {
@@ -252,7 +252,7 @@ impl<'b> Maker<'b> {
         self.push(Node::Loop { nodes, words: n, times })
     }
 
-    /// Does what a program says.
+    /// Compiles the instructions of a program.
     pub(super) fn follow(&mut self, program: Program<'_>) -> Result<(), NestError> {
         let mut ops = Ops::new(program.bytes());
         while let Ok(Some((at, op))) = ops.read() {
@@ -265,14 +265,14 @@ impl<'b> Maker<'b> {
         Ok(())
     }
 
-    /// Puts every loop before its body.
+    /// Moves every loop before its body.
     pub(super) fn into_prefix(self) -> usize {
-        // From the end: a loop is met before what is in it, put where its body begins, and passed by there.
+        // From the end, a loop is met before its body, moved to where its body begins, and skipped there.
         let (mut moved, mut open, mut at) = ([usize::MAX; MAX_DEPTH], 0, self.len);
         while at > 0 {
             at -= 1;
             while open > 0 && moved[open - 1] == at {
-                // One loop's place may be that of the loop around it plus one.
+                // Loops may begin at the same node.
                 open -= 1;
                 if at == 0 {
                     return self.len;

@@ -1,6 +1,6 @@
-//! The items of a nest. Invariant: an item has at least one word, and a loop at least one node behind it.
+//! The items of a nest. Invariant: an item has at least one word, and a loop is followed by at least one node.
 
-/// How many loops may lie in each other.
+/// The deepest nesting of loops.
 pub const MAX_DEPTH: usize = 8;
 
 /// One item of a nest.
@@ -8,51 +8,51 @@ pub const MAX_DEPTH: usize = 8;
 pub enum Node {
     /// Words without a pointer.
     Skip {
-        /// How many.
+        /// The number of words.
         words: u64,
     },
     /// Words that are all pointers.
     Ones {
-        /// How many.
+        /// The number of words.
         words: u64,
     },
-    /// A few words, pointers and others.
+    /// A few words with and without pointers.
     Bits {
-        /// Which are pointers, the first word in the lowest bit.
+        /// Their pointers, the first word in the lowest bit.
         bits: u64,
-        /// How many words, 2 to 64.
+        /// The number of words, 2 to 64.
         len: u32,
     },
-    /// Words that are a few repeated: a loop of one item.
+    /// A few repeated words: a loop of one item.
     Pattern {
-        /// As many whole periods as fit 64 bits, the first word in the lowest bit.
+        /// As many whole periods as fit in 64 bits, the first word in the lowest bit.
         bits: u64,
         /// The words of a period, 2 to 64.
         period: u32,
-        /// How many words; the last period may end early.
+        /// The number of words; the last period may be incomplete.
         words: u64,
     },
-    /// The nodes behind this one, repeated.
+    /// The following nodes, repeated.
     Loop {
-        /// How many nodes, those of loops in this one counted.
+        /// The number of nodes, with those of inner loops.
         nodes: u32,
         /// The words of one iteration.
         words: u64,
-        /// How many iterations.
+        /// The number of iterations.
         times: u64,
     },
 }
 
-/// The lowest `n` bits, `n` at most 64.
+/// A mask of the lowest `n` bits, at most 64.
 pub(super) const fn low(n: u64) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
 impl Node {
-    /// Fills a buffer before a nest is written there.
+    /// Fills a buffer before a nest is written to it.
     pub const EMPTY: Node = Node::Skip { words: 0 };
 
-    /// The words, those of all iterations of a loop.
+    /// The words, over all iterations of a loop.
     pub const fn words(&self) -> u64 {
         match *self {
             Node::Skip { words } | Node::Ones { words } | Node::Pattern { words, .. } => words,
@@ -61,7 +61,7 @@ impl Node {
         }
     }
 
-    /// How many nodes this and what is in it are.
+    /// The number of nodes of this item.
     pub(super) const fn span(&self) -> usize {
         match self {
             Node::Loop { nodes, .. } => *nodes as usize + 1,
@@ -80,7 +80,7 @@ impl Node {
         }
     }
 
-    /// The bits of up to 64 words that are no loop, from word `from` on; how many there are, at least 1.
+    /// The bits of up to 64 words of an item that is no loop, from word `from` on, and their number, at least 1.
     pub(super) fn bits_from(&self, from: u64) -> (u64, u64) {
         match *self {
             Node::Skip { words } => (0, (words - from).min(64)),
@@ -112,7 +112,7 @@ pub(super) fn pointers(mut nodes: &[Node]) -> u64 {
             Node::Loop { nodes, times, .. } => {
                 let (body, behind) = rest.split_at(nodes as usize);
                 rest = behind;
-                // As deep as loops may lie in each other.
+                // The recursion is as deep as the nesting of loops.
                 times * pointers(body)
             }
         };
