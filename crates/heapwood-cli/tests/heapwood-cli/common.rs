@@ -1,0 +1,28 @@
+//! Running the command and looking at what it says.
+pub(crate) use heapwood_report::testing::{File, Program, Ran, squeezed};
+use serde_json::Value;
+use std::process::Command;
+
+pub(crate) const HEAPWOOD: Program = Program(env!("CARGO_BIN_EXE_heapwood"));
+
+pub(crate) fn command(args: &str) -> Command {
+    HEAPWOOD.command(args)
+}
+
+pub(crate) fn heapwood(args: &str) -> Ran {
+    HEAPWOOD.run(args)
+}
+
+/// What a run that must succeed prints.
+pub(crate) fn output(args: &str) -> String {
+    HEAPWOOD.output(args)
+}
+
+pub(crate) fn json(args: &str) -> Value {
+    HEAPWOOD.json(args)
+}
+
+pub(crate) fn expected(file: &str) -> String {
+    let path = format!("{}/../../peers/expected/{file}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
