@@ -1,4 +1,4 @@
-//! Stores of pointers, for what the header's inline check does not settle. The collector's barrier does the work.
+//! Stores of pointers that the header's inline check does not complete. The collector's barrier does the work.
 
 use heapwood_gc::Mutator;
 use heapwood_heap::{Address, ObjectRef};

@@ -1,6 +1,6 @@
-//! Texts that are made of the lists of options and statistics: two structs of the header, and the tables of docs/guide. They
-//! are kept in the repository, for readers, and tested here; with HEAPWOOD_REGENERATE=1 in the environment the tests write
-//! them anew. Invariant: what stands between the two marks of a text is what the list says, and nothing else is written.
+//! Texts generated from the lists of options and statistics: two structs of the header, and the tables of docs/guide.
+//! They are part of the repository, for readers. The tests compare them with the lists; with HEAPWOOD_REGENERATE=1 in
+//! the environment the tests write them again. Invariant: only the text between the two marks is generated.
 
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
@@ -17,7 +17,7 @@ const STATISTICS_GUIDE: &str = "../../docs/guide/statistics.md";
 /// The longest line of the header.
 const WIDTH: usize = 118;
 
-/// `text` with what stands between the lines that hold `generated: NAME` and `end: NAME` replaced by `block`.
+/// `text` with the lines between `generated: NAME` and `end: NAME` replaced by `block`.
 fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
     let begin = text.find(&format!("generated: {name}"))?;
     let begin = begin + text[begin..].find('\n')? + 1;
@@ -26,7 +26,7 @@ fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
     Some([&text[..begin], block, &text[end..]].concat())
 }
 
-/// Tests that the file, named from this crate's folder, says of the list what `block` does.
+/// Tests that the file (relative to this crate's folder) has `block` between its marks.
 fn says(file: &str, name: &str, block: &str) {
     // Two of these tests write to one file.
     static WRITES: Mutex<()> = Mutex::new(());
@@ -61,7 +61,7 @@ fn comment(text: &str) -> String {
     lines.join("\n") + " */\n"
 }
 
-/// What an option does, its range and its default.
+/// An option's effect, range and default.
 fn in_c(option: &OptionInfo) -> String {
     let mut text = option.help.to_string();
     if option.unit == OptionUnit::Trace {

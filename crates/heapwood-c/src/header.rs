@@ -1,4 +1,5 @@
-//! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
+//! Tests that the header and this library agree: the C compiler checks assertions that are generated from the Rust
+//! types.
 
 use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};

@@ -14,7 +14,7 @@ use heapwood_layout::WORD;
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
 const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Frame>() == 24);
 
-/// Tells C of a root: its number, or 0 and why not.
+/// Reports a root to C: its number, or 0 and the reason.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -29,7 +29,7 @@ unsafe fn root_or_zero(
     root
 }
 
-/// Registers `n` slots; 0 if refused.
+/// Registers `n` slots. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn hw_root_slots(
     unsafe { root_or_zero(heap, register(), why) }
 }
 
-/// Registers the aligned words of `lo..hi`; 0 if refused.
+/// Registers the aligned words of `lo..hi`. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn hw_root_range(
     unsafe { root_or_zero(heap, register(), why) }
 }
 
-/// Registers the data of the library that holds an address; 0 if refused.
+/// Registers the data of the library that contains an address. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -168,12 +168,12 @@ pub unsafe extern "C" fn hw_handle_set(
     if !may_be_held(m, object) {
         return refuse(m, Error::NoObject(object));
     }
-    // SAFETY: it is held, and contract 2.
+    // SAFETY: the handle is live, and contract 2.
     unsafe { m.heap().set_handle(handle, Address::new(object)) };
     Status::OK
 }
 
-/// Whether a handle may hold this: null, or where an object may begin.
+/// Whether a handle may hold this: null, or an address where an object may begin.
 fn may_be_held(m: &Mutator, object: usize) -> bool {
     object == 0 || object.is_multiple_of(WORD) && m.heap().may_begin_object(object)
 }
@@ -187,7 +187,7 @@ fn may_be_held(m: &Mutator, object: usize) -> bool {
 pub unsafe extern "C" fn hw_handle_free(m: Option<&Mutator>, handle: *mut AtomicUsize) -> Status {
     let Some(m) = m else { return Status::EINVAL };
     let Some(slot) = NonNull::new(handle) else { return Status::OK };
-    // SAFETY: free_handle checks the handle before anything is done with it.
+    // SAFETY: free_handle checks the handle before it uses it.
     if m.heap().free_handle(unsafe { Handle::from_slot(slot) }) {
         return Status::OK;
     }
