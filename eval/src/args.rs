@@ -1,4 +1,4 @@
-//! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
+//! The command line. Every error in it is reported here, before anything runs.
 
 use clap::{Parser, Subcommand};
 use heapwood_report::CommandError;
@@ -11,8 +11,8 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The experiments of the documents behind Heapwood's design: benchmarks of its parts alone, and samples of real heaps.
-/// Nobody who uses the library or the command needs it.
+/// The experiments of the documents behind Heapwood's design: benchmarks of single parts, and simulations on samples of
+/// real heaps. Users of the library or the command do not need it.
 #[derive(Parser)]
 #[command(name = "heapwood-eval", version, arg_required_else_help = true, after_help = HELP)]
 pub(crate) struct Args {
@@ -28,30 +28,30 @@ Exit codes: 0 done, 1 something could not be measured, read or written, 2 the co
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// The page allocator alone, on heaps of which there are only the tables
+    /// Measure the page allocator alone, on heaps that are only tables
     #[command(after_help = PAGES_HELP)]
     Pages(Pages),
-    /// Allocate out of page samples until nothing is left, with the page cache and without it
+    /// Allocate from page samples until no page is left, with the page cache and without it
     #[command(after_help = REPLAY_HELP)]
     Replay(Replay),
-    /// Simulate in which order free pages go back to the kernel, and what page caches add to a heap
+    /// Simulate orders of returning free pages to the kernel, and the pages that page caches add to a heap
     #[command(after_help = SIMULATE_HELP)]
     Simulate(Simulate),
-    /// Layouts alone: what it costs to say where the pointers of an object are
+    /// Measure layouts alone: the cost of describing an object's pointers
     #[command(after_help = LAYOUTS_HELP)]
     Layouts(Layouts),
     /// How fast programs are decoded into bits, beside an older recursive form
     Decode(Decode),
-    /// What a lock around every allocation costs, beside runs of cells that belong to the thread
+    /// Measure a lock around every allocation, compared with runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
     Allocation(Allocation),
-    /// Play programs through the policies of the collector: how often they are collected, and what that takes
+    /// Simulate programs under the policies of the collector: the number of their collections, and the cost
     #[command(after_help = POLICY_HELP)]
     Policy(Policy),
 }
 
 impl Command {
-    /// The name of the subcommand, and where its report goes.
+    /// The name of the subcommand, and the output of its report.
     pub(crate) fn output(&self) -> (&'static str, &Output) {
         match self {
             Command::Pages(args) => ("pages", &args.output),
@@ -124,16 +124,16 @@ program.
 
 Exit codes: 0 done, 1 threads found different things or could not be had, 2 the command line is wrong.";
 
-/// How often everything is measured, after the warm-up.
+/// The number of measured rounds, after the warm-up.
 #[derive(clap::Args)]
 pub(crate) struct Runs<const USUAL: u32> {
-    /// How many rounds are measured, after one that warms up
+    /// Number of measured rounds, after one that warms up
     #[arg(id = "runs", long = "runs", value_name = "K", default_value_t = USUAL, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) k: u32,
 }
 
-/// Where what was measured goes.
+/// The output of a report.
 #[derive(clap::Args)]
 pub(crate) struct Output {
     /// Print one JSON object instead of tables
@@ -146,7 +146,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether what the subcommand of that name measures can be kept: nothing of that name may be there yet.
+    /// Checks that the report of a subcommand can be saved: no file of that name may exist.
     pub(crate) fn check(&self, command: &str) -> Result<(), CommandError> {
         for file in self.files(command).iter().flatten() {
             if file.exists() {
@@ -160,7 +160,7 @@ impl Output {
         Ok(())
     }
 
-    /// Shows a report, and keeps it if that is wanted.
+    /// Prints a report, and saves it if asked to.
     pub(crate) fn show(
         &self,
         command: &str,
@@ -198,7 +198,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// The sizes of the heaps, each once.
+    /// The sizes of the heaps, without repetitions.
     pub(crate) fn heaps(&self) -> Vec<usize> {
         let mut heaps = Vec::new();
         for &bytes in &self.heap {
@@ -216,7 +216,7 @@ pub(crate) struct Replay {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// How many pages to allocate at once, separated by commas: numbers, or mix
+    /// Pages to allocate at once, separated by commas: numbers, or mix
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
           default_value = "1,2,4,8,15,16,32,64,mix", value_parser = parse_request)]
     pub(crate) pages: Vec<Request>,
@@ -232,29 +232,29 @@ pub(crate) struct Simulate {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Which moment of each sample
+    /// The moment of each sample
     #[arg(long, value_name = "NAME", default_value = "collected")]
     pub(crate) moment: String,
 
-    /// How many mutators share a heap, separated by commas
+    /// Numbers of mutators that share a heap, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
           default_value = "1,2,4,8,16,32,64,128,256", value_parser = parse_mutators)]
     pub(crate) mutators: Vec<usize>,
 
-    /// How many runs the busy program frees and allocates in a millisecond of CPU spent releasing
+    /// Runs that the busy program frees and allocates in a millisecond of CPU spent releasing
     #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps_per_ms: u32,
 
-    /// What a release costs, whatever its size, in nanoseconds [default: measured]
+    /// The fixed cost of a release, in nanoseconds [default: measured]
     #[arg(long, value_name = "NS", requires = "cost_page_ns", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) cost_base_ns: Option<f64>,
 
-    /// What each page of a release costs, in nanoseconds [default: measured]
+    /// The cost of each page of a release, in nanoseconds [default: measured]
     #[arg(long, value_name = "NS", requires = "cost_base_ns", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) cost_page_ns: Option<f64>,
 
-    /// Draw a picture, too
+    /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
@@ -282,7 +282,7 @@ pub(crate) struct Decode {
 
 #[derive(Parser)]
 pub(crate) struct Allocation {
-    /// How often rand-large and rand-small overwrite their tables, separated by commas
+    /// The number of times that rand-large and rand-small overwrite their tables, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1000",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) iterations: Vec<u64>,
@@ -292,7 +292,7 @@ pub(crate) struct Allocation {
           value_parser = clap::value_parser!(u32).range(6..=24))]
     pub(crate) depth: Vec<u32>,
 
-    /// On how many threads, separated by commas
+    /// Numbers of threads, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1,2,4",
           value_parser = parse_threads)]
     pub(crate) threads: Vec<usize>,
@@ -316,7 +316,7 @@ pub(crate) struct Policy {
 }
 
 impl Allocation {
-    /// The command that would measure this again.
+    /// The command for the same measurement.
     pub(crate) fn command(&self) -> String {
         let list = |numbers: &[String]| numbers.join(",");
         let [iterations, depth, threads] = [
@@ -334,11 +334,11 @@ impl Allocation {
     }
 }
 
-/// How many pages a replay allocates at once.
+/// The pages that a replay allocates at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Pages(usize),
-    /// Drawn, small ones more often.
+    /// Random, mostly small.
     Mix,
 }
 
@@ -351,14 +351,14 @@ impl fmt::Display for Request {
     }
 }
 
-/// As many pages as 48 bits of addresses have.
+/// The pages of a 48-bit address space.
 const MOST_PAGES: usize = 1 << 35;
 const MOST_MUTATORS: usize = 4096;
 const MOST_THREADS: usize = 256;
 
 /// A chunk of pages.
 const LEAST_HEAP: usize = 4 << 20;
-/// More than that no heap can have.
+/// The maximum of any heap.
 const MOST_HEAP: usize = heapwood_heap::MAX_WINDOW;
 
 fn parse_heap(text: &str) -> Result<usize, String> {

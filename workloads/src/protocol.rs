@@ -1,6 +1,6 @@
-//! What a workload prints for `heapwood bench`, and what is understood of it; programs for other memory managers print the
-//! same. Lines `figure NAME VALUE` are what it measured itself; all others are check values, which are the same in every
-//! program that did the same work.
+//! The output of a workload for `heapwood bench`, and its parser. Programs for other memory managers print the same.
+//! Lines `figure NAME VALUE` are measurements of the program itself. All other lines are check values, which are equal
+//! in all programs that did the same work.
 
 use crate::workload::Line;
 use std::fmt;
@@ -11,7 +11,7 @@ pub fn print(line: &Line) -> String {
     line.check.clone() + &figures.collect::<String>()
 }
 
-/// What one run printed.
+/// The output of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// The check values, in order.
@@ -21,10 +21,10 @@ pub struct Said {
 }
 
 impl Said {
-    /// What was printed.
+    /// Parses an output.
     ///
     /// # Errors
-    /// There is no check value, or a figure is none.
+    /// There is no check value, or a figure is not a number.
     pub fn parse(stdout: &str) -> Result<Said, String> {
         let mut said = Said { checks: Vec::new(), figures: Vec::new() };
         for line in stdout.lines() {
@@ -33,7 +33,8 @@ impl Said {
                 Some(rest) => {
                     let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
                     let value = value.parse::<f64>().ok().filter(|v| v.is_finite());
-                    let value = value.ok_or_else(|| format!("it printed a figure that is none: {line:?}"))?;
+                    let value = value
+                        .ok_or_else(|| format!("it printed a figure without a finite number: {line:?}"))?;
                     said.figures.push((name.to_string(), value));
                 }
             }
@@ -44,7 +45,7 @@ impl Said {
         }
     }
 
-    /// The first line that is not the same as in what another run said, which `whose` names.
+    /// The first line that differs from another run's, which `whose` names.
     pub fn differs_from<'a>(&'a self, other: &'a Said, whose: &'a str) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
@@ -54,13 +55,13 @@ impl Said {
     }
 }
 
-/// A check value that two runs do not have alike.
+/// A check value that differs between two runs.
 #[derive(Debug, PartialEq)]
 pub struct Difference<'a> {
     line: usize,
     here: Option<&'a str>,
     there: Option<&'a str>,
-    /// The run that has the other.
+    /// The other run.
     whose: &'a str,
 }
 

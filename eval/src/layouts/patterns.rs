@@ -1,6 +1,6 @@
-//! Patterns of pointers, each as a program and in the older recursive form, and how fast both become bits, from the first
-//! bit of a word on; beside what others measured with Go's programs of the same patterns, which is quoted and not made
-//! here. Invariant: both forms of a pattern have the same bits, which is looked at when it is made.
+//! Patterns of pointers, each as a program and in the older recursive form, and the speed of expanding both into bits,
+//! from the first bit of a word on. Quoted figures are published measurements of Go's programs for the same patterns.
+//! Invariant: both forms of a pattern have the same bits, which is checked when it is made.
 
 use crate::layouts::forms::unroll;
 use crate::layouts::recursive::Old;
@@ -9,7 +9,7 @@ use heapwood_layout::program::{BuildError, Builder, Program};
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// Room for a program; a literal of 120,000 bits has 15,000 bytes.
+/// Room for a program: a literal of 120,000 bits has 15,000 bytes.
 const ROOM: usize = 16 << 10;
 
 pub(crate) struct Pattern {
@@ -17,7 +17,7 @@ pub(crate) struct Pattern {
     pub(crate) words: u64,
     /// The program.
     pub(crate) bytes: Vec<u8>,
-    /// Go's best, in bits a nanosecond, if it is known.
+    /// Go's best pass, in bits a nanosecond, if published.
     pub(crate) go: Option<f64>,
     old: Old,
     out: Vec<u64>,
@@ -25,7 +25,7 @@ pub(crate) struct Pattern {
     pub(crate) older: Series,
 }
 
-/// Both forms on their way.
+/// Both forms while they are built.
 struct Both {
     program: Builder<ROOM>,
     old: Vec<Old>,
@@ -54,7 +54,7 @@ pub(crate) fn all() -> Result<Vec<Pattern>, CommandError> {
     cases.into_iter().map(|(name, go, built)| Pattern::new(name, go, built)).collect()
 }
 
-/// Bits that repeat only after many.
+/// Bits with a long period.
 fn mixed(n: usize) -> impl Iterator<Item = bool> {
     (0..n).map(|i| i * i % 11 % 3 == 1)
 }

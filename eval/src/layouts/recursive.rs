@@ -1,19 +1,19 @@
-//! The older recursive form of programs, which the document of programs improves on (Go up to 1.4): its interpreter runs through the
-//! body of an array once an element, bit by bit. It shares nothing with the decoder, which is compared with it.
+//! The older recursive form of programs (Go up to 1.4), which the document improves on. Its interpreter runs through
+//! the body of an array once for each element, bit by bit. It shares no code with the decoder that it is compared with.
 
-/// A type described the older way.
+/// A type in the older form.
 #[derive(Clone, Debug)]
 pub(crate) enum Old {
     /// These bits.
     Bits(Vec<bool>),
-    /// An element, and how often it comes.
+    /// An element, and its number of repetitions.
     Array(Box<Old>, u64),
-    /// One after the other.
+    /// A sequence.
     Seq(Vec<Old>),
 }
 
 impl Old {
-    /// Writes the bits from `bit` of `out` on, one by one, and returns the bit after the last.
+    /// Writes the bits at `bit` of `out`, one by one. Returns the bit after the last.
     ///
     /// # Panics
     /// If they do not fit.

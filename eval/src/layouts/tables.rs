@@ -1,5 +1,4 @@
-//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, and under each what
-//! its columns are.
+//! The tables for people, which are valid Markdown, each with an explanation of its columns.
 
 use super::report::Report;
 use heapwood_report::Spread;

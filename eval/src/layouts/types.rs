@@ -1,14 +1,13 @@
-//! The types of Go's SetType benchmarks, and what others measured with them elsewhere: numbers that are quoted and not
-//! made here.
+//! The types of Go's SetType benchmarks, and published measurements of them.
 
 use super::recursive::Old;
 use heapwood_layout::program::{BuildError, Builder, ProgramBuf};
 use serde::Serialize;
 
-/// Room for the programs, which have a dozen bytes.
+/// Room for the programs, which have about 12 bytes.
 pub(super) const ROOM: usize = 64;
 
-/// A type: so many elements of some words, pointers and words.
+/// A type: a number of elements of pointers and words.
 pub(super) struct Type {
     pub(super) name: &'static str,
     before: u64,
@@ -18,7 +17,7 @@ pub(super) struct Type {
     pub(super) quoted: Quoted,
 }
 
-/// What others measured elsewhere, in nanoseconds an object.
+/// Published measurements, in nanoseconds an object.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Quoted {
     /// Go before the commit: a mask unrolled once and copied.

@@ -1,5 +1,5 @@
-//! Streams of frees out of a heap of which every page is in use. Invariant: after a pass whatever it freed is in use
-//! again, and a new cycle has begun, so that the first free of a chunk makes its note for the scavenger in every pass.
+//! Streams of frees from a heap with every page in use. Invariant: after a pass all pages are in use again, and a new
+//! cycle has begun, so that in every pass the first free of a chunk writes the scavenger's index.
 
 use super::fresh::MOST;
 use super::record::{How, PASS, Record, State, Stream, What};
@@ -10,13 +10,13 @@ use heapwood_os::LEAST_KERNEL_PAGE;
 use heapwood_pages::{PageCount, PageIndex};
 use heapwood_report::CommandError;
 
-/// How many runs are freed in one visit.
+/// The runs freed under one acquisition of the lock.
 pub(super) const BATCH: usize = 64;
 
-/// The pages of the chunks that have their notes for the scavenger in one page of memory.
+/// The pages of the chunks whose entries of the scavenger's index lie in one page of memory.
 const INDEX_PAGES: usize = LEAST_KERNEL_PAGE / size_of::<u32>() * CHUNK;
 
-/// What is freed, in which order.
+/// The pages to free, in order.
 pub(super) struct Orders {
     ascending: Vec<Pages>,
     random: Vec<Pages>,
@@ -37,7 +37,7 @@ impl Orders {
     }
 }
 
-/// So many different pages from all over the heap: one of each stretch of it, in random order.
+/// Distinct pages from all parts of the heap: one of each part, in random order.
 fn all_over(size: PageCount, count: usize) -> Vec<usize> {
     let mut draw = Draw::new();
     let begin = |k: usize| (k as u128 * size.0 as u128 / count as u128) as usize;
@@ -57,7 +57,7 @@ pub(super) fn round<A: Allocator>(
     clock: &Clock,
     record: &mut Record,
 ) -> Result<(), CommandError> {
-    // Before anything is timed, the kernel puts memory behind all of the scavenger's index.
+    // Before anything is timed, all of the scavenger's index is made resident.
     let mut pages = (0..full_size).step_by(INDEX_PAGES);
     pages.try_for_each(|page| full.give(PageIndex(page), ONE)).map_err(CommandError::run)?;
     while full.take(ONE).is_ok() {}

@@ -1,6 +1,6 @@
 //! Streams and pairs on a heap with holes, with the lock and through a page cache. Making such a heap takes long, so it
-//! is made once, and after each pass the runs that the pass took are freed. Invariant: before every pass the heap has
-//! the same holes; which runs a stream takes is found out once, by trying it.
+//! is made once, and the runs of each pass are freed after it. Invariant: before every pass the heap has the same
+//! holes. The runs of a stream are determined once, by a trial.
 
 use super::fresh::{MOST, runs};
 use super::record::{How, PASS, Record, State, Stream, What};
@@ -17,7 +17,7 @@ const PAIRS: usize = 1 << 14;
 pub(super) struct Holes {
     state: State,
     heap: Shared,
-    /// What each stream takes.
+    /// The runs of each stream.
     taken: Vec<(Stream, Vec<Pages>)>,
 }
 
@@ -26,7 +26,7 @@ impl Holes {
         Holes { state, heap, taken: Vec::new() }
     }
 
-    /// Allocates in a stream, until the pass is long enough or no run is left.
+    /// Allocates until the pass is long enough or no run is left.
     pub(super) fn allocate(
         &mut self,
         pages: usize,
@@ -70,7 +70,7 @@ impl Holes {
         Ok(taken)
     }
 
-    /// Allocates where there is room, and frees the same run.
+    /// Allocates a run, and frees it.
     pub(super) fn pair(
         &mut self,
         pages: usize,

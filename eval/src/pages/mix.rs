@@ -1,6 +1,6 @@
-//! The steady mix: of a heap that is in use to 90 %, a random run is freed and one of another size allocated, again and
-//! again. It is done without a lock, since only the bare allocator can be told which pages to take, and so can be
-//! brought back to where it began. Invariant: before every pass the heap and the list of runs are the same.
+//! The steady mix: a heap with 90 % of its pages in use, in which random runs are freed and runs of other sizes
+//! allocated in turn. It runs without a lock, since only the bare allocator can claim given pages, which restores the
+//! initial state. Invariant: before every pass the heap and the list of runs are the same.
 
 use super::record::{How, PASS, Record, State, Stream, What};
 use super::states::{Bare, Pages};
@@ -10,7 +10,7 @@ use heapwood_pages::PageCount;
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// The most runs of which one is chosen.
+/// The most runs to choose from.
 pub(super) const MOST_RUNS: usize = 1 << 17;
 
 const PAIRS: usize = 1 << 15;
@@ -18,16 +18,16 @@ const PAIRS: usize = 1 << 15;
 /// The longest run.
 const LONGEST: usize = 16;
 
-/// The heap and the runs of it that may be freed.
+/// The heap and its runs that may be freed.
 pub(super) struct Mix {
     heap: Bare,
-    /// As they are before a pass.
+    /// The runs before a pass.
     runs: Vec<Pages>,
-    /// As they are now.
+    /// The runs now.
     now: Vec<Pages>,
-    /// Which run is freed, and how many pages are allocated after.
+    /// The run to free, and the pages to allocate after it.
     pairs: Vec<(u32, u32)>,
-    /// What a pass frees and allocates, pair by pair.
+    /// The frees and allocations of a pass, in pairs.
     done: Vec<(Pages, Pages)>,
 }
 
@@ -77,7 +77,7 @@ impl Mix {
     }
 }
 
-/// Frees a run and allocates one. If none is long enough, it is as long as the one freed, so that there is one.
+/// Frees a run and allocates one. If no run is long enough, it allocates the length of the freed run, which fits.
 #[inline(always)]
 fn step(heap: &mut Bare, runs: &mut [Pages], (at, pages): (u32, u32)) -> Option<()> {
     let run = runs.get_mut(at as usize)?;
@@ -92,7 +92,7 @@ fn step(heap: &mut Bare, runs: &mut [Pages], (at, pages): (u32, u32)) -> Option<
 }
 
 fn differs() -> CommandError {
-    CommandError::run("a run that is in use could not be freed, or what was freed not be taken")
+    CommandError::run("a run in use could not be freed, or freed pages could not be taken")
 }
 
 #[cfg(test)]

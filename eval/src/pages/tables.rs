@@ -1,5 +1,5 @@
-//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, with heaps as
-//! columns and streams as rows, and with a few words on what each figure is of.
+//! The tables for people, which are valid Markdown, with heaps as columns and streams as rows, and an explanation of
+//! each figure.
 
 use super::frees::BATCH;
 use super::fresh::LEAST;
@@ -24,11 +24,11 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "a round that only warms up. Heaps are tables only. What makes a heap ready is not timed, short passes are"
+            "a round that only warms up. Heaps are only tables. Preparing a heap is not timed, short passes are"
         )?;
         writeln!(
             f,
-            "repeated, and the {:.0} ns of a look at the clock are taken off. -: fewer than {LEAST} operations fit.",
+            "repeated, and the {:.0} ns of reading the clock are subtracted. -: fewer than {LEAST} operations fit.",
             report.clock_ns
         )?;
         let most = report.heaps.iter().map(|heap| heap.bytes).max().unwrap_or(0);
@@ -53,7 +53,7 @@ impl fmt::Display for Report {
         );
         for (how, title) in [
             (How::Bare, "Pages never used, allocated without the lock:"),
-            (How::Lock, "Pages never used, with the lock, which nobody else wants:"),
+            (How::Lock, "Pages never used, with the uncontended lock:"),
             (How::Cached, cached.as_str()),
         ] {
             section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
@@ -125,7 +125,7 @@ fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     )?;
     writeln!(
         f,
-        "nanoseconds an operation of a thread, and visits of the lock for 1000 operations of all of them."
+        "nanoseconds an operation of a thread, and acquisitions of the lock for 1000 operations of all of them."
     )?;
     writeln!(f)?;
     writeln!(f, "{table}")?;
@@ -137,7 +137,7 @@ fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
 }
 
 fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let header = ["a span", "", "visits/MiB", "shared writes/MiB", "ns inside a visit", "ns inside/MiB"];
+    let header = ["a span", "", "locks/MiB", "shared writes/MiB", "ns inside a lock", "ns inside/MiB"];
     let mut table = table(&header);
     for case in &report.sharing {
         table.add_row([
@@ -152,17 +152,17 @@ fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f)?;
     writeln!(
         f,
-        "1 GiB handed out in spans and taken back, by one thread: cached with frees {BATCH} at a time, uncached one by"
+        "1 GiB allocated in spans and freed by one thread: cached with frees {BATCH} at a time, uncached one by"
     )?;
     writeln!(
         f,
-        "one. A visit of the lock is {WRITES_A_VISIT} read-modify-writes on a line that threads share. The time inside"
+        "one. An acquisition of the lock is {WRITES_A_VISIT} read-modify-writes on a shared line. The time inside"
     )?;
     writeln!(
         f,
-        "is that of the bare allocator doing what the visits do, with the same caches in the same order, and without the"
+        "is that of the bare allocator for the same work, with the same caches in the same order, and without the"
     )?;
-    writeln!(f, "notes for the scavenger.")?;
+    writeln!(f, "scavenger's index.")?;
     writeln!(f)?;
     writeln!(f, "{table}")
 }
@@ -181,10 +181,7 @@ fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
         ]);
     }
     writeln!(f)?;
-    writeln!(
-        f,
-        "Flatness: streams out of pages never used, the dearest heap over the cheapest, by medians:"
-    )?;
+    writeln!(f, "Flatness: streams from pages never used, the slowest heap over the fastest, by medians:")?;
     writeln!(f)?;
     writeln!(f, "{table}")
 }

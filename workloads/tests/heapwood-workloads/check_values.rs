@@ -125,7 +125,7 @@ fn figures_of_several_threads_are_one() {
 fn a_thread_that_cannot_join_is_named() {
     let m = attach(SMALL);
     let error = ThreadsError::Attach { thread: 3, why: m.heap().set_percent(0).unwrap_err() };
-    assert!(error.to_string().starts_with("thread 3 cannot join the heap: "));
+    assert!(error.to_string().starts_with("thread 3 cannot be attached to the heap: "));
     let why = std::io::Error::from_raw_os_error(11);
     let error = ThreadsError::Spawn { thread: 7, threads: 9, why }.to_string();
     assert!(error.contains("thread 7 of 9 cannot be started") && error.contains("ulimit -u"), "{error}");
