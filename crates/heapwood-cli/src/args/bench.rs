@@ -1,4 +1,4 @@
-//! What can be said to `heapwood bench`.
+//! The command line of `heapwood bench`.
 
 use super::workload::What;
 use crate::settings::{self, Ab, prefetch};
@@ -20,7 +20,7 @@ from the first: ~ where the p value is 0.05 or more. 30 runs tell settings apart
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
-/// What stands for no peer at all.
+/// The name for no peer.
 pub(crate) const NO_PEER: &str = "none";
 
 #[derive(Parser)]
@@ -37,7 +37,7 @@ pub(crate) struct Bench {
           conflicts_with_all = ["peers", "peers_dir", "equal_rss", "plot"])]
     pub(crate) ab: Option<Ab>,
 
-    /// How often each program runs, after the warm-up
+    /// Runs of each program, after the warm-up
     #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
@@ -50,24 +50,24 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// How what was measured is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t = Output::Table)]
     format: Output,
 
-    /// Draw a picture, too
+    /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
+    /// Folder of the peers' sources [default: peers in the sources that this command was built from]
     #[arg(long, value_name = "DIR")]
     pub(crate) peers_dir: Option<PathBuf>,
 
-    /// Where the peers are built [default: the folder peers in the target folder]
+    /// Folder to build the peers in [default: peers in the target folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) build_dir: Option<PathBuf>,
 }
 
-/// How what was measured is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// Tables for people
@@ -95,7 +95,7 @@ impl Bench {
         if self.json { Output::Json } else { self.format }
     }
 
-    /// The peers that were asked for, if not all; none of them have a name of their own.
+    /// The requested peers, if not all.
     pub(crate) fn peers(&self) -> Option<Vec<String>> {
         let names = self.peers.as_ref()?.iter().map(|name| name.trim().to_string());
         Some(names.filter(|name| !matches!(name.as_str(), NO_PEER | "")).collect())

@@ -1,4 +1,4 @@
-//! What can be said to `heapwood layout`.
+//! The command line of `heapwood layout`.
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Layout {
-    /// Print the program that describes a type: where its pointers are, in a few bytes
+    /// Print the program that describes the pointers of a type, in a few bytes
     #[command(after_help = SHOW_HELP)]
     Show(Show),
-    /// Say whether a file holds a program that is right, or which byte of it is wrong
+    /// Check that a file holds a valid program, or report the first wrong byte
     #[command(after_help = CHECK_HELP)]
     Check(Check),
 }

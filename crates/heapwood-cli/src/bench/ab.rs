@@ -1,5 +1,5 @@
-//! Heapwood with one setting and with another, in turn: A B A B. Both run the same workload and must print the same check
-//! values; nothing but the setting differs.
+//! Heapwood with two values of a setting, in turn: A B A B. Both run the same workload and must print the same check
+//! values. Only the setting differs.
 
 use super::ab_report::Report;
 use super::ab_table;
@@ -64,14 +64,14 @@ fn programs(
             }
         };
         let mut program = heapwood.with(name, how);
-        // Without them is what is asked for.
+        // This value turns them off on purpose.
         program.huge_pages &= !ab.turns_off("huge_pages", value);
         programs.push(program);
     }
     Ok(programs)
 }
 
-/// The variable as the user has it, and a setting: of a key the last counts.
+/// The user's variable, and a setting after it: the last value of a key counts.
 fn appended(given: Option<OsString>, setting: &str) -> OsString {
     let mut all = given.unwrap_or_default();
     if !all.is_empty() {
@@ -81,7 +81,7 @@ fn appended(given: Option<OsString>, setting: &str) -> OsString {
     all
 }
 
-/// The command that would measure this again, as a shell takes it.
+/// The command for the same measurement, quoted for a shell.
 fn command(args: &Bench, ab: &Ab, size: Size, variable: Option<&OsStr>) -> String {
     let variable = variable.filter(|text| !text.is_empty()).map(|text| text.to_string_lossy());
     let variable = variable.map_or(String::new(), |text| format!("{VARIABLE}={} ", shell_word(&text)));

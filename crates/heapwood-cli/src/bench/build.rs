@@ -1,5 +1,5 @@
-//! Which peers can be built here, and building them. Their Makefile knows how and what is missing; it is asked in
-//! every run, so that nothing out of date is measured, and does nothing if all is up to date.
+//! Builds the peers that can be built here. Their Makefile knows how, and what is missing. It runs every time, so that
+//! no outdated program is measured, and does nothing if all is up to date.
 
 use super::children::Children;
 use super::manifest::{Manifest, Peer};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What can run and what cannot.
+/// The peers that can run, and those that cannot.
 pub(crate) struct Built<'a> {
     pub(crate) ready: Vec<Ready<'a>>,
     pub(crate) skipped: Vec<Skipped>,
@@ -20,7 +20,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) folder: PathBuf,
 }
 
-/// A peer that takes no part.
+/// A peer that is skipped.
 #[derive(Serialize, Clone, Debug)]
 pub(crate) struct Skipped {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    /// A peer that would have to do the work on several threads.
+    /// A peer without support for several threads.
     pub(crate) fn of_one_thread(peer: &Peer) -> Skipped {
         Skipped { name: peer.name.clone(), why: "its programs have one thread: it takes no --threads".into() }
     }
@@ -95,7 +95,7 @@ fn make(
     let mut command = Command::new("make");
     command.args(["--no-print-directory", "-s", "-C"]).arg(&manifest.folder);
     command.arg(format!("OUT={}", folder.display())).arg(format!("UNITS={}", units.join(" ")));
-    // What an outer make asks of its own makes is not for this one.
+    // The variables of an outer make are not for this one.
     command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
     let made = match children.run(&mut command)? {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Reasons::NoMake),

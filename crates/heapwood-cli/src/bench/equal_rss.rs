@@ -1,6 +1,6 @@
-//! The growth percentage at which Heapwood's largest resident set is a peer's, so that nothing is won by a larger heap
-//! alone. More growth means fewer collections and more memory, though in steps and with noise: a bracket is narrowed
-//! by interpolation and, where that stalls, by halving.
+//! The growth percentage at which Heapwood's max RSS is a peer's, so that no program wins by a larger heap. More growth
+//! means fewer collections and more memory, but in steps and with noise. A bracket is narrowed by interpolation and,
+//! where that stalls, by bisection.
 
 use super::programs::Program;
 use super::rounds::Rounds;
@@ -8,22 +8,22 @@ use heapwood::Config;
 use heapwood_report::CommandError;
 use serde::Serialize;
 
-/// How near is near enough when searching; what is reported as equal may be twice as far.
+/// The tolerance of the search. A report of equal RSS allows twice as much.
 const NEAR: f64 = 0.05;
-/// How far from the peer's memory still counts as equal.
+/// The tolerance of a report of equal RSS.
 pub(crate) const EQUAL: f64 = 0.10;
 const MOST_TRIES: u32 = 12;
-/// Runs of the peer, whose middle is aimed at.
+/// Runs of the peer, whose median is the target.
 const PEER_RUNS: usize = 3;
 
-/// What was found.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Found {
     pub(crate) percent: u32,
     rss_bytes: u64,
 }
 
-/// Finds the percentage and has Heapwood take part with it from now on.
+/// Finds the percentage, and adds Heapwood with it to the programs.
 pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'a>, CommandError> {
     let find = |rounds: &Rounds<'_>, name: &str| {
         rounds
@@ -49,14 +49,14 @@ pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'
     Ok(Tuned { peer, percent: found.percent })
 }
 
-/// Which peer's memory Heapwood was given.
+/// The peer whose memory is the target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuned<'a> {
     pub(crate) peer: &'a str,
     pub(crate) percent: u32,
 }
 
-/// The percentage whose memory is nearest to `target`, as far as a few tries tell.
+/// The percentage with the memory nearest to `target`, after a few tries.
 fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Found, E> {
     let distance = |rss: u64| (rss as f64 / target as f64).ln().abs();
     let (mut below, mut above): (Option<Found>, Option<Found>) = (None, None);

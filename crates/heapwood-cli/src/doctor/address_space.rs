@@ -1,5 +1,4 @@
-//! Address space: what ulimits leave of it, whether a large reservation is granted, and how many mappings
-//! there may be.
+//! Address space: ulimits, a trial of a large reservation, and the limit of mappings.
 
 use super::finding::{Finding, Text};
 use heapwood_os::OsError;
@@ -8,12 +7,12 @@ use heapwood_report::size::show;
 pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
 pub(crate) const MAPPINGS: &str = "/proc/self/maps";
 
-/// The reservation that is tried: the smallest window a heap asks for where nothing is limited.
+/// The reservation of the trial: the smallest default of a heap without limits.
 pub(crate) const TRIED: usize = 4 << 30;
 
 const USUAL_MAPPINGS: u64 = 65_530;
 const SMALLEST_WINDOW: u64 = 16 << 20;
-/// The window a heap asks for.
+/// The reservation of a heap.
 fn window(limit: Option<u64>, physical: u64) -> u64 {
     heapwood::Config::usual_window(limit, physical) as u64
 }
@@ -22,18 +21,18 @@ pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
     let usual = window(None, physical);
     let Some(bytes) = limit else {
-        return Finding::ok(NAME, "none", format!("A heap reserves a window of {}.", show(usual)));
+        return Finding::ok(NAME, "none", format!("A heap reserves {} of addresses.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
     let window = window(limit, physical);
     if window >= usual {
-        return Finding::ok(NAME, found, format!("A heap still reserves a window of {}.", show(usual)));
+        return Finding::ok(NAME, found, format!("A heap still reserves {} of addresses.", show(usual)));
     }
     let consequence = if bytes <= SMALLEST_WINDOW {
-        format!("No heap can be made: the smallest window has {}.", show(SMALLEST_WINDOW))
+        format!("No heap can be made: the smallest reservation is {}.", show(SMALLEST_WINDOW))
     } else {
         format!(
-            "A heap reserves a window of {} at most instead of {}, and cannot grow beyond it.",
+            "A heap reserves {} of addresses at most instead of {}, and cannot grow beyond that.",
             show(window),
             show(usual)
         )
@@ -51,16 +50,18 @@ pub(crate) fn reservation(outcome: &Result<(), OsError>, limit: Option<u64>) -> 
     const NAME: &str = "reservation";
     let tried = show(TRIED as u64);
     match outcome {
-        Ok(()) => {
-            Finding::ok(NAME, format!("{tried} without access: granted"), "A heap's window costs no memory.")
-        }
+        Ok(()) => Finding::ok(
+            NAME,
+            format!("{tried} without access: granted"),
+            "A heap's reservation takes no memory.",
+        ),
         Err(why) => Finding::warning(
             NAME,
             format!("{tried} without access: refused (errno {})", why.errno),
-            "A heap halves its window until the kernel agrees, and cannot grow beyond it.",
+            "A heap halves its reservation until the kernel grants it, and cannot grow beyond that.",
             match limit {
                 Some(bytes) => format!("Raise ulimit -v, which is {bytes} bytes: ulimit -v unlimited"),
-                None => "No ulimit -v is set: see what the container or sandbox allows.".into(),
+                None => "No ulimit -v is set: check the limits of the container or sandbox.".into(),
             },
         ),
     }
@@ -95,13 +96,13 @@ pub(crate) fn mappings(most: &Text, maps: &Text) -> Finding {
     };
     let found = format!("{now} of at most {most}");
     if most >= USUAL_MAPPINGS {
-        return Finding::ok(NAME, found, "A heap has a handful: it grows from below.");
+        return Finding::ok(NAME, found, "A heap has few: it grows from below.");
     }
     Finding::note(
         NAME,
         found,
         format!(
-            "The usual is {USUAL_MAPPINGS}. A heap needs a handful, but a program with many threads or other \
+            "The usual limit is {USUAL_MAPPINGS}. A heap needs few, but a program with many threads or other \
              allocators may run out, and then a commit is refused."
         ),
         format!("As root: sysctl vm.max_map_count={USUAL_MAPPINGS}"),
