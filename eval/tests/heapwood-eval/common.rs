@@ -24,7 +24,7 @@ pub(crate) fn json(args: &str) -> Value {
     EVAL.json(args)
 }
 
-/// Writes what `heapwood run trees DEPTH --page-sample FILE` would.
+/// Writes the file of `heapwood run trees DEPTH --page-sample FILE`.
 pub(crate) fn sample_of_trees(depth: u64, file: &File) {
     // SAFETY: the workload keeps its pointers on this thread's stack, in objects and in roots.
     let heap = unsafe { Heap::new(Config::default()) }.unwrap();

@@ -1,5 +1,5 @@
-//! Small things that mislead or surprise: files without an end, escape codes in names, names of files that cannot be
-//! meant, output that goes nowhere, results that are there already.
+//! Details of input and output: endless files, escape codes in names, unlikely file names, output that cannot be
+//! written, existing results.
 
 use crate::common::*;
 use heapwood_report::testing::fails;
@@ -41,7 +41,7 @@ fn help_that_cannot_be_written_is_an_error() {
     for args in ["--help", "--version", "help pages", "simulate -h", "layouts --help"] {
         EVAL.cannot_write(args);
     }
-    // Nobody can be told, but the exit code is that of the mistake.
+    // Standard error is closed, but the exit code is that of the error.
     for args in ["forests", "pages --heap 0", "replay /nowhere"] {
         EVAL.cannot_complain(args);
     }

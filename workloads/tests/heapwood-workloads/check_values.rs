@@ -1,5 +1,5 @@
-//! The workloads do the work that their description says: what they count is what every other program with the same
-//! description counts (`peers/expected`).
+//! The workloads do the described work: their check values equal those of every other program with the same description
+//! (`peers/expected`).
 
 use heapwood::{Attached, Config, Heap};
 use heapwood_workloads::trees::{Kind, Line};
@@ -56,7 +56,7 @@ fn trees_are_counted_right() {
 fn every_workload_agrees_with_the_peers() {
     for workload in ALL {
         let prefix = format!("{}-", workload.name);
-        // Others may be called like it, and more.
+        // Other names may begin with this one.
         let n_of = |file: &str| file.strip_prefix(&prefix)?.strip_suffix(".txt")?.parse::<u64>().ok();
         let files =
             std::fs::read_dir(EXPECTED).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
@@ -83,8 +83,8 @@ fn every_workload_agrees_with_the_peers() {
     }
 }
 
-/// Each thread does the whole work, in one heap, while the thread that waits for them is attached, too. (Those with tables of
-/// hundreds of megabytes for each thread are run so elsewhere.)
+/// Each thread does the whole work, in one heap, while the waiting thread is attached, too. (Workloads with hundreds of
+/// megabytes for each thread are tested elsewhere.)
 #[test]
 fn threads_find_what_one_finds() {
     let fits = |w: &&&Workload| w.threads.most > 1 && (w.least_bytes)(5) < 16 << 20 || w.n.unit == "depth";
@@ -151,7 +151,7 @@ fn tree1_is_checked_right() {
     }
 }
 
-/// Blocks are alive while their slot has them, and no longer; and nobody writes into them.
+/// A block is alive exactly while its slot refers to it, and nothing writes into it.
 #[test]
 fn blocks_are_replaced_and_not_touched() {
     for (blocks, slots, most) in [(rand::SMALL, 4096, 2048), (rand::LARGE, 1024, 160 << 10)] {
@@ -163,7 +163,7 @@ fn blocks_are_replaced_and_not_touched() {
         assert!(stats.live_bytes < 2 * slots * most, "{stats:?}");
         assert!(stats.allocated_bytes as usize > 3 * slots * most / 4, "{stats:?}");
     }
-    // Whoever writes into each block of RandLarge makes about 64 MiB resident; the pages of this heap are never touched.
+    // Writing to each block of RandLarge would make about 64 MiB resident. The pages of this heap are never touched.
     let m = attach(SMALL);
     let before = resident();
     rand::LARGE.run(&*m, 5);
@@ -172,7 +172,7 @@ fn blocks_are_replaced_and_not_touched() {
     assert!(grown < 16 << 20, "{grown} bytes became resident");
 }
 
-/// As many objects as it says are made, beside those before the clock starts, and all die.
+/// It makes the reported number of objects, and those of the warm-up, and all die.
 #[test]
 fn malloc_makes_what_it_counts() {
     let m = attach(SMALL);
@@ -194,7 +194,7 @@ fn malloc_makes_what_it_counts() {
     assert!(stats.live_bytes <= 8 << 10, "{stats:?}");
 }
 
-/// What a treap must have, as an ordered map and a list of priorities have it.
+/// A treap's content, computed by an ordered map and a list of priorities.
 #[test]
 fn treap_is_an_ordered_map() {
     /// The key that a number stands for.
@@ -216,7 +216,7 @@ fn treap_is_an_ordered_map() {
         let values = |drawn: &[u64]| drawn.iter().fold(0, |sum, drawn| add(sum, drawn & 0xffff_ffff));
         let in_order: Vec<u64> = map.values().copied().collect();
         let firsts: Vec<u64> = inserted.iter().step_by(100).map(|(_, drawn)| *drawn).collect();
-        // Each snapshot that is let go has the first ten of the last twenty batches; the first of all has nothing.
+        // Each released snapshot has the first ten of the last twenty batches; the first one is empty.
         let seen = &firsts[..(firsts.len() / 10).saturating_sub(1) * 10];
         let m = attach(SMALL.verify(keys == 2999));
         let outcome = treap::run(&m, keys);

@@ -1,4 +1,4 @@
-//! Workloads that store into old objects do what the same does in plain Rust, while the heap is collected and checked.
+//! Workloads that store into old objects have the results of plain Rust, while the heap is collected and verified.
 
 use heapwood::{Attached, Config, Heap, Mutator};
 use heapwood_workloads::random::Random;

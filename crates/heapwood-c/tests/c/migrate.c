@@ -1,5 +1,5 @@
-/* Fibers that are left by one thread and resumed by another, each time, while one more thread does nothing but collect: each keeps
- * lists that only its stack refers to. The argument is "polls" or "signals"; in verify mode what is lost is overwritten. */
+/* Fibers that one thread leaves and another resumes, each time, while another thread only collects. Each keeps lists
+ * that only its stack refers to. The argument is "polls" or "signals". Verify mode overwrites lost objects. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"

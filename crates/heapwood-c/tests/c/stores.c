@@ -1,8 +1,8 @@
-/* Programs that store pointers into objects that have long been there, each store through the inline barrier: the
- * workloads graph, map and sort as peers/README.md has them, with the same check values. Tests run them small; of larger
- * runs instructions are counted.
+/* Programs that store pointers into old objects, each store through the inline barrier: the workloads graph, map and
+ * sort of peers/README.md, with the same check values. Tests run small sizes. Larger runs serve to count
+ * instructions.
  *
- *     stores graph|map|sort N [verify] */
+ *     stores graph|map|sort N [verify]  */
 #include <heapwood.h>
 #include <inttypes.h>
 #include <stdio.h>

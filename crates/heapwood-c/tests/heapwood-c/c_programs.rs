@@ -1,24 +1,24 @@
 //! C and C++ programs against the built libraries: each is compiled with every warning an error, linked with the
-//! archive and with the shared library, and run. Where cargo runs these tests themselves by another program, as .ci/aarch64 has
-//! it do, the library is built for their machine and the programs are run by that, too; CC and CXX name the compilers, and
-//! HEAPWOOD_PREFIX an installation (.ci/install), whose header and libraries are then tested instead of a build of this profile.
+//! archive and with the shared library, and run. If cargo runs these tests by an emulator (.ci/aarch64), the library is
+//! built for the same target and the emulator runs the programs, too. CC and CXX name the compilers. HEAPWOOD_PREFIX
+//! names an installation (.ci/install) to test instead of a build of this profile.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
-/// Where compiled programs go: a directory of the target directory's.
+/// The directory for compiled programs, in the target directory.
 const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The shared library's name for programs.
 const SONAME: &str = concat!("libheapwood.so.0.", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// The machine that these tests were built for, if cargo runs them by another program.
+/// The target of these tests, if an emulator runs them.
 const OTHER: &str = "aarch64-unknown-linux-gnu";
 const RUNNER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER";
 
-/// What runs programs of that machine.
+/// The emulator for programs of that target.
 fn runner() -> Option<String> {
     if cfg!(target_arch = "aarch64") { std::env::var(RUNNER).ok() } else { None }
 }
@@ -35,15 +35,15 @@ fn program(at: &Path) -> Command {
             command
         }
     };
-    // Cargo names its directories there, whose library would come before the one that the program is linked with.
+    // Cargo's directories there have another library, which would be loaded first.
     command.env_remove("LD_LIBRARY_PATH");
     command
 }
 
-/// The installation to test, if one is named.
+/// The installation to test, if the variable names one.
 fn installed() -> Option<PathBuf> {
     let prefix = PathBuf::from(std::env::var_os("HEAPWOOD_PREFIX")?);
-    // Where one is missing the linker takes the other.
+    // If one is missing the linker takes the other.
     for library in ["lib/libheapwood.a", "lib/libheapwood.so"].map(|name| prefix.join(name)) {
         assert!(
             library.exists(),
@@ -74,7 +74,7 @@ fn library() -> &'static Path {
             Path::new(OUT).parent().expect("the directory for temporary files lies in the target directory");
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--package", "heapwood-c", "--lib", "--profile", profile]);
-        // With a target cargo's directory is a floor higher.
+        // With --target cargo's directory is one level higher.
         let is_other = runner().is_some() && built.ends_with(OTHER);
         let target = if is_other { built.parent().expect("it has a parent") } else { built };
         if is_other {
@@ -82,7 +82,7 @@ fn library() -> &'static Path {
         }
         run(build.arg("--target-dir").arg(target).current_dir(CRATE));
         let directory = built.join(directory);
-        // What an installation does: programs ask for the library by this name.
+        // As an installation does: programs load the library by this name.
         match std::os::unix::fs::symlink("libheapwood.so", directory.join(SONAME)) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => panic!("a link called {SONAME}: {e}"),
             _ => directory,
@@ -103,7 +103,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// A compiler: that of the variable if it is set.
+/// A compiler: the variable's if it is set.
 fn compiler(variable: &str, usual: &str) -> Command {
     let name = std::env::var(variable).unwrap_or_else(|_| usual.into());
     if let Err(e) = Command::new(&name).arg("--version").output() {
@@ -161,7 +161,7 @@ fn trees_through_the_inline_path() {
     assert!(text.ends_with("16 trees of depth 12 nodes 131056\n"), "{text}");
 }
 
-/// What is stored through the inline barrier is found again, and the same as by the workloads in Rust and the peers.
+/// Check values equal those of the workloads in Rust and of the peers.
 #[test]
 fn stores_through_the_inline_path() {
     for program in ["graph", "map", "sort"] {
@@ -282,14 +282,14 @@ fn children_use_the_heaps_they_inherit() {
     passes("tests/c/fork.c", &[&["polls"], &["signals"]]);
 }
 
-/// Fibers that are resumed by other threads than have left them, while somebody collects all the time.
+/// Other threads resume the fibers, while a thread collects all the time.
 #[test]
 fn fibers_migrate() {
     let text = passes("tests/c/migrate.c", &[&["polls"], &["signals"]]);
     assert!(text.starts_with("12 fibers moved 2400 times, "), "{text}");
 }
 
-/// What is under a handler on an alternate stack is found.
+/// The stack below a handler on an alternate stack is scanned.
 #[test]
 fn handlers_on_an_alternate_stack_are_interrupted() {
     passes("tests/c/alternate.c", &[&[]]);
@@ -305,8 +305,8 @@ fn tables_fill_in_linear_time() {
     assert_eq!(passes("tests/c/many.c", &[&[]]), "all tables are full\n");
 }
 
-/// Under every `ulimit -v` a small program works or is refused with a reason; none is aborted, killed or hangs, and from
-/// some limit on all work.
+/// Under every `ulimit -v` a small program works or reports an error. None is aborted, killed or hangs, and above some
+/// limit all work.
 #[test]
 fn address_space_may_be_scarce() {
     let program = compile("tests/c/scarce.c", Link::Static, "-O2");
@@ -329,7 +329,7 @@ fn address_space_may_be_scarce() {
     std::fs::remove_file(program).expect("the program was just run");
 }
 
-/// The program's line of options and what it told of the variable.
+/// The program's line of options, and the library's output about the variable.
 fn with_variable(program: &Path, variable: Option<&str>) -> (String, String) {
     let mut command = self::program(program);
     match variable {
@@ -396,7 +396,7 @@ fn the_variable_says_what_every_heap_tells() {
                 "{both}"
             );
         }
-        // The program comes first; for its second heap it said nothing.
+        // The program's options override the variable; it set none for its second heap.
         assert_eq!(told("quiet", Some("trace=1+phases")).lines().count(), 5);
         for how in ["", "asks"] {
             let wrong = told(how, Some("trce=1,trace=lines"));
@@ -422,8 +422,8 @@ fn the_example() {
     assert!(text.starts_with("65535 nodes, "), "{text}");
 }
 
-/// What the Lisp prints for its example, in a heap so small that it must collect; what an error of memory says depends on
-/// how much was alive.
+/// The Lisp's output for its example, in a heap so small that it must collect. The text of a memory error depends on
+/// the live bytes.
 #[test]
 fn the_lisp() {
     let program = format!("{CRATE}/examples/queens.lisp");
@@ -450,7 +450,7 @@ fn the_lisp() {
     );
 }
 
-/// The calculator forgets its lines, but for those that define a function, as long as the name stands for that.
+/// The calculator frees its lines, except those of the current definition of a function.
 #[test]
 fn the_calculator() {
     let lines = Path::new(OUT).join("lines.txt");
@@ -476,7 +476,7 @@ fn the_calculator() {
     assert_eq!(text.lines().count(), 9 + 1000);
 }
 
-/// The fibers find the same, however threads are stopped and however often the heap is collected.
+/// The output does not depend on the way threads are stopped or on the number of collections.
 #[test]
 fn the_fibers() {
     let program = compile("examples/fibers.c", Link::Static, "-O2");

@@ -1,6 +1,6 @@
-//! What compilers make of the header's inline functions, read from their machine code: an allocation is twelve
-//! instructions, ten in an arena, and commits with one store, after the test; frames are linked and unlinked where the program says, even
-//! if nothing that the compiler sees needs it. For x86-64, where objdump is installed.
+//! The machine code of the header's inline functions. An allocation is twelve instructions, ten in an arena, and
+//! commits with one store after the test. Frames are linked and unlinked in program order, even if the compiler sees no
+//! use of them. For x86-64 with objdump.
 
 use std::path::Path;
 use std::process::Command;

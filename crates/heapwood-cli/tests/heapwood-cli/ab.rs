@@ -1,5 +1,5 @@
-//! `heapwood bench --ab`: both settings reach what is measured, all forms of output say the same, and what cannot be compared
-//! is refused in words.
+//! `heapwood bench --ab`: both settings reach the measured program, all output formats agree, and settings that cannot
+//! be compared are errors.
 
 use crate::common::*;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn bench(variable: &str, args: &str) -> Ran {
     ran
 }
 
-/// What one that must succeed prints.
+/// The output of a run that must succeed.
 fn printed(args: &str) -> String {
     let ran = bench("", args);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{args}");
@@ -46,7 +46,7 @@ fn the_table_has_a_line_for_each_quantity() {
     for (k, label) in ["CPU s", "wall s", "max RSS MiB"].iter().enumerate() {
         let cells: Vec<&str> = lines[at + 2 + k].split(" | ").collect();
         assert_eq!((cells[0], cells[5]), (format!("| {label}").as_str(), "3 |"), "{out}");
-        // Three runs neither bound a median nor tell two apart.
+        // Three runs are too few for an interval or a difference.
         assert!(!cells[1].contains('±') && !cells[2].contains('±') && cells[3] == "~", "{out}");
     }
     assert!(lines[at + 5].starts_with("| geometric mean, s | ") && lines.len() == at + 6, "{out}");
@@ -70,7 +70,7 @@ fn json_has_every_sample() {
     }
     for quantity in report["quantities"].as_array().unwrap() {
         assert_eq!((&quantity["n"], &quantity["differs"]), (&3.into(), &false.into()), "{quantity}");
-        // Three against three differ as much as they can with 0.1.
+        // With three runs each the smallest p is 0.1.
         assert!(
             quantity["p"].as_f64().unwrap() > 0.08 && quantity["delta_percent"].is_number(),
             "{quantity}"
@@ -140,7 +140,7 @@ fn a_setting_that_fails_is_named() {
     for (variable, settings, failing) in [
         ("", "limit=1GiB,32MiB", "limit=32MiB"),
         ("", "limit=32MiB,1GiB", "limit=32MiB"),
-        // What the user says stays, but not of what is compared.
+        // The user's variable stays, except for the compared option.
         ("limit=32MiB", "percent=7,8", "percent=7"),
         ("limit=1GiB", "limit=2GiB,32MiB", "limit=32MiB"),
     ] {

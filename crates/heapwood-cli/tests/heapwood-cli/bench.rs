@@ -1,5 +1,5 @@
-//! `heapwood bench`: what it measures is what was used, what did other work is refused, what is missing is named, and
-//! nothing stays behind. The peers are those of `tests/peers`, which behave in known ways.
+//! `heapwood bench`: it measures the real use, refuses programs that did other work, names missing tools, and leaves no
+//! process behind. The peers are those of `tests/peers`, whose behaviour is known.
 
 use crate::common::*;
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn what_a_program_uses_is_what_is_reported() {
     for (key, value) in heapwood.as_object().unwrap().iter().filter(|(key, _)| key.starts_with("ratio")) {
         assert_eq!((&value["min"], &value["max"]), (&1.0.into(), &1.0.into()), "{key}");
     }
-    // It takes longer in each of three rounds, which is all that three rounds can say.
+    // It takes longer in each of three rounds; more cannot be said with three.
     assert!((burner["p_cpu"].as_f64().unwrap() - 0.1).abs() < 1e-4, "{burner}");
     assert!(heapwood["p_cpu"].is_null() && heapwood["p_rss"].is_null(), "{heapwood}");
     let ratio = &burner["ratio_cpu"];
@@ -144,7 +144,7 @@ fn a_peer_that_cannot_be_built_is_named_with_what_to_install() {
     assert!(ran.err.contains("--equal-rss missing"), "{}", ran.err);
 }
 
-/// All programs do the whole work on as many threads, or take no part.
+/// All programs do the whole work on the same number of threads, or are skipped.
 #[test]
 fn threads_are_passed_to_those_that_take_them() {
     let folder = folder("threads");
@@ -167,7 +167,7 @@ fn threads_are_passed_to_those_that_take_them() {
     }
 }
 
-/// A workload that runs on one thread is run by peers that have threads, too, and their programs are told of none.
+/// Peers with threads run a workload of one thread, too, without --threads.
 #[test]
 fn a_workload_of_one_thread_says_nothing_of_threads() {
     let folder = folder("one-thread");
@@ -247,7 +247,7 @@ fn what_does_not_exist_is_answered_by_what_does() {
 #[test]
 fn text_and_picture_show_every_program() {
     let folder = folder("shown");
-    // A single run of each says nothing of chance.
+    // A single run of each has no p value.
     let one = ran(&mut bench(&folder, "trees 6 --peers honest --runs 1")).out;
     assert!(one.lines().any(|line| line.starts_with("| honest ") && line.contains("| - ")), "{one}");
     let svg = folder.join("a picture.svg");
@@ -317,7 +317,7 @@ fn gone(pid: &str) -> bool {
     stat.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with(['Z', 'X']))
 }
 
-/// Whether it comes true in a minute.
+/// Whether it becomes true within a minute.
 fn soon(mut condition: impl FnMut() -> bool) -> bool {
     (0..6000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! Running the command and looking at what it says.
+//! Running the command and reading its output.
 pub(crate) use heapwood_report::testing::{File, Program, Ran, squeezed};
 use serde_json::Value;
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) fn heapwood(args: &str) -> Ran {
     HEAPWOOD.run(args)
 }
 
-/// What a run that must succeed prints.
+/// The output of a run that must succeed.
 pub(crate) fn output(args: &str) -> String {
     HEAPWOOD.output(args)
 }

@@ -1,5 +1,5 @@
-//! `heapwood doctor` on the machine at hand, whatever it is, and under a ulimit that it must find. What a
-//! finding means on other machines is tested where it is decided.
+//! `heapwood doctor` on this machine, and under a ulimit that it must find. Unit tests cover findings on other
+//! machines.
 
 use crate::common::*;
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn checked(report: &Value) -> &[Value] {
     findings
 }
 
-/// What the command says if a shell runs it after `first`.
+/// The output of the command when a shell runs it after `first`.
 fn after(first: &str, args: &str) -> Ran {
     let script = format!("{first} && exec \"$0\" {args}");
     Ran::of(Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_heapwood")]))

@@ -1,4 +1,4 @@
-//! `heapwood layout`: programs of types and files, printed and checked, and what is said about those that are none.
+//! `heapwood layout`: programs of types and files, printed and checked, and the errors for invalid ones.
 
 use crate::common::*;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn shown(ty: &str) -> String {
     ran.out
 }
 
-/// A run that must end with `code`, saying all of `words` on one line.
+/// A run that must end with `code` and print all of `words` on one line.
 fn fails(args: &str, code: i32, words: &[&str]) -> Ran {
     let ran = heapwood(args);
     assert_eq!(ran.code, Some(code), "heapwood {args}: {ran:?}");
@@ -134,7 +134,7 @@ fn what_is_wrong_is_said_with_its_byte() {
         let refused: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!((&refused["accepted"], &refused["at"]), (&json!(false), &json!(at)));
         assert!(refused["why"].as_str().unwrap().contains(why), "{refused}");
-        // What comes before the mistake is shown.
+        // The instructions before the error are shown.
         let ran = fails(&format!("layout show {file} {words}"), 1, &[&place, why]);
         assert!(!ran.out.is_empty(), "{ran:?}");
         assert_eq!(fails(&format!("layout show {file} {words} --json"), 1, &[&place]).out, "");

@@ -1,9 +1,9 @@
-//! What is wrong is said in words, with the cause and without a panic: exit code 2 for a wrong command line, 1 for a
-//! run that failed. And the help names everything there is.
+//! Errors name the cause, without a panic: exit code 2 for a wrong command line, 1 for a run that failed. The help
+//! names everything.
 
 use crate::common::*;
 
-/// A run that must end with `code`, saying all of `words` on standard error.
+/// A run that must end with `code` and print all of `words` on standard error.
 fn fails(args: &str, code: i32, words: &[&str]) {
     let ran = heapwood(args);
     assert_eq!(ran.code, Some(code), "heapwood {args}: {ran:?}");
@@ -68,7 +68,7 @@ fn wrong_numbers_of_threads() {
 
 #[test]
 fn threads_that_cannot_be_had_are_named() {
-    // Of addresses for so many stacks there are too few.
+    // There are too few addresses for that many stacks.
     let command = format!(
         "ulimit -v 400000; exec '{}' run rand-small 1 --threads 1024",
         env!("CARGO_BIN_EXE_heapwood")

@@ -1,5 +1,4 @@
-//! `heapwood run`: the workloads print what they should, for people and for machines, and the options do what they
-//! say.
+//! `heapwood run`: the output of the workloads, for people and machines, and the effect of the options.
 
 use crate::common::*;
 use heapwood_report::testing::fails;
@@ -316,13 +315,13 @@ fn a_flag_says_what_is_told_and_counts_more_than_the_variable() {
     assert_eq!(told(&format!("{run} --trace off")), "");
     let totals = told(&format!("{run} --trace phases"));
     assert!(totals.starts_with("\tTotal GC prep time:  ") && totals.lines().count() == 5, "{totals}");
-    // A program that ends in the midst of it tells, too.
+    // A program that ends early has a report, too.
     let output = command("run trees 16 --limit 4MiB --trace phases").output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("\tGrand total GC time:  "), "{output:?}");
 }
 
-/// What a run prints as JSON, and on standard error, with this variable.
+/// The JSON and the standard error of a run with this variable.
 fn with_variable(variable: &str, args: &str) -> (Value, String) {
     let output = command(args).env("HEAPWOOD", variable).output().unwrap();
     assert!(output.status.success(), "{output:?}");

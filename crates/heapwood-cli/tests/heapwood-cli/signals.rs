@@ -1,4 +1,4 @@
-//! The command's signals are its first thread's: the library's threads in it have them blocked.
+//! Signals go to the command's first thread: the library's threads have them blocked.
 
 use crate::common::*;
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,5 @@
-//! Small things that mislead or surprise: escape codes in names, names of files that cannot be
-//! meant, percentages of nothing, output that goes nowhere, options that name what nobody needs.
+//! Details of input and output: escape codes in names, unlikely file names, percentages of zero, output that cannot be
+//! written, options without effect.
 
 use crate::common::*;
 use heapwood_os::SYSTEM;
@@ -26,7 +26,7 @@ fn help_that_cannot_be_written_is_an_error() {
     for args in ["--help", "--version", "run --help", "help layout", "layout show -h", "bench --help"] {
         HEAPWOOD.cannot_write(args);
     }
-    // Nobody can be told, but the exit code is that of the mistake.
+    // Standard error is closed, but the exit code is that of the error.
     for args in ["run forests", "run trees 37", "layout check /nowhere"] {
         HEAPWOOD.cannot_complain(args);
     }
@@ -122,7 +122,7 @@ fn the_window_and_the_thread_are_options() {
     assert!(help.contains("--address-space <SIZE>") && help.contains("--no-background-release"), "{help}");
 }
 
-/// How many threads a run has at the most, as far as that is seen from outside.
+/// The largest number of threads of a run, as seen from outside.
 fn threads(args: &str) -> usize {
     let mut child = command(args).stdout(Stdio::null()).spawn().unwrap();
     let tasks = format!("/proc/{}/task", child.id());
@@ -178,7 +178,7 @@ fn one_run_of_each_has_no_p_value_and_no_interval() {
 fn a_picture_that_cannot_be_written_is_refused_before_anything_runs() {
     let folder = env!("CARGO_TARGET_TMPDIR");
     for file in [folder, &format!("{folder}/no-such-folder/x"), "/dev/full"] {
-        // What is to be measured would fail by itself, of another cause.
+        // The measured run would fail, too, with another error.
         let mut command = command(&format!("bench trees 18 --peers none --runs 1 --plot {file}"));
         fails(
             command.env("HEAPWOOD", "limit=4MiB"),

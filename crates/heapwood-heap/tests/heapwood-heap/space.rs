@@ -1,5 +1,5 @@
-//! A space without a collector: the test allocates, decides itself what lives, marks that, and compares what exists
-//! afterwards with a plain list. The walker must be content after every cycle, and object when something is wrong.
+//! A space without a collector: the test allocates, chooses and marks the live objects, and compares the result with a
+//! plain list. The walker must find no error after a cycle, and must find planted errors.
 
 use heapwood_heap::{
     Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
@@ -100,7 +100,7 @@ impl Heap {
         stopped.end_marking(of, std::iter::once_with(|| self.owner()), usize::MAX, 0);
     }
 
-    /// A young collection that looks at nothing.
+    /// A young collection that marks nothing.
     fn promote(&self) {
         self.space.finish_sweep();
         self.owner().publish();
@@ -146,7 +146,7 @@ fn kinds(heap: &Heap) -> Vec<(ShapeId, usize)> {
     .to_vec()
 }
 
-/// Random cycles; `keep` of 8 objects live on. With `young` most collections look at what is new only.
+/// Random cycles; `keep` of 8 objects live on. With `young` most collections are young.
 fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
     let heap = Heap::new(config);
     let kinds = kinds(&heap);
@@ -211,7 +211,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
     heap.cycle(core::iter::empty());
     heap.check().unwrap();
     assert_eq!(heap.objects().len(), 0);
-    // What bumps had when the cycle ended they keep until it is swept again.
+    // Allocation buffers keep their runs at the end of a cycle until the next sweep.
     heap.owner().flush();
     heap.cycle(core::iter::empty());
     heap.space.finish_sweep();
@@ -329,7 +329,7 @@ fn the_walker_sees_a_span_that_is_on_no_list() {
     let heap = Heap::new(CONFIG);
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     heap.allocate(shape, 32).unwrap();
-    // A bump has it, of a mutator that nobody knows.
+    // The allocation buffer of an unknown mutator has it.
     let found = heap.stopped().is_valid(std::iter::empty()).unwrap_err();
     assert_eq!(found.what, "a span is on no list, or on two");
     heap.check().unwrap();
@@ -337,8 +337,8 @@ fn the_walker_sees_a_span_that_is_on_no_list() {
     heap.check().unwrap();
 }
 
-/// Review of the core, bug 2: 40 MiB of half-dead objects; another shape has everything swept; the heap had to grow by
-/// as much as the first shape then allocated.
+/// Once a defect: with 40 MiB of half-dead objects, swept for another shape, the heap grew by the size of the first
+/// shape's allocations.
 #[test]
 fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
     let heap = Heap::new(CONFIG);
@@ -358,7 +358,7 @@ fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
     heap.check().unwrap();
 }
 
-/// Review of the core, bug 7: what a leaving thread has not used of its spans is used by the next, and not charged.
+/// Once a defect: the next thread uses the rest of a detached thread's spans, and is not charged for it.
 #[test]
 fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
     let heap = Heap::new(CONFIG);
@@ -428,8 +428,8 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
     }
 }
 
-/// A mutator takes large objects on credit; still a collection is due when the next would exceed the budget, and not before,
-/// and what was handed out adds up.
+/// A mutator takes large objects on credit. A collection is due exactly when the next object would exceed the budget,
+/// and the counts add up.
 #[test]
 fn large_objects_are_charged_exactly() {
     let mut state = 4_101_842_887_655_102_017;
@@ -467,7 +467,7 @@ fn large_objects_are_charged_exactly() {
     }
 }
 
-/// What a mutator sets aside for large objects stays below its share, whatever it allocates beside them.
+/// A mutator's cached pages for large objects stay below its share, for any other allocations.
 #[test]
 fn pages_for_large_objects_stay_below_the_share() {
     let mut state = 7_046_029_254_386_353_131;
@@ -500,7 +500,7 @@ fn pages_for_large_objects_stay_below_the_share() {
     }
 }
 
-/// Large objects that one mutator takes on credit and the program frees are told together: the budget is whole again.
+/// Freeing large objects that a mutator took on credit restores the budget.
 #[test]
 fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
     let heap = Heap::new(CONFIG);
@@ -522,7 +522,7 @@ fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
     assert_eq!(heap.space.stats().in_use, 0);
 }
 
-/// Spans that are partly free come for many shapes in one visit, whichever shape it was that needed one.
+/// One central refill brings partly free spans of many shapes, for any requesting shape.
 #[test]
 fn a_visit_brings_spans_for_many_shapes() {
     let heap = Heap::new(CONFIG);
@@ -553,8 +553,8 @@ fn a_visit_brings_spans_for_many_shapes() {
     heap.check().unwrap();
 }
 
-/// A mutator of many shapes with little room takes home spans of those that use them up, not of those that have one and leave
-/// it.
+/// A mutator of many shapes with little room caches spans of the shapes that use them up, not of those that keep one
+/// open.
 #[test]
 fn shapes_that_use_up_little_leave_room_for_the_others() {
     let heap = Heap::new(CONFIG);
@@ -586,13 +586,13 @@ fn shapes_that_use_up_little_leave_room_for_the_others() {
     heap.check().unwrap();
 }
 
-/// Nobody is refused pages that the mutator has set aside itself: those for spans serve a large object in the end.
+/// A request is not refused while the mutator has cached pages: those for spans serve a large object, too.
 #[test]
 fn what_is_set_aside_is_used_before_an_object_is_refused() {
     let heap = Heap::new(SpaceConfig { window: 16 << 20, ..CONFIG });
     heap.space.set_goal(16 << 20);
     let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
-    // The first visit tells the share, which the pages of the next span are set aside by.
+    // The first refill sets the share, which limits the cached pages of the next span.
     for _ in 0..2 * PAGE_SIZE / 64 {
         heap.allocate(small, 64).unwrap();
     }
@@ -604,8 +604,8 @@ fn what_is_set_aside_is_used_before_an_object_is_refused() {
     heap.check().unwrap();
 }
 
-/// A child forked while the parent's background thread released memory has no such thread: what is on its way to the kernel
-/// there never arrives, and nobody may wait for it for ever.
+/// A child that was forked during a release by the parent's background thread has no such thread: the release never
+/// ends there, and no thread may wait for it.
 #[test]
 fn a_release_that_never_ends_keeps_nobody_waiting() {
     let heap = Heap::new(CONFIG);
@@ -626,7 +626,7 @@ fn a_release_that_never_ends_keeps_nobody_waiting() {
     heap.check().unwrap();
 }
 
-/// The background sweeps beside a mutator, pack by pack, and keeps away while that is suspended.
+/// The background sweeps beside a mutator, in batches, and pauses while that is suspended.
 #[test]
 fn nobody_sweeps_for_others_while_that_is_suspended() {
     let heap = Heap::new(CONFIG);
@@ -667,7 +667,7 @@ fn types_share_shapes_until_there_are_too_many() {
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
 }
 
-/// What a heap is asked about another's shapes and programs it refuses in a sentence, and reads no memory that it has not.
+/// A heap rejects another heap's shapes and programs with an error, and reads no memory outside its own.
 #[test]
 fn numbers_of_another_heap_lead_nowhere() {
     let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
@@ -697,7 +697,7 @@ fn numbers_of_another_heap_lead_nowhere() {
     heap.check().unwrap();
 }
 
-/// A cell of a shared span that a refill brought and nobody took is nobody's after a cycle: its span may be made anew.
+/// A refilled cell of a shared span that was not taken is free after a cycle: its span may be made again.
 #[test]
 fn a_cell_that_was_not_taken_is_not_handed_out_twice() {
     let heap = Heap::new(CONFIG);

@@ -1,6 +1,5 @@
-//! Frees in batches, case by case: where the runs lie and in which order, and what is wrong with one of them.
-//! Invariant: a batch does what its frees do one by one, or nothing at all. Batches are from the Go page allocator
-//! proposal.
+//! Frees in batches: the places and the order of runs, and batches with one wrong run. Invariant: a batch has the
+//! effect of its single frees, or none. Batches are from the Go page allocator proposal.
 
 use crate::common::{fresh, new, seen};
 use heapwood_pages::{Bits48, FreeError, PageAllocator, PageCount, PageIndex};

@@ -1,5 +1,5 @@
-//! The places where something ends and something else begins, one by one. Only tables exist here: a page index
-//! stands for 8 KiB that nobody maps, so windows of many TiB are cheap.
+//! The boundaries of words, chunks and levels, one by one. Only tables exist here: a page index stands for 8 KiB that
+//! nobody maps, so windows of many TiB are cheap.
 
 use crate::common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_pages::{

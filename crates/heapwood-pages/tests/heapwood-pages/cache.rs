@@ -1,6 +1,6 @@
-//! Page caches, case by case: which block a cache takes, which requests go past it, how seldom it needs the lock, and
-//! that what it held is all there when it leaves. Invariant: a cached page counts as in use. The cache is that of the
-//! Go page allocator proposal; that a stream of 15-page requests must not take the lock each time is where it differs.
+//! Page caches: the block that a cache takes, the requests that bypass it, how rarely it takes the lock, and that
+//! flushing loses no page. Invariant: a cached page counts as in use. The cache is that of the Go page allocator
+//! proposal; that a stream of 15-page requests must not take the lock each time is where it differs.
 
 use crate::common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_os::SYSTEM;

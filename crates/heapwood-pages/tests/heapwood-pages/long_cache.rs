@@ -1,5 +1,5 @@
-//! Caches for long runs: what a cache takes, that it all comes back, and random requests by several caches against a plain
-//! list of who has which page. Invariant: a page is free, one cache's, or has been handed out once.
+//! Caches for long runs: the pages that a cache takes, that all are returned, and random requests by several caches
+//! compared with a plain list of owners. Invariant: a page is free, in one cache, or allocated once.
 
 use crate::common::{fresh, only_free, seen};
 use heapwood_os::SYSTEM;

@@ -1,6 +1,6 @@
-//! The background scavenger under a clock of its own: how many bytes it releases to the page, which share of a CPU it
-//! takes, that nothing it releases is anybody's, and that it breaks no free huge page. Every release costs what the
-//! test says, and sleep takes as long as the test says; nothing here depends on the machine.
+//! The background scavenger with a simulated clock: the exact pages that it releases, its share of a CPU, that it
+//! releases only free pages, and that it splits no free huge page. The test sets the cost of a release and the length
+//! of a sleep, so nothing depends on the machine.
 
 use core::cell::Cell;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! The kernel refuses each request in turn: an error, nothing changed, and the next call works.
+//! The kernel refuses each request in turn. Each is an error without effect, and the next call works.
 
 use crate::common::seen;
 use heapwood_os::testing::faulty::Faulty;

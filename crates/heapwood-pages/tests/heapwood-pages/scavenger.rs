@@ -1,6 +1,6 @@
-//! Which pages are released, in which order, and which are left alone: exact pages for states that are made on purpose.
-//! Invariant: what is offered is free, may be resident (or completes a free huge page), and is in nobody's hands.
-//! The order, and that dense chunks rest, are those of the Go page allocator proposal and of Go's scavenger index.
+//! The pages that are released, their order, and the pages that are not: exact pages for constructed states. Invariant:
+//! an offered page is free, may be resident (or completes a free huge page), and is in no cache. The order, and that
+//! dense chunks rest, are those of the Go page allocator proposal and of Go's scavenger index.
 
 use crate::common::{fresh, new, seen};
 use heapwood_os::SYSTEM;

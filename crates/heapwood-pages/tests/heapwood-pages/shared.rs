@@ -299,7 +299,7 @@ impl Random {
     }
 }
 
-/// What a mutator does: keeps up to so many runs, of which each page bears its mark.
+/// A mutator: it keeps a number of runs, and marks each of their pages as its own.
 fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u64) {
     let (mut random, mut cache, mut mine) = (Random(seed), PageCache::EMPTY, Vec::new());
     let unmark = |first: PageIndex, count: PageCount| {

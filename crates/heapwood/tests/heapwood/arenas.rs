@@ -1,4 +1,4 @@
-//! Arenas: what they hold stays while they are open, leads both ways, and goes with them.
+//! Arenas: their values live while they are open, refer to the heap and back, and are freed with them.
 
 use crate::common::heap;
 use heapwood::{Arena, ArenaRef, Config, Gc, GcCell, Mutator, Root, Trace};
@@ -75,8 +75,8 @@ fn an_arena_keeps_what_it_refers_to() {
     }
 }
 
-/// Of several arenas that nothing refers to the collector frees most: a word that an earlier test left on this
-/// stack may have the address of one, for as long as the frame lives that it lies in.
+/// The collector frees most of several unreachable arenas. A stale word on this stack may keep one as long as its frame
+/// exists.
 fn assert_most_freed(m: &Mutator) {
     let before = m.heap().stats().arena_bytes;
     assert!(before > 0);
@@ -88,7 +88,7 @@ fn assert_most_freed(m: &Mutator) {
     assert!(stats.arena_bytes <= before / 4, "{before} {stats:?}");
 }
 
-/// In a frame of its own, which takes its words with it.
+/// In its own frame, so that no pointer is left on the stack.
 #[inline(never)]
 fn leave_an_arena(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
     let arena = Arena::new(m);
@@ -218,7 +218,7 @@ fn a_reset_uses_the_memory_again() {
     assert_eq!(heap.stats().collections, 0, "arenas make no collection due");
 }
 
-/// A request at a time, of which a `Gc` goes out: the collector has the arena then, and collects, though nothing else is allocated.
+/// Each request returns a `Gc`, so the collector owns its arena. It collects although nothing else is allocated.
 #[test]
 fn arenas_of_requests_are_collected() {
     let heap = heap(Config::default());
@@ -237,7 +237,7 @@ fn arenas_of_requests_are_collected() {
     assert!(most < 32 << 20, "{most} bytes in use, after {} collections", heap.stats().collections);
 }
 
-/// Cells in an arena's values change through the barrier, whatever is young or old by then.
+/// Cells in an arena's values change through the barrier, for young and old objects.
 #[test]
 fn cells_in_arenas() {
     #[derive(Trace)]
@@ -324,7 +324,7 @@ fn many_small_arenas_stay_flat() {
     assert!(heap.stats().arena_bytes <= 10_000 * 8192 + (2 << 20));
 }
 
-/// In a frame of its own.
+/// In its own frame.
 #[inline(never)]
 fn free_an_arena(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
     let arena = Arena::new(m);
@@ -334,11 +334,11 @@ fn free_an_arena(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
             kept.get(m).set(m, Some(inner));
         }
     }
-    // SAFETY: what was kept is not followed.
+    // SAFETY: the kept pointers are not followed.
     unsafe { arena.free() };
 }
 
-/// Marks at stale pointers do not outlive the pieces that they lead into: objects that are made where those were are found.
+/// Marks at stale pointers do not outlive the chunks that they point into: objects at the same addresses are found.
 #[test]
 fn pointers_into_arenas_that_are_gone_leave_nothing_behind() {
     let heap = heap(Config::default().generational(heapwood::Generational::Always).min_heap(1 << 20));
@@ -355,7 +355,7 @@ fn pointers_into_arenas_that_are_gone_leave_nothing_behind() {
         }
         m.collect();
         drop(kept);
-        // The addresses have rested, and what no arena has needed goes.
+        // The addresses leave quarantine, and unused chunks are released.
         for _ in 0..3 {
             m.collect();
         }
@@ -365,7 +365,7 @@ fn pointers_into_arenas_that_are_gone_leave_nothing_behind() {
     }
 }
 
-/// An object that refers to a value of an arena, neither of which is needed any more.
+/// Makes dead objects that refer to a value of a freed arena.
 #[inline(never)]
 fn refer(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
     let arena = Arena::new(m);
@@ -374,11 +374,11 @@ fn refer(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
         m.alloc(GcCell::new(Some(value)));
     }
     kept.get(m).set(m, Some(value));
-    // SAFETY: nobody follows what is left.
+    // SAFETY: the pointers that are left are not followed.
     unsafe { arena.free() };
 }
 
-/// Verify mode lets pointers be that were left where they may be.
+/// Verify mode accepts stale pointers where they are allowed.
 #[test]
 fn what_is_dead_may_refer_to_an_arena_that_is_gone() {
     let heap = heap(Config::default().verify(true).generational(heapwood::Generational::Always));

@@ -1,4 +1,4 @@
-//! Buffers: memory without pointers, of every kind of size, that is where it was said to be and is not touched by anybody.
+//! Buffers: memory without pointers, of all sizes, at a fixed address, that the collector never writes.
 
 use crate::common::*;
 use heapwood::{AllocError, Buffer, Gc};
@@ -7,12 +7,12 @@ const SIZES: [usize; 14] =
     [0, 1, 15, 16, 17, 100, 2047, 2048, 2049, 4000, 32 << 10, (32 << 10) + 1, 131_072, 5_000_000];
 
 fn fill(buffer: Gc<Buffer>, bytes: usize, with: u8) {
-    // SAFETY: the buffer has so many bytes, and this thread alone uses it.
+    // SAFETY: the buffer has `bytes` bytes, and only this thread uses it.
     unsafe { buffer.as_ptr().cast::<u8>().write_bytes(with, bytes) };
 }
 
 fn holds(buffer: Gc<Buffer>, bytes: usize, what: u8) -> bool {
-    // SAFETY: the buffer has so many bytes, which were written.
+    // SAFETY: the buffer has `bytes` bytes, which were written.
     unsafe { std::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), bytes) }.iter().all(|&b| b == what)
 }
 
@@ -38,7 +38,7 @@ fn buffers_of_every_size_keep_what_is_written() {
     }
 }
 
-/// What a buffer holds is not looked at: it keeps nothing alive.
+/// A buffer is not scanned and keeps nothing alive.
 #[test]
 fn addresses_in_a_buffer_keep_nothing_alive() {
     let heap = heap(SMALL);

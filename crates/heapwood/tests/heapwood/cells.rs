@@ -1,4 +1,5 @@
-//! Pointers that change: `GcCell` reads what was written, keeps it alive and lets go of what it held, in cycles too.
+//! Pointers that change: `GcCell` reads the stored pointer, keeps its target alive and releases the old one, in cycles,
+//! too.
 
 use crate::common::*;
 use heapwood::{Gc, GcCell, Mutator, Root, Trace};
@@ -102,7 +103,7 @@ fn cycles_live_while_they_are_reached_and_die_after() {
     }
 }
 
-/// Turns the list of a root round, in a frame of its own; returns the new head.
+/// Reverses the list of a root, in its own frame. Returns the new head.
 #[inline(never)]
 fn reverse(m: &Mutator, root: Root<Node>) -> Root<Node> {
     let (mut at, mut before) = (Some(root.get(m)), None);
@@ -113,7 +114,7 @@ fn reverse(m: &Mutator, root: Root<Node>) -> Root<Node> {
     m.root(before.unwrap())
 }
 
-/// Stores behind the barrier's back, in nodes deep inside a list.
+/// Stores around the barrier, in nodes deep inside a list.
 #[inline(never)]
 fn cheat(m: &Mutator, root: &Root<Node>) {
     let mut at = Some(root.get(m));
@@ -144,7 +145,7 @@ fn verify_mode_tells_cells_from_stores_behind_its_back() {
     cheat(&m, &root);
     scrub();
     m.collect();
-    // A node that a word on the stack refers to is not looked at.
+    // A node that a word on the stack refers to is not checked.
     let seen = heap.stats().barrier_violations;
     assert!((15..=20).contains(&seen), "{seen} of 20 stores were noticed");
 }

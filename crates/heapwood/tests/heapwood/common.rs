@@ -1,4 +1,4 @@
-//! What several tests share: heaps with a small address range, and a node with links that change.
+//! Code of several tests: heaps with a small reservation, and a node with links that change.
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Shared, Trace};
 
 /// Collects often: after a megabyte.
@@ -43,13 +43,13 @@ pub(crate) fn assert_list(head: Option<Gc<Node>>, n: u64) {
     assert!(at.is_none(), "the list goes on");
 }
 
-/// Overwrites what calls before this one left on the stack.
+/// Overwrites stale words of earlier calls on the stack.
 #[inline(never)]
 pub(crate) fn scrub() {
     std::hint::black_box(&mut [0u8; 64 << 10]);
 }
 
-/// What `f` panics with.
+/// The message that `f` panics with.
 pub(crate) fn panic_message(f: impl FnOnce()) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).expect_err("it should panic");
     match panic.downcast::<String>() {
@@ -65,7 +65,7 @@ pub(crate) fn on_stack(stack: &mut [u128], f: &mut dyn FnMut()) {
         // SAFETY: the pointer is the argument below.
         unsafe { (*f)() }
     }
-    // Whoever walks this stack, as for a backtrace, finds zeros where callers would be, and ends.
+    // A backtrace of this stack finds zeros instead of callers, and ends.
     let (mut f, top) = (f, &raw mut stack[stack.len() - 1024]);
     // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
     // pointer comes back in a register that a callee preserves.

@@ -1,5 +1,4 @@
-//! The maps that `#[derive(Trace)]` computes, for many shapes, against the bits written out by hand or found from
-//! the offsets at run time.
+//! The maps of `#[derive(Trace)]` for many types, compared with literal bits or with offsets at run time.
 #![allow(dead_code, reason = "the types are made for their layout")]
 
 use core::cell::Cell;

@@ -1,8 +1,8 @@
-//! The examples run, and print what they should.
+//! The examples run, and print the expected text.
 
 use std::process::Command;
 
-/// Runs an example, which must succeed, with this variable `HEAPWOOD`; what it prints, and what it tells on standard error.
+/// Runs an example, which must succeed, with this variable `HEAPWOOD`. Returns standard output and standard error.
 fn run(example: &str, variable: &str) -> (String, String) {
     let mut command = Command::new(env!("CARGO"));
     command.args(["run", "--quiet", "--package", "heapwood", "--example", example]);
@@ -21,11 +21,11 @@ fn prints(example: &str, expected: &str) {
     assert_eq!(run(example, "").0, expected, "{example}");
 }
 
-/// None of the examples knows of the variable.
+/// No example uses the variable.
 #[test]
 fn a_program_that_does_not_ask_tells_what_the_variable_says() {
     let (_, told) = run("list", "trace=1+phases,percent=50,trce=1");
-    // What the build may have to say comes first.
+    // Messages of the build come first.
     let lines: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("heapwood: ")).collect();
     assert!(lines.len() > 6, "{told}");
     assert!(lines[0].starts_with("heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant?"));

@@ -1,11 +1,11 @@
-//! Heaps as a whole: their settings and what is wrong with them, several in one process, what survives and what
-//! does not, and one program that does everything under verify and stress mode.
+//! Heaps as a whole: settings and their errors, several heaps in one process, survival and death of objects, and one
+//! program that uses everything under verify and stress mode.
 
 use crate::common::*;
 use heapwood::{Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
 use std::thread;
 
-/// Why a heap cannot be made like this.
+/// The error of making such a heap.
 fn refusal(config: Config) -> String {
     // SAFETY: no pointer is ever made.
     unsafe { Heap::new(config) }.map(|_| ()).unwrap_err().to_string()
@@ -69,7 +69,7 @@ fn the_edges_of_the_settings_work() {
     assert_eq!(heap.set_percent(50), Ok(()));
 }
 
-/// The collections of everything of a program with some 2 MiB alive.
+/// The full collections of a program with about 2 MiB alive.
 fn collections(percent: u32, later: Option<u32>) -> u64 {
     let heap = heap(SMALL.percent(percent).generational(heapwood::Generational::Off));
     if let Some(percent) = later {
@@ -86,7 +86,7 @@ fn collections(percent: u32, later: Option<u32>) -> u64 {
 
 #[test]
 fn the_percentage_decides_how_often_it_collects() {
-    // Between the two what collecting costs decides: the percentage is the most that the heap may grow by.
+    // Between the two the cost of collecting decides: the percentage is the maximum of growth.
     let (rare, often) = (collections(400, None), collections(5, None));
     assert!(rare >= 1 && 2 * rare < often, "{rare}, {often}");
     let changed = collections(400, Some(5));
@@ -166,7 +166,7 @@ fn dead_data_does_not_survive() {
     }
 }
 
-/// On a stack of its own: that of a test's thread that has ended may hold addresses of its heap, where this one is now.
+/// On a new stack: the stack of an ended test thread may hold stale addresses in this heap's range.
 #[test]
 fn what_a_thread_leaves_behind_dies_with_it() {
     let test = thread::Builder::new().stack_size(64 << 20).spawn(|| {

@@ -1,5 +1,5 @@
-//! Types with pointers beyond what a mask says: the derive makes a program of them, and what they point to lives, in
-//! objects of their own, in slices and behind other types, small and large.
+//! Types with pointers beyond a mask: the derive makes a program for them, and their targets live, in objects, in
+//! slices and behind other types, small and large.
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
 
@@ -86,7 +86,7 @@ fn rounds(config: Config, objects: u64) {
         assert_eq!(check(slice.iter().flat_map(Table::slots), 1 << 50), 5 * 331);
         assert!(big.padding.iter().all(|&word| word == u64::MAX - 7));
     }
-    // Without the pointers nothing of it is left, but for what the stack may still hold.
+    // Without the pointers all of it dies, except for stale words on the stack.
     let before = heap.stats().live_objects;
     for entry in tables.iter() {
         entry.set(&m, None);

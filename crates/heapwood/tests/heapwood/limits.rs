@@ -1,5 +1,5 @@
-//! A heap with a limit: what does not fit is an error with the numbers, the hook hears of it, and the heap goes on
-//! once room was made.
+//! A heap with a limit: an allocation that does not fit is an error with the numbers, the hook is called, and the heap
+//! works again when there is room.
 
 use crate::common::*;
 use heapwood::{AllocError, Config, Mutator, Root};
@@ -12,7 +12,7 @@ const LIMITED: Config = {
     config
 };
 
-/// Roots of as much as fits, in objects of `N` words, and the refusal.
+/// Fills the heap with rooted objects of `N` words. Returns the roots and the error.
 #[inline(never)]
 fn fill<const N: usize>(m: &Mutator) -> (Vec<Root<[u64; N]>>, AllocError) {
     let mut held = Vec::new();

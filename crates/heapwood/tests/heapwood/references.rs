@@ -1,5 +1,5 @@
-//! References into objects, in memory that the collector does not see. What keeps the objects alive is a guard: without
-//! it the optimiser forgets the `Gc` that the references were borrowed from, so this says most when it is optimised.
+//! References into objects, in memory that the collector does not see. A guard keeps the objects alive. Without it the
+//! optimiser drops the `Gc` that the references were borrowed from, so this test matters most in a release build.
 
 use crate::common::*;
 use heapwood::{Gc, Mutator, Slice, Trace, keep_alive};
@@ -21,7 +21,7 @@ fn sorted(pairs: &[Gc<Pair>]) -> Vec<&Pair> {
     all
 }
 
-/// What a program does with a pair: it allocates, and leaves nothing of its callers' behind on the stack.
+/// Uses a pair: it allocates, and overwrites stale words on the stack.
 #[inline(never)]
 fn emit(m: &Mutator, pair: &Pair) -> u64 {
     let mut text = [0u8; 512];

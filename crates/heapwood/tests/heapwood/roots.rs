@@ -1,4 +1,4 @@
-//! Roots: they keep objects alive from the ordinary heap and across threads, and let go when dropped.
+//! Roots: they keep objects alive from the ordinary heap and across threads, until they are dropped.
 
 use crate::common::*;
 use heapwood::{Gc, Mutator, Root};

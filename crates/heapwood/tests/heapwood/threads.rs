@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// Builds, drops, changes and checks for a while.
+/// Builds, drops, changes and checks objects.
 fn work(m: &Mutator, seed: u64, rounds: u64) {
     let kept = list(m, 200);
     let table: Gc<Slice<heapwood::GcCell<Option<Gc<Node>>>>> =

@@ -1,5 +1,5 @@
-//! What the derive macros and `Gc` refuse, with the messages people see. After a change of wording or compiler:
-//! `TRYBUILD=overwrite cargo test -p heapwood --test heapwood ui`, and read the difference.
+//! The compile errors of the derive macros and `Gc`. After a change of wording or compiler: `TRYBUILD=overwrite cargo
+//! test -p heapwood --test heapwood ui`, and read the difference.
 
 #[test]
 fn refusals_are_readable() {

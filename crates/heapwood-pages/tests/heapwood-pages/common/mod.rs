@@ -1,4 +1,4 @@
-//! The model the allocator is held against: a state per page, searched page by page.
+//! The model of the allocator: a state per page, searched page by page.
 
 pub(crate) mod play;
 
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// Checks bits, counts, hint and every summary; what is seen from outside against the model.
+/// Checks bits, counts, hint and every summary, and compares the visible state with the model.
 pub(crate) fn check<G: Geometry>(pages: &PageAllocator<G>, model: &Model) {
     pages.is_valid().unwrap_or_else(|e| panic!("{e}\n{model:?}"));
     for (page, &state) in model.0.iter().enumerate() {
@@ -68,7 +68,7 @@ pub(crate) fn check<G: Geometry>(pages: &PageAllocator<G>, model: &Model) {
     assert_eq!(pages.grown_pages(), PageCount(free + model.count(State::Used)));
 }
 
-/// What can be seen of an allocator, to compare before and after a failure.
+/// The visible state of an allocator, to compare before and after an error.
 pub(crate) fn seen<G: Geometry>(
     pages: &PageAllocator<G>,
 ) -> (PageCount, PageCount, PageIndex, Vec<(bool, bool)>) {

@@ -1,13 +1,12 @@
-//! Steps done to an allocator and to its model, by the tests and by the fuzz target `pages`: a page has a state in the
-//! model, and everything is found by looking at pages one by one. Invariant: after each step both are the same, and one
-//! that failed has changed nothing.
+//! Steps of an allocator and of its model, for the tests and the fuzz target `pages`. The model has a state for each
+//! page and searches page by page. Invariant: after each step both are equal, and a step that failed had no effect.
 
 use super::{Model, State, check, new, seen};
 use heapwood_pages::{
     AllocateError, Bits32, Bits48, ClaimError, FreeError, Geometry, GrowError, PageCount, PageIndex, Tiny,
 };
 
-/// What is done to an allocator.
+/// A step.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Grow(usize, usize),
@@ -20,7 +19,7 @@ pub(crate) enum Step {
     FreeRun(usize),
 }
 
-/// Does the steps to an allocator and to the model, and compares both after each.
+/// Does the steps with an allocator and the model, and compares both after each.
 pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = Step>) {
     let mut pages = new::<G>(window);
     let mut model = Model::new(window);
@@ -115,7 +114,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
     }
 }
 
-/// Does what bytes say: the first chooses the geometry and the window; then each step takes five.
+/// Does the steps of a byte string. The first byte chooses geometry and window; each step takes five bytes.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]) as usize;
